@@ -1,0 +1,1 @@
+"""assay measures language models, prompts and datasets."""

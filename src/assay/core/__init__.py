@@ -1,0 +1,1 @@
+"""READ FIRST: the records, the seams, and the life of a run."""

@@ -1,0 +1,33 @@
+"""The error model: what a user can fix, what broke while running, and nothing in between.
+
+    AssayError
+    ├── UsageError        the user can fix it: a bad file, flag or name. One sentence, exit code 2, nothing half-written.
+    └── FailureError      something broke during an attempt. Carries a `Failure`, is recorded, and is never a score.
+
+Parts (models, solvers, scorers) raise `FailureError` when they can name what went wrong. Any other exception they
+raise is caught in exactly one place, `core/attempt.py`, and becomes a `Failure` of kind `exception`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.core.types import Failure
+
+
+class AssayError(Exception):
+    """Everything assay raises on purpose."""
+
+
+class UsageError(AssayError):
+    """Bad input, told in a sentence: what is wrong, where, what would be right."""
+
+
+class FailureError(AssayError):
+    """A `Failure` on its way to the journal."""
+
+    def __init__(self, failure: Failure, retry_after_seconds: float | None = None) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.retry_after_seconds = retry_after_seconds

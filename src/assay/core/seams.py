@@ -1,0 +1,76 @@
+"""The protocols: each seam is one method wide, and behaviour is added by wrapping.
+
+A metric is a plain function. A wrapper of a `Model` is a `Model`. Nothing here is registered or inherited from:
+an object that fits is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from assay.core.types import Completion, Record, Request, Sample, Score, Summary, Trace
+
+Metric = Callable[[str, Sequence[str], Mapping[str, Any]], float]
+"""`(prediction, targets, extras) -> float in [0, 1]`, pure."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Something that answers a request. Raises `FailureError` when it cannot."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def generate(self, request: Request) -> Completion: ...
+
+
+@runtime_checkable
+class ModelAdapter(Protocol):
+    """The smallest adapter anyone may write: a name, and texts in, texts out. Accepted wherever a model is."""
+
+    @property
+    def name(self) -> str: ...
+
+    def generate(self, prompts: Sequence[str]) -> list[str]: ...
+
+
+class Solver(Protocol):
+    """How the model is asked: one turn, many turns, or the author's Python."""
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace: ...
+
+
+class Scorer(Protocol):
+    """Turns a sample and its trace into a score. Raises `FailureError` when it cannot."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score: ...
+
+
+class Aggregate(Protocol):
+    """Scores of many samples -> named numbers with their uncertainty."""
+
+    def __call__(self, records: Iterable[Record]) -> list[Summary]: ...
+
+
+class Dataset(Protocol):
+    """Samples that can be walked over again and again without being kept in memory."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Sample]: ...
+
+
+Work = tuple[Any, int, Sample, int]
+"""(task, index of the sample, sample, attempt): what an executor hands to `make_attempt`."""
+
+
+class Executor(Protocol):
+    """Keeps attempts in flight and yields their records as they finish, in any order."""
+
+    def run(
+        self, make_attempt: Callable[[Work], Awaitable[Record]], work: Iterable[Work]
+    ) -> AsyncIterator[Record]: ...

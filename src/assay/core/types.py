@@ -1,0 +1,218 @@
+"""The records: plain, frozen data that every part speaks and every file holds.
+
+Read downwards: a `Sample` is asked by way of a `Request`, a model answers with a `Completion`, a solver leaves a
+`Trace`, scorers leave `Score`s, whatever broke leaves a `Failure`, and the whole attempt becomes one `Record`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+Stage = Literal["dataset", "prompt", "model", "solver", "sandbox", "scorer", "metric", "action"]
+"""Where in the life of a sample something broke."""
+
+ScoreValue = float | bool | str | None
+
+
+class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One turn of a conversation, in the shape chat servers speak."""
+
+    role: str
+    content: Any = ""
+    """Text, or a list of content parts."""
+    name: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: str | None = None
+
+
+class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question with its targets and extras."""
+
+    id: str
+    prompt: str = ""
+    """The finished text a single-turn solver sends; declarative tasks build theirs from `row` instead."""
+    targets: tuple[str, ...] = ()
+    extras: dict[str, Any] = field(default_factory=dict)
+    """What a metric needs besides the targets."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """What a reader may want to slice by."""
+    scorer: str | None = None
+    """Key of the one scorer that applies to this sample; None means every scorer of the task."""
+    row: dict[str, Any] | None = None
+    """The dataset row, for tasks whose templates read columns."""
+
+
+class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a model is asked: either `messages` or `prompt`, and how to answer."""
+
+    prompt: str | None = None
+    messages: tuple[Message, ...] | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] | None = None
+    seed: int | None = None
+    logprobs: int | None = None
+    """How many alternatives per token to ask for; None asks for none."""
+    response_format: dict[str, Any] | None = None
+    tools: list[dict[str, Any]] | None = None
+    extra: dict[str, Any] | None = None
+    """Parameters passed to the server as they are."""
+    continuation: str | None = None
+    """When set, the model scores this text after the prompt instead of writing one."""
+    attempt: int = 1
+    """Which repetition this is, so that the cache keeps repetitions apart."""
+
+    def text(self) -> str:
+        """The request as one string, for models that take only text."""
+        if self.prompt is not None:
+            return self.prompt
+        return "\n\n".join(str(message.content) for message in self.messages or ())
+
+
+class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a model answered, and what it cost."""
+
+    text: str
+    finish_reason: str | None = None
+    """`stop`, `length`, `tool_calls`, `content_filter`, …; None when the model does not say."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    seconds: float = 0.0
+    reasoning: str | None = None
+    refusal: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    logprobs: list[dict[str, Any]] | None = None
+    logprob: float | None = None
+    """Log-likelihood of the continuation, for requests that have one."""
+    cached: bool = False
+    retries: int = 0
+    raw: dict[str, Any] | None = None
+    """What else the server said and somebody may need (references of a RAG service, …)."""
+
+
+class Trace(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was said on the way to a prediction, and the prediction."""
+
+    prediction: str
+    prompt: str | None = None
+    messages: tuple[Message, ...] | None = None
+    completions: tuple[Completion, ...] = ()
+    items: list[dict[str, Any]] | None = None
+    """Tool calls and outputs beside plain messages, where a solver recorded them."""
+
+
+class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one scorer made of one trace."""
+
+    name: str
+    """The scorer's key in its task."""
+    values: dict[str, ScoreValue]
+    """Value name -> value. The headline of a metric is called `score`."""
+    answer: str | None = None
+    """What was read out of the prediction and compared; None when that is the prediction itself."""
+    extracted: bool = True
+    """False when nothing could be read out of the prediction."""
+    reason: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something broke. It is never a score."""
+
+    stage: Stage
+    kind: str
+    """`timeout`, `rate_limit`, `refused`, `connection`, `server_error`, `bad_request`, `bad_output`, `unsupported`,
+    `exception`, …: one word that a table can count."""
+    message: str
+    part: str = ""
+    """The name of the model, solver, scorer or metric that broke."""
+    retryable: bool = False
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One attempt, finished: one line of the journal, readable without the task file."""
+
+    key: str
+    """Fingerprint of (task, sample, attempt): the identity that resume and merge go by."""
+    task: str
+    sample_id: str
+    index: int
+    """Position of the sample in its dataset; reports keep this order whatever order attempts finished in."""
+    attempt: int = 1
+    targets: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    trace: Trace | None = None
+    scores: tuple[Score, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    excluded: tuple[str, ...] = ()
+    """Keys of the action rules that took this sample out of the aggregates."""
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.failures)
+
+
+class PartSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A solver, scorer, aggregate or action by catalog name, with its options: plain data."""
+
+    key: str
+    """Its name inside the task, unique among its kind."""
+    use: str
+    """Its catalog name, or `module:object`."""
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class DatasetSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where samples come from: a reader's catalog name and its options, plus what the content hashed to."""
+
+    use: str
+    options: dict[str, Any] = field(default_factory=dict)
+    sha256: str = ""
+    size: int = 0
+
+
+class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task as plain data: what every file format becomes, and what a worker rebuilds a `Task` from."""
+
+    name: str
+    format: str
+    """`spec_file`, `task_folder` or `declarative`."""
+    dataset: DatasetSpec
+    solver: PartSpec
+    scorers: tuple[PartSpec, ...]
+    aggregates: tuple[PartSpec, ...]
+    """The first one is the task's score on the leaderboard."""
+    metric: str
+    """What the leaderboard calls the task's measure."""
+    category: str | None = None
+    actions: tuple[PartSpec, ...] = ()
+    description: str = ""
+    source: str = ""
+    """The file it was read from, relative to where the command ran."""
+    left_out: int = 0
+    """Bad records that `--allow-bad-tasks` let the run leave out."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One leaderboard cell: a number, how sure it is, and over what."""
+
+    name: str
+    value: float | None
+    """None when nothing was scored; `reason` then says why."""
+    low: float | None = None
+    high: float | None = None
+    scored: int = 0
+    unscored: int = 0
+    failed: int = 0
+    timeouts: int = 0
+    signature: str = ""
+    """The definition of the number in one line: metric, post-processing, interval method, level, seed."""
+    reason: str | None = None
+    details: Mapping[str, Any] | None = None
