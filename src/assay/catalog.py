@@ -1,0 +1,129 @@
+"""Every built-in name in one visible table: kind -> name -> "module:object", imported only when asked for.
+
+A name is looked up here first, then among entry points (`assay.metrics`, `assay.scorers`, …), and a name of the form
+`package.module:object` is always imported as it is, so that your own part needs no registration. An unknown name is
+answered with the nearest one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from assay.core.errors import UsageError
+
+CATALOG: dict[str, dict[str, str]] = {
+    "metric": {
+        "exact_match": "assay.metrics.text:exact_match",
+        "normalized_exact_match": "assay.metrics.text:normalized_exact_match",
+        "accuracy": "assay.metrics.text:accuracy",
+        "f1": "assay.metrics.text:f1",
+        "substring_contains": "assay.metrics.text:substring_contains",
+        "bleu_4": "assay.metrics.overlap:bleu_4",
+        "rouge_l": "assay.metrics.overlap:rouge_l",
+        "multiple_choice": "assay.metrics.choice:multiple_choice",
+        "contains": "assay.metrics.assertions:contains",
+        "label_in_set": "assay.metrics.assertions:label_allowed",
+        "forbidden_patterns": "assay.metrics.assertions:no_forbidden",
+    },
+    "post_process": {
+        "none": "assay.metrics.post_process:none",
+        "strip_whitespace": "assay.metrics.post_process:strip_whitespace",
+        "lower": "assay.metrics.post_process:lower",
+        "extract_letter": "assay.metrics.post_process:extract_letter",
+        "extract_code_block": "assay.metrics.post_process:extract_code_block",
+        "extract_first_line": "assay.metrics.post_process:extract_first_line",
+    },
+    "scorer": {
+        "metric": "assay.scorers.from_metric:from_metric",
+        "code_exec": "assay.scorers.code_exec:code_exec",
+    },
+    "solver": {
+        "single_turn": "assay.solvers.single_turn:single_turn",
+    },
+    "model": {
+        "toy": "assay.models.toy:make",
+        "stub": "assay.models.stub:make",
+        "constant": "assay.models.stub:make",
+        "openai": "assay.models.openai_http:make",
+        "command": "assay.models.command:make",
+    },
+    "dataset": {
+        "spec_file": "assay.tasks.spec_file:SpecFileDataset",
+        "task_folder": "assay.tasks.task_folder:TaskFolderDataset",
+    },
+    "aggregate": {
+        "mean": "assay.stats.aggregates:mean",
+    },
+}
+
+_WORDS = {
+    "metric": "metric",
+    "post_process": "post-process rule",
+    "scorer": "scorer",
+    "solver": "solver",
+    "model": "model",
+    "dataset": "dataset reader",
+    "aggregate": "aggregate",
+    "action": "action",
+}
+
+
+def resolve(kind: str, name: str) -> Any:
+    """The object behind a name of this kind; `UsageError` with the nearest name when there is none."""
+    target = CATALOG[kind].get(name)
+    if target is not None:
+        return import_object(target)
+    if ":" in name:
+        return import_object(name)
+    published = _entry_points(kind).get(name)
+    if published is not None:
+        return published.load()
+    raise UsageError(unknown_name(_WORDS.get(kind, kind), name, names(kind)))
+
+
+def names(kind: str) -> list[str]:
+    """Every name of a kind, built in and published, in alphabetical order."""
+    return sorted({*CATALOG[kind], *_entry_points(kind)})
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """The sentence for a name nobody knows: what it is not, and what it might have been."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if near:
+        return f"unknown {what} `{name}`. Did you mean `{near[0]}`?"
+    return f"unknown {what} `{name}`. Known: {', '.join(known)}"
+
+
+def import_object(target: str) -> Any:
+    """Import `package.module:object`; the current directory counts as a place to import from."""
+    module_name, _, path = target.partition(":")
+    if not module_name or not path:
+        raise UsageError(f"`{target}` is not of the form `package.module:object`")
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module_name == error.name or module_name.startswith(error.name + ".")):
+            raise UsageError(f"`{target}`: there is no module `{error.name}` here or in the environment") from error
+        raise
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            known = [name for name in dir(found) if not name.startswith("_")]
+            raise UsageError(f"`{target}`: {unknown_name('name in ' + module_name, part, known)}") from error
+    return found
+
+
+def _entry_points(kind: str) -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=f"assay.{kind}s")}
