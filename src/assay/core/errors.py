@@ -1,7 +1,7 @@
 """The error model: what a user can fix, what broke while running, and nothing in between.
 
     AssayError
-    ├── UsageError        the user can fix it: a bad file, flag or name. One sentence, exit code 2, nothing half-written.
+    ├── UsageError        the user can fix it: a bad file, flag or name. One sentence, exit code 2.
     └── FailureError      something broke during an attempt. Carries a `Failure`, is recorded, and is never a score.
 
 Parts (models, solvers, scorers) raise `FailureError` when they can name what went wrong. Any other exception they

@@ -71,6 +71,4 @@ Work = tuple[Any, int, Sample, int]
 class Executor(Protocol):
     """Keeps attempts in flight and yields their records as they finish, in any order."""
 
-    def run(
-        self, make_attempt: Callable[[Work], Awaitable[Record]], work: Iterable[Work]
-    ) -> AsyncIterator[Record]: ...
+    def run(self, make_attempt: Callable[[Work], Awaitable[Record]], work: Iterable[Work]) -> AsyncIterator[Record]: ...
