@@ -1,0 +1,176 @@
+"""JSON written by people, read strictly: one text at a time, or the lines of a file in bounded memory.
+
+What most decoders let pass is refused here, each with its own rule: keys given twice at any depth (the last one would
+silently win), NaN and Infinity, bytes that are not UTF-8, nesting without end, and lines without end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from assay.core.errors import UsageError
+
+MAX_LINE_BYTES = 8 * 1024 * 1024
+"""The longest line that is read; a longer one is passed over without being held in memory."""
+
+MAX_DEPTH = 64
+"""Lists and objects inside one another; deeper than this, other programs that read our files give up."""
+
+_BOM = b"\xef\xbb\xbf"
+_CONTAINERS = (dict, list)
+_decode = msgspec.json.Decoder().decode
+
+
+class StrictJsonError(ValueError):
+    """A text that is not JSON as we read it: the rule it breaks, and how."""
+
+    def __init__(self, rule: str, detail: str) -> None:
+        super().__init__(detail)
+        self.rule = rule
+        """`bad_json`, `not_utf8`, `too_deep` or `duplicate_key`."""
+        self.detail = detail
+
+
+def decode_strictly(text: bytes) -> Any:
+    """The value of a JSON text; `StrictJsonError` says which rule a text breaks."""
+    try:
+        value = _decode(text)
+    except RecursionError:
+        raise _too_deep() from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _why_not(text, error) from error
+    if _is_too_deep(text, value):
+        raise _too_deep()
+    if _may_hide_keys(text, _count_keys(value)):
+        _refuse_duplicate_keys(text)
+    return value
+
+
+class Line(NamedTuple):
+    """One line of a file without its line ending."""
+
+    number: int
+    content: bytes
+    """The whole line, or its beginning when it is too long."""
+    too_long: bool = False
+
+
+def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
+    """The lines of a file, blank ones left out; a byte order mark at the very start is passed over.
+
+    Line endings may be LF or CRLF. No more than one line is held, and of a line longer than `max_bytes` only its
+    beginning. `UsageError` when the file cannot be read.
+    """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: is not a file")
+    try:
+        with path.open("rb") as file:
+            yield from _lines_of(file, max_bytes)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _lines_of(file: BinaryIO, max_bytes: int) -> Iterator[Line]:
+    number = 0
+    while content := file.readline(max_bytes + 2):  # the longest line that is read, and CRLF
+        number += 1
+        complete = content.endswith(b"\n")
+        content = content.removesuffix(b"\n").removesuffix(b"\r")
+        if number == 1:
+            content = content.removeprefix(_BOM)
+        if len(content) > max_bytes:
+            if not complete:
+                _pass_over_rest_of_line(file)
+            yield Line(number, content[:1024], too_long=True)
+        elif content and not content.isspace():
+            yield Line(number, content)
+
+
+def _pass_over_rest_of_line(file: BinaryIO) -> None:
+    while (part := file.readline(1024 * 1024)) and not part.endswith(b"\n"):
+        pass
+
+
+def _why_not(text: bytes, error: Exception) -> StrictJsonError:
+    """The slow second look at a text that could not be decoded, for a sentence that helps."""
+    try:
+        decoded = text.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return StrictJsonError("not_utf8", "begins like a UTF-16 file; save it as UTF-8")
+        return StrictJsonError("not_utf8", f"byte {bad.start + 1} (0x{text[bad.start]:02x}) is not UTF-8")
+    try:
+        json.loads(decoded, parse_constant=_refuse_constant)
+    except RecursionError:
+        return _too_deep()
+    except json.JSONDecodeError as bad_json:
+        return StrictJsonError("bad_json", f"{bad_json.msg[:1].lower()}{bad_json.msg[1:]} at column {bad_json.colno}")
+    except ValueError as bad_value:
+        return StrictJsonError("bad_json", str(bad_value).partition(";")[0])
+    return StrictJsonError("bad_json", str(error))
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _is_too_deep(text: bytes, value: Any) -> bool:
+    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
+        return False
+    level: list[Any] = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(MAX_DEPTH):
+        level = [child for container in level for child in _children(container) if isinstance(child, _CONTAINERS)]
+    return bool(level)
+
+
+def _children(container: Any) -> Any:
+    return container.values() if type(container) is dict else container
+
+
+def _count_keys(value: Any) -> int:
+    """How many keys all objects in a value have together."""
+    keys = 0
+    containers: list[Any] = [value] if isinstance(value, _CONTAINERS) else []
+    for container in containers:  # grows while it is walked
+        children: Iterable[Any] = container
+        if type(container) is dict:
+            keys += len(container)
+            children = container.values()
+        for child in children:
+            if type(child) is not str and isinstance(child, _CONTAINERS):
+                containers.append(child)
+    return keys
+
+
+def _may_hide_keys(text: bytes, keys: int) -> bool:
+    """Whether a text may hold more keys than were decoded from it: a cheap test that errs only towards yes.
+
+    Each key ends in `":` unless there is space before its colon, so a text without such space holds at most as many
+    keys as it has `":`. Text inside strings can only add to the count.
+    """
+    return text.count(b'":') != keys or b" :" in text or b"\t:" in text or b"\n:" in text or b"\r:" in text
+
+
+def _refuse_duplicate_keys(text: bytes) -> None:
+    try:
+        json.loads(text.decode("utf-8"), object_pairs_hook=_object_without_duplicates)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise StrictJsonError("duplicate_key", f"the key {twice!r} is given twice in one object")
+    return found
+
+
+def _too_deep() -> StrictJsonError:
+    return StrictJsonError("too_deep", f"lists and objects are nested more than {MAX_DEPTH} deep")

@@ -1,0 +1,22 @@
+"""The stub model: says the same text to everything, so that a harness can be seen to score what cannot answer."""
+
+from __future__ import annotations
+
+from assay.core.types import Completion, Request
+
+
+class ConstantModel:
+    """Answers every request with one text; by default with nothing."""
+
+    name = "stub"
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    async def generate(self, request: Request) -> Completion:
+        return Completion(text=self._text, finish_reason="stop")
+
+
+def make(text: str = "") -> ConstantModel:
+    """The stub model, for the catalog."""
+    return ConstantModel(text)

@@ -1,0 +1,146 @@
+"""The toy model: a deterministic pattern matcher that answers every starter task, for first runs and for tests.
+
+It looks only at how a prompt begins: `compute:`, `summarize:`, `python:`, `choose:` or `write:`. Anything else is
+said back. It comes in both shapes a model may have: `ToyAdapter`, texts in and texts out, and `ToyModel`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+
+from assay.core.errors import FailureError
+from assay.core.types import Completion, Failure, Request
+
+_MAX_EXPRESSION_CHARACTERS = 500
+_MAX_BITS = 4096
+_MAX_EXPONENT = 64
+
+_ARITHMETIC = re.compile(r"[0-9.+\-*/%() \t]+")
+_SENTENCE = re.compile(r".+?[.!?](?=\s|$)", re.DOTALL)
+_LETTERED_CHOICE = re.compile(r"\b([A-E])[).:]")
+_LETTER = re.compile(r"\b([A-E])\b")
+
+_FUNCTIONS = {
+    "doubl": "def f(x):\n    return x * 2\n",
+    "increment": "def f(x):\n    return x + 1\n",
+    "squar": "def f(x):\n    return x * x\n",
+}
+
+
+class ToyAdapter:
+    """The toy model as the smallest adapter anyone may write."""
+
+    name = "toy"
+
+    def generate(self, prompts: Sequence[str]) -> list[str]:
+        return [answer(prompt) for prompt in prompts]
+
+
+class ToyModel:
+    """The toy model as a native model."""
+
+    name = "toy"
+
+    async def generate(self, request: Request) -> Completion:
+        if request.continuation is not None:
+            raise FailureError(
+                Failure(stage="model", kind="unsupported", part=self.name, message="the toy model cannot score a text")
+            )
+        return Completion(text=answer(_question(request)), finish_reason="stop")
+
+
+def make() -> ToyModel:
+    """The toy model, for the catalog."""
+    return ToyModel()
+
+
+def answer(prompt: str) -> str:
+    """What the toy model says to a prompt: a pure function of the text."""
+    word, colon, rest = prompt.strip().partition(":")
+    respond = _RESPONSES.get(word.lower()) if colon else None
+    if respond is None:
+        return prompt
+    return respond(rest.strip())
+
+
+def _question(request: Request) -> str:
+    asked = [message for message in request.messages or () if message.role == "user"]
+    return str(asked[-1].content) if asked else request.text()
+
+
+def _compute(expression: str) -> str:
+    if len(expression) > _MAX_EXPRESSION_CHARACTERS or not _ARITHMETIC.fullmatch(expression):
+        return expression
+    try:
+        value = _value(ast.parse(expression, mode="eval").body)
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        return expression
+    return str(int(value)) if value == int(value) else str(value)
+
+
+def _value(node: ast.expr) -> int | float:
+    """Walk an expression of numbers and operators; nothing is ever evaluated as code."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return _bounded(node.value)
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
+        return _UNARY[type(node.op)](_value(node.operand))
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        left, right = _value(node.left), _value(node.right)
+        if isinstance(node.op, ast.Pow) and abs(right) > _MAX_EXPONENT:
+            raise ValueError("the exponent is too large")
+        return _bounded(_BINARY[type(node.op)](left, right))
+    raise ValueError("not arithmetic")
+
+
+def _bounded(value: object) -> int | float:
+    # a bound on every intermediate value keeps the next operation small, too
+    if isinstance(value, int) and value.bit_length() <= _MAX_BITS:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError("too large, or not a real number")
+
+
+_UNARY: dict[type, Callable[..., int | float]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_BINARY: dict[type, Callable[..., object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+
+
+def _first_sentence(text: str) -> str:
+    found = _SENTENCE.match(text)
+    return found[0] if found else text
+
+
+def _function(wish: str) -> str:
+    return next((code for stem, code in _FUNCTIONS.items() if stem in wish.lower()), wish)
+
+
+def _choice(question: str) -> str:
+    """The letter before the first `|`: a choice's own letter where there is one, else the last letter on its own."""
+    before = question.partition("|")[0]
+    letters = _LETTERED_CHOICE.findall(before) or _LETTER.findall(before)
+    return letters[-1] if letters else question
+
+
+def _same(text: str) -> str:
+    return text
+
+
+_RESPONSES: dict[str, Callable[[str], str]] = {
+    "compute": _compute,
+    "summarize": _first_sentence,
+    "python": _function,
+    "choose": _choice,
+    "write": _same,
+}

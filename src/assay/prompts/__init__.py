@@ -1,0 +1,1 @@
+"""How a sample becomes the text a model is asked."""

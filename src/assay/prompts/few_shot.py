@@ -1,0 +1,88 @@
+"""Few-shot examples: how they are put in front of a prompt, for every model alike, and how to tell that an author did
+so by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+_SEPARATOR = "\n\n"
+_QUESTION_LABELS = ("q", "question", "input", "example")
+_LABEL = re.compile(r"\s{0,8}([^\W\d_][\w ]{0,29}?)[ \t]{0,3}\d{0,4}[ \t]{0,3}:")
+
+
+def render(task: Any) -> str:
+    """The text a model is asked: each example as `prompt completion`, then the prompt, blank lines between.
+
+    `task` is a `TaskSpec` or a mapping with the same names.
+    """
+    if isinstance(task, Mapping):
+        examples, prompt = task.get("few_shot_examples") or (), task["prompt"]
+    else:
+        examples, prompt = task.few_shot_examples, task.prompt
+    if not examples:
+        return str(prompt)
+    return _SEPARATOR.join([*(" ".join(_pair(example)) for example in examples), prompt])
+
+
+def find_embedded_block(prompt: str, examples: Sequence[Any] = ()) -> str | None:
+    """Where a prompt already holds few-shot examples of its own, as a phrase that shows both places; None when it
+    holds none.
+
+    Two signs count. An example of the task stands in the prompt, word for word, on lines of its own. Or the label that
+    begins a question begins two: the labels the task's examples use, or, for a task without examples, `Q:`,
+    `Question:`, `Input:` and `Example:`. A label begins a line or a sentence and may carry a number.
+    """
+    return _example_in(prompt, examples) or _label_given_twice(prompt, examples)
+
+
+def _pair(example: Any) -> tuple[str, str]:
+    if isinstance(example, Mapping):
+        return example["prompt"], example["completion"]
+    return example.prompt, example.completion
+
+
+def _example_in(prompt: str, examples: Sequence[Any]) -> str | None:
+    for number, (question, answer) in enumerate(map(_pair, examples)):
+        start = prompt.find(question) if question.strip() else -1
+        if start < 0 or prompt[:start].rpartition("\n")[2].strip():
+            continue
+        rest = prompt[start + len(question) :].lstrip()
+        if answer.strip() and rest.partition("\n")[0].strip() == answer.strip().partition("\n")[0]:
+            return f"{_place(prompt, start)} is few_shot_examples[{number}] again"
+    return None
+
+
+def _label_given_twice(prompt: str, examples: Sequence[Any]) -> str | None:
+    if prompt.count(":") < 2:
+        return None
+    first_places: dict[str, int] = {}
+    for found in _label_pattern(_labels_of(examples) if examples else _QUESTION_LABELS).finditer(prompt):
+        label, start = found[1].casefold(), found.start(1)
+        first = first_places.setdefault(label, start)
+        if first != start:
+            return f"{_place(prompt, first)} and {_place(prompt, start)} both begin with the label `{found[1]}:`"
+    return None
+
+
+def _labels_of(examples: Sequence[Any]) -> tuple[str, ...]:
+    found = (_LABEL.match(_pair(example)[0]) for example in examples)
+    return tuple(sorted({label[1].casefold() for label in found if label}))
+
+
+@lru_cache(maxsize=256)
+def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
+    # every repetition is bounded, so that no prompt makes the search slow
+    words = "|".join(re.escape(label) for label in labels) or r"(?!)"
+    return re.compile(
+        rf"(?:^|(?<=[.!?:;]\s))[ \t#>*_-]{{0,8}}({words})(?:[ \t]{{0,3}}\d{{1,4}})?[ \t*_]{{0,3}}:",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def _place(prompt: str, start: int) -> str:
+    line = prompt.count("\n", 0, start) + 1
+    excerpt = prompt[start : start + 40].partition("\n")[0]
+    return f"line {line} of the prompt ({excerpt!r})"

@@ -1,0 +1,1 @@
+"""Files that describe tasks, read into `TaskDefinition`s and built into `Task`s."""

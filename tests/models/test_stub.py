@@ -1,0 +1,20 @@
+"""The stub model says one text to everything."""
+
+from __future__ import annotations
+
+import asyncio
+
+from assay.core.seams import Model
+from assay.core.types import Request
+from assay.models.stub import make
+
+
+def test_every_request_gets_the_same_text() -> None:
+    texts = {asyncio.run(make(text="no").generate(Request(prompt=prompt))).text for prompt in ("a", "b", "")}
+    assert texts == {"no"}
+
+
+def test_by_default_it_says_nothing_and_fits_the_seam() -> None:
+    model = make()
+    assert isinstance(model, Model)
+    assert asyncio.run(model.generate(Request(prompt="compute: 1 + 1"))).text == ""
