@@ -1,1 +1,0 @@
-"""The only place where model-specific code lives: one file per adapter."""

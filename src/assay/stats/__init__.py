@@ -1,0 +1,3 @@
+"""Statistics: how sure a number is, whether two runs differ, and what repetitions say. Needs numpy, never
+scipy.
+"""

@@ -1,0 +1,147 @@
+"""The score table: what goes in comes out in one order, and absence stays absence."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from assay.core.types import Failure, Record, Score
+from assay.stats.score_table import ScoreTable
+
+
+def test_rows_come_back_by_sample_and_attempt_whatever_order_they_arrived_in():
+    rows = [(sample, attempt) for sample in range(4) for attempt in (1, 2, 3)]
+    random.Random(0).shuffle(rows)
+    table = ScoreTable()
+    for sample, attempt in rows:
+        table.add({"score": sample + attempt / 10}, sample=sample, attempt=attempt)
+    numbers = table.numbers("score")
+    assert numbers.values.tolist() == [s + a / 10 for s in range(4) for a in (1, 2, 3)]
+    assert numbers.clusters.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert numbers.clustered
+
+
+def test_one_attempt_per_sample_is_not_clustered():
+    table = ScoreTable()
+    for sample in range(3):
+        table.add({"score": 1.0}, sample=sample)
+    assert not table.numbers("score").clustered
+
+
+def test_groups_cluster_samples_and_a_sample_without_group_stands_alone():
+    table = ScoreTable()
+    for sample, group in enumerate(["b", "a", "b", None, None]):
+        table.add({"score": 1.0}, sample=sample, group=group)
+    assert table.numbers("score").clusters.tolist() == [0, 1, 0, 2, 3]
+
+
+def test_a_missing_value_is_unscored_not_zero():
+    table = ScoreTable()
+    table.add({"a": 1.0}, sample=0)
+    table.add({"a": None, "b": 2.0}, sample=1)
+    table.add({"a": 3.0, "b": 4.0}, sample=2)
+    assert table.numbers("a").values.tolist() == [1.0, 3.0]
+    assert table.numbers("a").unscored == 1
+    assert table.numbers("a", "b").rows.tolist() == [[3.0, 4.0]]
+    assert table.numbers("a", "b").unscored == 2
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_no_number_is_unscored(value):
+    table = ScoreTable()
+    table.add({"score": value}, sample=0)
+    table.add({"score": 0.5}, sample=1)
+    numbers = table.numbers("score")
+    assert numbers.values.tolist() == [0.5]
+    assert numbers.unscored == 1
+
+
+def test_texts_truth_values_and_numbers_have_labels():
+    table = ScoreTable()
+    for sample, (text, truth, count, share) in enumerate([("b", True, 2, 0.5), ("a", False, 10, 1.0)]):
+        table.add({"text": text, "truth": truth, "count": count, "share": share}, sample=sample)
+    assert _texts(table, "text") == ["b", "a"]
+    assert _texts(table, "truth") == ["True", "False"]
+    assert _texts(table, "count") == ["2", "10"]
+    assert _texts(table, "share") == ["0.5", "1.0"]
+
+
+def test_a_column_that_turns_to_text_keeps_what_it_had():
+    table = ScoreTable()
+    for sample, value in enumerate([True, None, "maybe", 3.5]):
+        table.add({"label": value}, sample=sample)
+    assert _texts(table, "label") == ["True", "maybe", "3.5"]
+    assert table.labels("label").unscored == 1
+
+
+def test_two_label_columns_share_one_vocabulary():
+    table = ScoreTable()
+    table.add({"gold": "x", "said": "y"}, sample=0)
+    table.add({"gold": "z", "said": "z"}, sample=1)
+    labels = table.labels("gold", "said")
+    assert labels.vocabulary == ["x", "y", "z"]
+    assert labels.codes.tolist() == [[0, 1], [2, 2]]
+
+
+def test_the_reason_names_what_was_seen():
+    table = ScoreTable()
+    assert table.numbers("score").reason == "nothing was scored"
+    table.add_failure()
+    table.add_failure(timeout=True)
+    assert table.numbers("score").reason == "nothing was scored (1 failed, 1 timed out)"
+    table.add({"f1": 0.5, "label": "x"}, sample=0)
+    assert table.numbers("scor").reason == "no sample has a value `scor`; values seen: `f1`, `label`"
+    assert "holds text" in table.numbers("label").reason
+    assert len(table.numbers("label")) == 0
+
+
+def test_records_are_counted_once_each():
+    timeout = Failure(stage="model", kind="timeout", message="took 60 s")
+    crash = Failure(stage="scorer", kind="exception", message="boom", part="judge")
+    exact = Score(name="exact", values={"score": 1.0})
+    records = [
+        _record(0, scores=(exact,)),
+        _record(1, failures=(timeout,)),
+        _record(2, failures=(crash,), scores=(exact,)),
+        _record(3, scores=(exact,), excluded=("too_long",)),
+        _record(4),
+    ]
+    exactly = ScoreTable.from_records(records, "exact")
+    assert (len(exactly), exactly.failed, exactly.timeouts, exactly.excluded) == (2, 0, 1, 1)
+    judged = ScoreTable.from_records(records, "judge")
+    assert (len(judged), judged.failed, judged.timeouts, judged.excluded) == (0, 1, 1, 1)
+
+
+def test_records_cluster_by_a_metadata_key():
+    score = (Score(name="exact", values={"score": 1.0}),)
+    records = [_record(i, scores=score, metadata={"passage": i // 2}) for i in range(4)]
+    assert ScoreTable.from_records(records, "exact", group_by="passage").numbers("score").clusters.tolist() == [
+        0,
+        0,
+        1,
+        1,
+    ]
+
+
+def test_a_hundred_thousand_rows_are_a_few_megabytes():
+    import tracemalloc
+
+    tracemalloc.start()
+    try:
+        table = ScoreTable()
+        for sample in range(100_000):
+            table.add({"score": 0.5, "label": "yes"}, sample=sample)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 5 * 2**20
+
+
+def _texts(table, name):
+    labels = table.labels(name)
+    return [labels.vocabulary[code] for code in np.ravel(labels.codes)]
+
+
+def _record(index, **fields):
+    return Record(key=str(index), task="t", sample_id=str(index), index=index, **fields)
