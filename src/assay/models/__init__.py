@@ -1,0 +1,1 @@
+"""The only place where model-specific code lives: one file per adapter."""
