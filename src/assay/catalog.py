@@ -58,6 +58,16 @@ CATALOG: dict[str, dict[str, str]] = {
     },
     "aggregate": {
         "mean": "assay.stats.aggregates:mean",
+        "max": "assay.stats.aggregates:maximum",
+        "min": "assay.stats.aggregates:minimum",
+        "std_dev": "assay.stats.aggregates:std_dev",
+        "frequency": "assay.stats.aggregates:frequency",
+        "binary-classification": "assay.stats.aggregates:binary_classification",
+        "multiclass-classification": "assay.stats.aggregates:multiclass_classification",
+        "recall": "assay.stats.aggregates:recall",
+        "precision": "assay.stats.aggregates:precision",
+        "f1_score": "assay.stats.aggregates:f1_score",
+        "weighted_average": "assay.stats.aggregates:weighted_average",
     },
 }
 

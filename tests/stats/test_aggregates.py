@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from assay.catalog import resolve
 from assay.stats import aggregates
 from assay.stats.intervals import clustered_mean_interval, clustered_wilson, mean_interval, wilson
 from assay.stats.score_table import ScoreTable
@@ -81,3 +82,185 @@ def test_order_of_arrival_does_not_change_the_last_bit():
         for sample, value in rows:
             table.add({"score": value}, sample=sample)
         assert aggregates.mean(table) == expected
+
+
+def test_max_min_and_std_dev():
+    values = [0.2, 0.9, 0.5, 1.0]
+    table = table_of("f1", values)
+    [largest] = aggregates.maximum(table, field="f1")
+    [smallest] = aggregates.minimum(table, field="f1", name="worst")
+    assert (largest.name, largest.value, largest.low, largest.signature) == ("f1_max", 1.0, None, "max")
+    assert (smallest.name, smallest.value) == ("worst", 0.2)
+    [spread] = aggregates.std_dev(table, field="f1")
+    assert spread.name == "f1_std_dev"
+    assert spread.value == pytest.approx(np.std(values))
+    assert spread.low < spread.value < spread.high
+    assert spread.signature == "std_dev|bootstrap|n=1000|seed=0|level=0.95"
+
+
+def test_bootstrap_interval_of_the_standard_deviation_is_right_for_large_offsets():
+    values = np.random.default_rng(1).integers(0, 9, size=400)
+    [near] = aggregates.std_dev(table_of("score", values.tolist()))
+    [far] = aggregates.std_dev(table_of("score", (values + 1e9).tolist()))
+    assert (far.low, far.high) == pytest.approx((near.low, near.high), rel=1e-6)
+
+
+def test_frequency_gives_one_share_per_value():
+    summaries = aggregates.frequency(table_of("label", ["b", "a", "b", "b"]), field="label")
+    assert [(s.name, s.value) for s in summaries] == [("label_a", 0.25), ("label_b", 0.75)]
+    assert summaries[1].low == wilson(3, 4).low
+    assert summaries[1].signature == "frequency|wilson|level=0.95"
+    truths = aggregates.frequency(table_of("is_correct", [True, False, True, True]), field="is_correct")
+    assert [(s.name, s.value) for s in truths] == [("is_correct_False", 0.25), ("is_correct_True", 0.75)]
+
+
+def test_frequency_of_free_text_declines():
+    [summary] = aggregates.frequency(table_of("text", [f"answer {i}" for i in range(1001)]), field="text")
+    assert summary.value is None
+    assert "1,001 distinct values" in summary.reason
+
+
+def answers(pairs):
+    table = ScoreTable()
+    for sample, (truth, said) in enumerate(pairs):
+        table.add({"gt": truth, "pred": said}, sample=sample)
+    return table
+
+
+def test_binary_classification():
+    pairs = [("yes", "yes")] * 6 + [("no", "yes")] * 2 + [("yes", "no")] * 3 + [("no", "no")] * 9 + [("yes", "maybe")]
+    summaries = aggregates.binary_classification(
+        answers(pairs), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
+    )
+    values = {summary.name: summary.value for summary in summaries}
+    assert values == pytest.approx({"accuracy": 0.75, "precision": 0.75, "recall": 6 / 9, "f1_score": 12 / 17})
+    assert summaries[0].details["confusion"] == {"tp": 6, "fp": 2, "fn": 3, "tn": 9}
+    assert all((summary.scored, summary.unscored) == (20, 1) for summary in summaries)
+    assert (summaries[1].low, summaries[2].low) == (wilson(6, 8).low, wilson(6, 9).low)
+    assert summaries[3].low < 12 / 17 < summaries[3].high
+
+
+def test_binary_classification_with_empty_denominators():
+    summaries = aggregates.binary_classification(
+        answers([("no", "no")] * 3), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
+    )
+    assert [summary.value for summary in summaries] == [1.0, None, None, None]
+    assert summaries[1].reason == "nothing was predicted positive"
+    nothing = aggregates.binary_classification(
+        answers([("x", "y")]), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
+    )
+    assert [summary.value for summary in nothing] == [None] * 4
+    assert "`yes` or `no`" in nothing[0].reason
+
+
+@pytest.mark.parametrize(("positive", "negative"), [(True, False), ("true", "false"), ("True", "False")])
+def test_truth_values_match_however_the_task_file_spells_them(positive, negative):
+    summaries = aggregates.binary_classification(
+        answers([(True, True), (False, True)]),
+        field_gt="gt",
+        field_pred="pred",
+        positive_answer=positive,
+        negative_answer=negative,
+    )
+    assert summaries[0].value == 0.5
+
+
+def test_multiclass_classification():
+    pairs = [("cat", "cat"), ("cat", "dog"), ("dog", "dog"), ("owl", "dog"), ("cat", "eel")]
+    summaries = aggregates.multiclass_classification(answers(pairs), field_gt="gt", field_pred="pred")
+    values = {summary.name: summary.value for summary in summaries}
+    assert values == {
+        "accuracy": 0.4,
+        "cat_precision": 1.0,
+        "cat_recall": pytest.approx(1 / 3),
+        "dog_precision": pytest.approx(1 / 3),
+        "dog_recall": 1.0,
+        "eel_precision": 0.0,
+        "eel_recall": None,
+        "owl_precision": None,
+        "owl_recall": 0.0,
+    }
+    assert {s.name: s.reason for s in summaries}["owl_precision"] == "`owl` was never predicted"
+
+
+def counted(rows):
+    table = ScoreTable()
+    for sample, (tp, fp, fn) in enumerate(rows):
+        table.add({"tp": tp, "fp": fp, "fn": fn}, sample=sample)
+    return table
+
+
+FIELDS = {
+    "recall": {"num_true_positives_field": "tp", "num_false_negatives_field": "fn"},
+    "precision": {"num_true_positives_field": "tp", "num_false_positives_field": "fp"},
+    "f1_score": {
+        "num_true_positives_field": "tp",
+        "num_false_positives_field": "fp",
+        "num_false_negatives_field": "fn",
+    },
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [("recall", 6 / 9), ("precision", 6 / 8), ("f1_score", 12 / 17)])
+def test_counts_are_summed_before_dividing(name, value):
+    [summary] = getattr(aggregates, name)(counted([(3, 1, 0), (2, 1, 1), (1, 0, 2)]), **FIELDS[name])
+    assert (summary.name, summary.value) == (name, pytest.approx(value))
+    assert summary.low <= summary.value <= summary.high
+    assert summary.signature == f"{name}|bootstrap|n=1000|seed=0|level=0.95"
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_an_empty_denominator_has_a_reason(name):
+    [summary] = getattr(aggregates, name)(counted([(0, 0, 0)] * 3), **FIELDS[name])
+    assert summary.value is None
+    assert "nothing" in summary.reason
+    [negative] = getattr(aggregates, name)(counted([(-1, -1, -1)] * 3), **FIELDS[name])
+    assert negative.reason == "a count is negative"
+
+
+def test_weighted_average():
+    table = table_of("label", ["good", "bad", "good", "fair"])
+    weights = {"good": 1.0, "fair": 0.5, "bad": 0.0}
+    [summary] = aggregates.weighted_average(table, field="label", weights=weights)
+    assert (summary.name, summary.value) == ("label_weighted_average", 0.625)
+    assert summary.low < 0.625 < summary.high
+    [unknown] = aggregates.weighted_average(table, field="label", weights={"good": 1.0, "bad": 0.0})
+    assert unknown.value is None
+    assert unknown.reason == "no weight for the label `fair`; weights are given for `good`, `bad`"
+
+
+EVERY = [
+    ("mean", {}),
+    ("max", {}),
+    ("min", {}),
+    ("std_dev", {}),
+    ("frequency", {"field": "score"}),
+    ("binary-classification", {"field_gt": "a", "field_pred": "b", "positive_answer": "1", "negative_answer": "0"}),
+    ("multiclass-classification", {"field_gt": "a", "field_pred": "b"}),
+    *FIELDS.items(),
+    ("weighted_average", {"field": "score", "weights": {"a": 1.0}}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), EVERY)
+def test_every_aggregate_of_nothing_is_none_with_a_reason(name, options):
+    table = ScoreTable()
+    table.add_failure(timeout=True)
+    summaries = resolve("aggregate", name)(table, **options, level=0.9, seed=3)
+    assert summaries
+    for summary in summaries:
+        assert (summary.value, summary.low, summary.high, summary.scored, summary.timeouts) == (None, None, None, 0, 1)
+        assert summary.reason == "nothing was scored (1 timed out)"
+
+
+def test_numbers_of_text_are_declined_with_a_reason():
+    [summary] = aggregates.mean(table_of("label", ["a", "b"]), field="label")
+    assert summary.value is None
+    assert "frequency" in summary.reason
+    assert summary.unscored == 2
+
+
+def test_repetitions_cluster_every_share():
+    table = table_of("label", ["a", "a", "b", "b", "a", "b"], repeats=2)
+    summaries = aggregates.frequency(table, field="label")
+    assert summaries[0].signature == "frequency|clustered-wilson|level=0.95"

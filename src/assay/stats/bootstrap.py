@@ -175,8 +175,15 @@ def method_name(kind: Kind, resamples: int, seed: int) -> str:
     return f"{_METHODS[kind]}|n={resamples}|seed={seed}"
 
 
+def divide(numerator: Floats, denominator: Floats) -> Floats:
+    """Elementwise ratio, NaN where the denominator is 0: a resample in which the statistic is undefined."""
+    ratio = np.full(numerator.shape, np.nan)
+    np.divide(numerator, denominator, out=ratio, where=denominator != 0)
+    return ratio
+
+
 def _ratio(sums: Floats) -> Floats:
-    return sums[:, 0] / sums[:, 1]
+    return divide(sums[:, 0], sums[:, 1])
 
 
 def _too_few(n: int, method: str, level: float) -> Interval:

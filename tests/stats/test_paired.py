@@ -1,0 +1,275 @@
+"""Paired comparison: scipy and statsmodels as oracles, published examples, coverage and false alarms by simulation."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from assay.core.errors import UsageError
+from assay.stats.intervals import clustered_mean_interval, mean_interval
+from assay.stats.paired import (
+    benjamini_hochberg,
+    cohen_dz,
+    cohen_h,
+    compare,
+    holm,
+    mcnemar_exact,
+    mean_difference,
+    minimum_detectable_effect,
+    odds_ratio,
+    paired_permutation,
+    paired_share_difference,
+    pairs_needed,
+)
+
+DATA_SETS = 2000
+
+
+def test_mcnemar_worked_example():
+    # by hand: 1 + 22 + 231 + 1540 + 7315 + 26334 + 74613 ways of at most 6 among 22, twice, of 2^22
+    assert mcnemar_exact(6, 16) == 2 * 110_056 / 4_194_304
+
+
+@pytest.mark.parametrize(
+    ("b", "c"),
+    [(0, 0), (1, 0), (0, 5), (7, 7), (6, 16), (300, 250), (600, 590), (4000, 4300), (90_000, 90_700), (3, 2000)],
+)
+def test_mcnemar_equals_statsmodels_and_scipy(b, c):
+    ours = mcnemar_exact(b, c)
+    assert ours == mcnemar_exact(c, b)
+    if b + c:
+        assert ours == pytest.approx(stats.binomtest(b, b + c, 0.5).pvalue, rel=1e-9, abs=1e-300)
+        assert ours == pytest.approx(mcnemar([[1, b], [c, 1]], exact=True).pvalue, rel=1e-9, abs=1e-9)
+    else:
+        assert ours == 1.0
+
+
+def test_mcnemar_of_millions_is_quick_and_finite():
+    assert 0.0 < mcnemar_exact(5_000_000, 5_004_000) < 1.0
+    assert mcnemar_exact(0, 100_000) == 0.0  # 2^-99999 is below the smallest float
+    with pytest.raises(ValueError, match="negative"):
+        mcnemar_exact(-1, 3)
+
+
+EXACT_CASES = [
+    [0.5, -0.2, 0.3],
+    [1, 1, 1, -1, 0, 0],
+    [0.1, 0.2, -0.3, 0.4, 0.1, 0.1, -0.2],
+    [0.31, 0.02, -0.17, 0.44, 0.26, -0.05, 0.11, 0.38],
+    [0.0, 0.0, 0.0],
+]
+
+
+@pytest.mark.parametrize("differences", EXACT_CASES)
+def test_exact_permutation_equals_scipy(differences):
+    assert paired_permutation(differences) == pytest.approx(_scipy_exact(differences), abs=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(-20, 20).map(lambda i: i / 10), min_size=2, max_size=9))
+def test_exact_permutation_equals_scipy_on_any_differences(differences):
+    assert paired_permutation(differences) == pytest.approx(_scipy_exact(differences), abs=1e-9)
+
+
+def test_exact_permutation_of_right_and_wrong_is_mcnemar():
+    differences = [1.0] * 9 + [-1.0] * 3 + [0.0] * 100
+    assert paired_permutation(differences) == pytest.approx(mcnemar_exact(9, 3), abs=1e-12)
+
+
+def test_monte_carlo_permutation_is_near_the_exact_value():
+    differences = [1.0] * 40 + [-1.0] * 25
+    assert paired_permutation(differences, resamples=50_000) == pytest.approx(mcnemar_exact(40, 25), abs=0.008)
+    continuous = np.random.default_rng(1).normal(0.2, 1.0, size=80)
+    many = paired_permutation(continuous, resamples=20_000)
+    assert many == pytest.approx(stats.ttest_1samp(continuous, 0.0).pvalue, abs=0.02)
+
+
+def test_sign_bits_and_histogram_draw_from_the_same_distribution():
+    random = np.random.default_rng(2)
+    continuous = np.abs(random.normal(size=6000)) * random.choice([-1, 1], p=[0.485, 0.515], size=6000)
+    by_bits = paired_permutation(continuous, resamples=3000)
+    by_histogram = paired_permutation(np.round(continuous, 2), resamples=3000)
+    assert by_bits == pytest.approx(by_histogram, abs=0.04)
+    assert by_bits == pytest.approx(stats.ttest_1samp(continuous, 0.0).pvalue, abs=0.04)
+
+
+def test_monte_carlo_p_value_is_never_zero():
+    assert paired_permutation([1.0] * 100, resamples=999) == 1 / 1000
+
+
+def test_whole_clusters_flip_together():
+    # ten copies of three differences carry the evidence of three
+    differences = np.repeat([0.3, 0.5, 0.4], 10)
+    assert paired_permutation(differences, groups=np.repeat([0, 1, 2], 10)) == pytest.approx(0.25)
+    assert paired_permutation(differences) < 0.001
+
+
+P_VALUES_OF_1995 = [
+    0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0,
+]  # fmt: skip
+
+
+def test_corrections_reproduce_the_example_of_1995():
+    # Benjamini & Hochberg 1995, section 3.2: fifteen hypotheses, of which 3 survive Bonferroni–Holm and 4 theirs
+    assert sum(p <= 0.05 for p in holm(P_VALUES_OF_1995)) == 3
+    assert sum(p <= 0.05 for p in benjamini_hochberg(P_VALUES_OF_1995)) == 4
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_corrections_equal_statsmodels(p_values):
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-9)
+    assert benjamini_hochberg(p_values) == pytest.approx(multipletests(p_values, method="fdr_bh")[1], abs=1e-9)
+
+
+def test_corrections_of_nothing_and_of_nonsense():
+    assert holm([]) == benjamini_hochberg([]) == []
+    for bad in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            holm([0.5, bad])
+
+
+def test_effect_sizes():
+    # Cohen 1988, table 6.2.2: h between 0.50 and 0.65 is 0.30
+    assert round(cohen_h(0.50, 0.65), 2) == 0.30
+    assert cohen_dz([1.0, 2.0, 3.0]) == pytest.approx(2.0)
+    assert cohen_dz([0.5, 0.5]) is None
+    assert cohen_dz([0.5]) is None
+    assert odds_ratio(10, 4) == 2.5
+    assert odds_ratio(3, 0) is None
+
+
+def test_minimum_detectable_effect_worked_example():
+    # (1.95996 + 0.84162) · 0.5 / √400
+    assert minimum_detectable_effect(0.5, 400) == pytest.approx(0.0700396, abs=1e-6)
+    assert minimum_detectable_effect(0.5, 1) is None
+    assert pairs_needed(0.5, 0.0700397) == 400
+    with pytest.raises(ValueError, match="difference of 0"):
+        pairs_needed(0.5, 0.0)
+    with pytest.raises(ValueError, match="power"):
+        minimum_detectable_effect(0.5, 10, power=80)
+
+
+def test_the_detectable_effect_is_found_as_often_as_the_power_says():
+    random = np.random.default_rng(3)
+    effect = minimum_detectable_effect(1.0, 100)
+    draws = random.normal(effect, 1.0, size=(DATA_SETS, 100))
+    assert np.mean([mean_interval(row).low > 0.0 for row in draws]) == pytest.approx(0.8, abs=0.03)
+
+
+def test_comparison_of_right_and_wrong():
+    first = [1] * 70 + [0] * 6 + [1] * 16 + [0] * 8
+    second = [1] * 70 + [1] * 6 + [0] * 16 + [0] * 8
+    result = compare(first, second)
+    assert (result.wins, result.losses, result.ties, result.n) == (6, 16, 78, 100)
+    assert (result.first, result.second) == (0.86, 0.76)
+    assert result.difference == pytest.approx(-0.10)
+    assert result.p_value == mcnemar_exact(6, 16)
+    assert result.effect_sizes["odds_ratio"] == pytest.approx(6 / 16)
+    assert result.effect_sizes["cohen_h"] == pytest.approx(cohen_h(0.86, 0.76))
+    assert result.interval.low < -0.10 < result.interval.high
+    assert result.signature == "paired|bonett-price|mcnemar-exact|level=0.95"
+
+
+def test_comparison_of_graded_scores_and_of_clusters():
+    random = np.random.default_rng(4)
+    first, second = random.random(60), random.random(60)
+    plain = compare(first, second, seed=5)
+    assert plain.interval == mean_interval(second - first)
+    assert plain.signature == "paired|t|permutation|n=10000|seed=5|level=0.95"
+    groups = np.repeat(np.arange(12), 5)
+    clustered = compare(first, second, groups=groups)
+    assert clustered.interval == clustered_mean_interval(second - first, groups)
+    assert clustered.test == "permutation-exact"
+    assert clustered.minimum_detectable_effect == pytest.approx(2.8015853 * clustered.interval.standard_error)
+
+
+def test_identical_runs_differ_by_nothing_and_keep_a_width():
+    result = compare([1, 0, 1, 1], [1, 0, 1, 1])
+    assert (result.difference, result.p_value, result.wins, result.losses) == (0.0, 1.0, 0, 0)
+    assert result.interval.low < 0.0 < result.interval.high
+    graded = compare([0.5, 0.2], [0.5, 0.2])
+    assert (graded.difference, graded.p_value, graded.interval.low) == (0.0, 1.0, None)
+    assert "equal" in graded.interval.reason
+
+
+def test_nothing_to_compare_has_a_reason():
+    result = compare([], [])
+    assert (result.difference, result.p_value) == (None, None)
+    assert result.reason == "no sample was scored in both runs"
+
+
+def test_scores_that_do_not_line_up_are_refused():
+    with pytest.raises(ValueError, match="aligned: 2 in the first, 1 in the second"):
+        compare([1, 0], [1])
+    with pytest.raises(UsageError, match="level"):
+        compare([1, 0], [1, 0], level=95)
+    with pytest.raises(ValueError, match="wins"):
+        paired_share_difference(3, 3, 5)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60), st.floats(0.05, 0.99))
+def test_swapping_the_runs_mirrors_the_comparison(pairs, level):
+    first, second = np.array(pairs, dtype=float).T
+    there, back = compare(first, second, level=level), compare(second, first, level=level)
+    assert there.difference == pytest.approx(-back.difference)
+    assert there.p_value == back.p_value
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    assert there.interval.low == pytest.approx(-back.interval.high)
+    assert there.interval.low <= there.difference <= there.interval.high
+
+
+@pytest.mark.parametrize(("gain", "loss", "n"), [(0.10, 0.10, 60), (0.20, 0.05, 40), (0.04, 0.02, 300)])
+def test_difference_of_paired_shares_covers_as_often_as_it_says(gain, loss, n):
+    draws = np.random.default_rng(6).multinomial(n, [gain, loss, 1 - gain - loss], size=DATA_SETS)
+    intervals = [paired_share_difference(int(w), int(lost), n) for w, lost, _ in draws]
+    # conservative where discordant pairs are rare: the added pseudo-counts widen it
+    assert 0.93 <= np.mean([i.low <= gain - loss <= i.high for i in intervals]) <= 0.98
+
+
+def test_clustered_difference_covers_where_the_naive_one_fails():
+    random = np.random.default_rng(7)
+    groups = np.repeat(np.arange(25), 8)
+    shared = random.normal(0.1, 1.0, size=(DATA_SETS, 25)).repeat(8, axis=1)
+    draws = shared + random.normal(size=shared.shape)
+    zeros = np.zeros(200)
+    robust = [mean_difference(zeros, row, groups=groups) for row in draws]
+    naive = [mean_difference(zeros, row) for row in draws]
+    assert 0.93 <= np.mean([i.low <= 0.1 <= i.high for i in robust]) <= 0.97
+    assert np.mean([i.low <= 0.1 <= i.high for i in naive]) < 0.75
+
+
+def test_tests_raise_no_more_false_alarms_than_they_say():
+    random = np.random.default_rng(8)
+    discordant = random.binomial(40, 0.5, size=DATA_SETS)
+    assert np.mean([mcnemar_exact(int(b), 40 - int(b)) <= 0.05 for b in discordant]) <= 0.05
+    skewed = random.choice([-1, 1], size=(DATA_SETS, 12)) * random.gamma(1.0, size=(DATA_SETS, 12))
+    alarms = np.mean([paired_permutation(row) <= 0.05 for row in skewed])
+    assert 0.035 <= alarms <= 0.06
+
+
+def test_memory_is_bounded_at_a_million_pairs():
+    random = np.random.default_rng(9)
+    differences = random.normal(size=1_000_000)
+    tracemalloc.start()
+    try:
+        paired_permutation(differences, resamples=100)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * 2**20
+
+
+def _scipy_exact(differences):
+    return stats.permutation_test(
+        (np.asarray(differences, dtype=float),),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=np.inf,
+        vectorized=True,
+    ).pvalue
