@@ -1,0 +1,1 @@
+"""Datasets: rows of files, tables, hubs and YAML as samples."""

@@ -1,0 +1,25 @@
+"""Datasets written in the task's own YAML: a list of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from assay.core.fingerprint import fingerprint
+from assay.datasets.rows import Row, RowDataset, check_rows
+
+
+class Inline(RowDataset):
+    """Rows given as they are."""
+
+    def __init__(self, *, samples: list[Row], name: str = "inline", **options: Any) -> None:
+        super().__init__(name=name, **options)
+        self._samples = check_rows(samples, name)
+
+    def rows(self) -> Iterator[Row]:
+        return iter(self._samples)
+
+    @cached_property
+    def sha256(self) -> str:
+        return fingerprint(self._samples)

@@ -1,0 +1,118 @@
+"""What every row dataset shares: filters, columns, sample ids, and the walk that turns rows into samples.
+
+A dataset is read twice: once to count what its filters keep and to hash its content, then again, streaming, each time
+somebody walks over it. Nothing but the row at hand is kept in memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from assay.catalog import unknown_name
+from assay.core.errors import UsageError
+from assay.core.types import Sample
+from assay.prompts.filters import Filter, FilterError
+
+Row = dict[str, Any]
+
+
+class RowDataset(ABC):
+    """Rows as samples: `Sample(id=…, row=…)`, in file order, streamed."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        filters: Sequence[Mapping[str, Any]] = (),
+        columns: Sequence[str] | None = None,
+        num_samples: int | None = None,
+        subsampling: str = "head",
+        seed: int = 0,
+    ) -> None:
+        self.name = name
+        self._filters = [Filter(spec, where=f"dataset `{name}`: filters[{at}]") for at, spec in enumerate(filters)]
+        self._columns = tuple(columns) if columns is not None else None
+        self._num_samples = num_samples
+        self._subsampling = subsampling
+        self._seed = seed
+
+    @abstractmethod
+    def rows(self) -> Iterator[Row]:
+        """Every row of the source, before filters."""
+
+    @property
+    @abstractmethod
+    def sha256(self) -> str:
+        """The hash of the content, as stored."""
+
+    def __len__(self) -> int:
+        if self._chosen is not None:
+            return len(self._chosen)
+        return self._kept if self._num_samples is None else min(self._kept, self._num_samples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        chosen, limit = self._chosen, self._num_samples
+        seen: set[str] = set()
+        for at, (index, row) in enumerate(self._kept_rows()):
+            if chosen is None and limit is not None and at >= limit:
+                return
+            if chosen is None or at in chosen:
+                yield self._sample(index, row, seen)
+
+    def _sample(self, index: int, row: Row, seen: set[str]) -> Sample:
+        """The row as a sample; a `sample_id` column names it, else its position in the source."""
+        named = row.get("sample_id")
+        name = str(index) if named is None or named == "" else str(named)
+        if name in seen:
+            raise UsageError(f"dataset `{self.name}`: row {index + 1}: the sample_id `{name}` is given twice")
+        seen.add(name)
+        return Sample(id=name, row=row)
+
+    @cached_property
+    def _kept(self) -> int:
+        return sum(1 for _ in self._kept_rows())
+
+    @cached_property
+    def _chosen(self) -> frozenset[int] | None:
+        """The positions of a random subsample: the same for the same seed and dataset."""
+        if self._subsampling != "random" or self._num_samples is None:
+            return None
+        from random import Random
+
+        return frozenset(Random(self._seed).sample(range(self._kept), min(self._kept, self._num_samples)))
+
+    def _kept_rows(self) -> Iterator[tuple[int, Row]]:
+        for index, row in enumerate(self.rows()):
+            if self._filters and not self._keeps(row, index):
+                continue
+            yield index, row if self._columns is None else self._selected(row, index)
+
+    def _keeps(self, row: Row, index: int) -> bool:
+        # the columns are also there by their bare names, for files written before `sample.` was the rule
+        variables = {**{name: value for name, value in row.items() if name.isidentifier()}, "sample": row}
+        try:
+            return all(rule.matches(variables) for rule in self._filters)
+        except FilterError as error:
+            raise UsageError(f"{error} (row {index + 1})") from error
+
+    def _selected(self, row: Row, index: int) -> Row:
+        missing = [name for name in self._columns or () if name not in row and name != "sample_id"]
+        if missing:
+            raise UsageError(
+                f"dataset `{self.name}`: row {index + 1}: columns: {unknown_name('column', missing[0], row)}"
+            )
+        kept = set(self._columns or ())
+        return {name: value for name, value in row.items() if name in kept or name == "sample_id"}
+
+
+def check_rows(rows: Iterable[Any], name: str) -> list[Row]:
+    """A list of mappings, or a sentence saying which item is something else."""
+    checked = []
+    for at, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise UsageError(f"dataset `{name}`: row {at + 1} is not a mapping of columns")
+        checked.append(row)
+    return checked

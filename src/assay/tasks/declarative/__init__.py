@@ -1,0 +1,1 @@
+"""Declarative tasks: YAML files of datasets, solvers, scorers, metrics, actions and configuration."""

@@ -1,0 +1,387 @@
+"""YAML files as plain data that remembers where every value stood.
+
+Reads YAML 1.2 core scalars (`no` is a text, `010` is ten), refuses duplicate keys, and resolves what declarative
+files may contain besides plain values: merge keys, `!include` (the text of a file), `$ref` (the content of another
+YAML file) and `$VAR` (a variable of the environment). A file is data from a stranger until proven otherwise: its
+size, its depth and what its aliases expand to are bounded, and it reads nothing outside its project unless allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from assay.core.errors import UsageError
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+MAX_DEPTH = 100
+MAX_NODES = 500_000
+MAX_FILES = 200
+
+FieldPath = tuple[str | int, ...]
+
+_PROJECT_MARKS = (".git", ".assay", "assay.toml", "pyproject.toml")
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))\Z")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_NULLS = {"", "~", "null", "Null", "NULL"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a value stood: file, and line and column counted from one."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(slots=True)
+class Document:
+    """The plain value of a YAML file, and the place of every field in it."""
+
+    value: Any
+    path: Path
+    marks: dict[FieldPath, Mark]
+    warnings: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    """Every file that was read on the way, the document's own first."""
+
+    def mark(self, where: FieldPath) -> Mark:
+        """The place of a field, or of the nearest field around it."""
+        for end in range(len(where), -1, -1):
+            found = self.marks.get(where[:end])
+            if found is not None:
+                return found
+        return Mark(str(self.path), 1, 1)
+
+    def directory(self, where: FieldPath) -> Path:
+        """The folder of the file in which a field was written: what its relative paths are relative to."""
+        return Path(self.mark(where).file).parent
+
+    def sentence(self, where: FieldPath, message: str) -> str:
+        named = dotted(where)
+        return f"{self.mark(where)}: {named + ': ' if named else ''}{message}"
+
+    def error(self, where: FieldPath, message: str) -> UsageError:
+        return UsageError(self.sentence(where, message))
+
+    def warn(self, where: FieldPath, message: str) -> None:
+        self.warnings.append(self.sentence(where, message))
+
+
+def dotted(where: FieldPath) -> str:
+    """A field path as people write it: `definition.scorers[1].type`."""
+    text = ""
+    for step in where:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: the closest one, or all of them."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"Did you mean `{near[0]}`?" if near else f"Known here: {', '.join(known)}"
+
+
+def project_root(path: Path) -> Path:
+    """The project a file belongs to: the nearest folder above it that looks like one, else its own folder."""
+    start = path if path.is_dir() else path.parent
+    for folder in (start, *start.parents):
+        if any((folder / mark).exists() for mark in _PROJECT_MARKS):
+            return folder
+    return start
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """The variables of a `.env` file: `NAME=value` lines, `#` comments, an optional `export`, optional quotes."""
+    variables: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = line.strip().removeprefix("export ").strip()
+        if not text or text.startswith("#"):
+            continue
+        name, equals, value = text.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
+            raise UsageError(f"{path}:{number}:1: expected `NAME=value`")
+        value = value.strip()
+        if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1]
+        variables[name.strip()] = value
+    return variables
+
+
+def read_yaml(
+    path: Path | str,
+    *,
+    root: Path | None = None,
+    allow_outside: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> Document:
+    """Read a YAML file with everything it refers to; `UsageError` with file, line and column when it is bad."""
+    path = Path(path)
+    if not path.exists():
+        raise UsageError(f"{path}: there is no such file")
+    reader = _Reader(
+        root=(root or project_root(path.resolve())).resolve(),
+        allow_outside=allow_outside,
+        environ=os.environ if environ is None else environ,
+    )
+    document = Document(value=None, path=path, marks={}, warnings=reader.warnings, files=reader.files)
+    document.value = reader.file(path, (), document.marks, ())
+    return document
+
+
+class _Loader(yaml.CSafeLoader):
+    """The C loader with the resolvers of YAML 1.2's core schema."""
+
+
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+    ("merge", r"<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})\Z"), _first)
+
+_STANDARD = "tag:yaml.org,2002:"
+
+
+@dataclass(slots=True)
+class _Reader:
+    """One reading of one document: what it may read, and how much it has read so far."""
+
+    root: Path
+    allow_outside: bool
+    environ: Mapping[str, str]
+    warnings: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    nodes: int = 0
+
+    def file(self, path: Path, where: FieldPath, marks: dict[FieldPath, Mark], above: tuple[Path, ...]) -> Any:
+        """The value of one YAML file, its marks put under `where`."""
+        resolved = path.resolve()
+        if resolved in above:
+            raise UsageError(f"{path}: the file refers to itself through `$ref`")
+        node = _compose(self.text(path), path)
+        if node is None:
+            raise UsageError(f"{path}:1:1: the file is empty")
+        return self.value(node, where, marks, path, (*above, resolved))
+
+    def text(self, path: Path) -> str:
+        """The text of a file that is small, regular and UTF-8."""
+        if len(self.files) >= MAX_FILES:
+            raise UsageError(f"{path}: more than {MAX_FILES} files are included")
+        try:
+            status = os.stat(path)
+            if not stat.S_ISREG(status.st_mode):
+                raise UsageError(f"{path}: not a regular file")
+            if status.st_size > MAX_FILE_BYTES:
+                raise UsageError(f"{path}: {status.st_size:,} bytes; a file may have {MAX_FILE_BYTES:,}")
+            text = path.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path}: not UTF-8 at byte {error.start}") from error
+        self.files.append(path)
+        return text
+
+    def value(
+        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Mark], path: Path, above: tuple[Path, ...]
+    ) -> Any:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise UsageError(
+                f"{_mark(node, path)}: more than {MAX_NODES:,} values with its aliases expanded; the file is refused"
+            )
+        if len(where) > MAX_DEPTH:
+            raise UsageError(f"{_mark(node, path)}: nested more than {MAX_DEPTH} levels deep")
+        marks[where] = _mark(node, path)
+        if isinstance(node, yaml.ScalarNode):
+            return self.scalar(node, where, path)
+        if node.tag not in (_STANDARD + "seq", _STANDARD + "map"):
+            raise UsageError(
+                f"{_mark(node, path)}: {dotted(where)}: unknown tag `{node.tag}`; only `!include` is known"
+            )
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*where, at), marks, path, above) for at, item in enumerate(node.value)]
+        return self.mapping(node, where, marks, path, above)
+
+    def mapping(
+        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Mark], path: Path, above: tuple[Path, ...]
+    ) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        own: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _STANDARD + "merge":
+                for name, value in self.merged(value_node, where, marks, path, above).items():
+                    merged.setdefault(name, value)
+                continue
+            key = self.key(key_node, where, path)
+            if key in own:
+                raise UsageError(f"{_mark(key_node, path)}: {dotted((*where, key))}: the key is given twice")
+            value = self.value(value_node, (*where, key), marks, path, above)
+            if isinstance(value, str) and isinstance(value_node, yaml.ScalarNode) and value.startswith("$"):
+                value = self.variable(value, (*where, key), value_node, path) if key != "$ref" else value
+            own[key] = value
+            # an error about a field points at its name, which is where the eye looks first
+            marks[(*where, key)] = (
+                _mark(key_node, path) if not isinstance(value, (list, dict)) else marks[(*where, key)]
+            )
+        result = {**merged, **own}
+        return self.reference(result, where, marks, path, above) if "$ref" in own else result
+
+    def merged(
+        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Mark], path: Path, above: tuple[Path, ...]
+    ) -> dict[str, Any]:
+        """What a merge key brings in: one mapping, or several of which the first wins."""
+        parts = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        result: dict[str, Any] = {}
+        for part in parts:
+            if not isinstance(part, yaml.MappingNode):
+                raise UsageError(f"{_mark(part, path)}: {dotted(where)}: `<<` merges mappings, this is something else")
+            inner: dict[FieldPath, Mark] = {}
+            for name, value in self.mapping(part, where, inner, path, above).items():
+                if name not in result:
+                    result[name] = value
+            for at, mark in inner.items():
+                marks.setdefault(at, mark)
+        return result
+
+    def key(self, node: yaml.Node, where: FieldPath, path: Path) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise UsageError(f"{_mark(node, path)}: {dotted(where)}: a key must be plain text")
+        return str(node.value)
+
+    def scalar(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> Any:  # noqa: PLR0911 - one line per tag
+        tag, text = node.tag, str(node.value)
+        if tag == "!include":
+            return self.included(node, where, path)
+        if tag == _STANDARD + "str":
+            if text.startswith("!include "):
+                self.warnings.append(
+                    f"{_mark(node, path)}: {dotted(where)}: a quoted `!include` is plain text; write it unquoted"
+                )
+            return text
+        try:
+            if tag == _STANDARD + "null" and text in _NULLS:
+                return None
+            if tag == _STANDARD + "bool":
+                return text.lower() == "true"
+            if tag == _STANDARD + "int":
+                return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
+            if tag == _STANDARD + "float":
+                return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        except ValueError as error:
+            raise UsageError(f"{_mark(node, path)}: {dotted(where)}: not a number: {text[:40]}") from error
+        if tag == _STANDARD + "merge":
+            return text
+        raise UsageError(f"{_mark(node, path)}: {dotted(where)}: unknown tag `{tag}`; only `!include` is known")
+
+    def included(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> str:
+        target = self.inside(str(node.value), node, where, path, "!include")
+        return self.text(target).strip()
+
+    def reference(
+        self,
+        value: dict[str, Any],
+        where: FieldPath,
+        marks: dict[FieldPath, Mark],
+        path: Path,
+        above: tuple[Path, ...],
+    ) -> Any:
+        """A mapping with `$ref`: the other file's content, whose keys win over the ones written beside it."""
+        named, at = value["$ref"], marks[(*where, "$ref")]
+        if not isinstance(named, str) or named.startswith("#") or "://" in named:
+            raise UsageError(f"{at}: {dotted(where)}: `$ref` names a file; `#…` and addresses are not supported")
+        target = self.inside(named, at, where, path, "$ref")
+        siblings = {name: item for name, item in value.items() if name != "$ref"}
+        inner: dict[FieldPath, Mark] = {}
+        content = self.file(target, where, inner, above)
+        if siblings and not isinstance(content, dict):
+            raise UsageError(f"{at}: {dotted(where)}: {named} is not a mapping, so nothing may stand beside its `$ref`")
+        marks.update(inner)
+        return {**siblings, **content} if siblings else content
+
+    def inside(self, named: str, at: yaml.Node | Mark, where: FieldPath, path: Path, what: str) -> Path:
+        """The file a tag names, which must exist and lie inside the project."""
+        mark = at if isinstance(at, Mark) else _mark(at, path)
+        target = path.parent / named
+        resolved = target.resolve()
+        if not self.allow_outside and not resolved.is_relative_to(self.root):
+            raise UsageError(
+                f"{mark}: {dotted(where)}: {what} of `{named}` leads outside the project ({self.root}); "
+                "allow it with --allow-outside"
+            )
+        if not resolved.exists():
+            raise UsageError(f"{mark}: {dotted(where)}: {what}: there is no file {target}")
+        return target
+
+    def variable(self, text: str, where: FieldPath, node: yaml.Node, path: Path) -> str:
+        """`$NAME` or `${NAME}` as a whole value: what the environment says."""
+        matched = _VARIABLE.match(text)
+        if not matched:
+            return text
+        name = matched[1] or matched[2]
+        if _SECRET_NAME.search(name):
+            if _may_hold_secret(where):
+                return text  # resolved by the model that needs it, so that no file or journal ever holds it
+            raise UsageError(
+                f"{_mark(node, path)}: {dotted(where)}: `${name}` looks like a secret; "
+                "secrets belong in `secrets` or in a model's `config`, nowhere else"
+            )
+        if name not in self.environ:
+            self.warnings.append(f"{_mark(node, path)}: {dotted(where)}: the variable `{name}` is not set")
+            return text
+        return self.environ[name]
+
+
+def _may_hold_secret(where: FieldPath) -> bool:
+    return bool(where) and (where[0] == "secrets" or "config" in where or where[-1] == "api_key")
+
+
+def _compose(text: str, path: Path) -> yaml.Node | None:
+    """The node tree of one document, after a look at how deep it is (composing recurses, looking does not)."""
+    try:
+        depth, documents = 0, 0
+        for event in yaml.parse(text, Loader=_Loader):
+            if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise UsageError(f"{path}:{_line(event)}:1: nested more than {MAX_DEPTH} levels deep")
+            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+                depth -= 1
+            elif isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise UsageError(f"{path}:{_line(event)}:1: a second document begins here; a file holds one")
+        return yaml.compose(text, Loader=_Loader)  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark is not None else f"{path}:1:1"
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise UsageError(f"{place}: not valid YAML: {problem}") from error
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark is not None else 1
+
+
+def _mark(node: yaml.Node, path: Path) -> Mark:
+    return Mark(str(path), node.start_mark.line + 1, node.start_mark.column + 1)

@@ -1,0 +1,135 @@
+"""Parameters: types, limits, defaults, and placeholders replaced once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.tasks.declarative.config_spec import check_placeholders, config_from_flags, resolve_config, substitute
+from assay.tasks.declarative.yaml_reader import Document
+
+BASE = {"display_name": "P", "description": None, "default_value": None, "nullable": False}
+LIMITS = {"min": None, "max": None}
+
+
+def parameter(kind: str, **extra: Any) -> dict[str, Any]:
+    return {**BASE, **(LIMITS if kind in ("int", "float") else {}), "type": kind, "key": "p", **extra}
+
+
+def resolved(spec: dict[str, Any], **given: Any) -> Any:
+    return resolve_config([spec], given, task="t", models=["m"], datasets=["d"])["p"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "value"),
+    [
+        (parameter("float", min=0, max=1), 0.5),
+        (parameter("float", min=0, max=1), 1),
+        (parameter("int", min=1), 1),
+        (parameter("boolean"), False),
+        (parameter("string"), ""),
+        (parameter("model"), "m"),
+        (parameter("dataset"), "d"),
+        (parameter("dataset_column"), "any column"),
+        (parameter("list", dtype="integer"), [1, 2]),
+        (parameter("list", dtype="float"), [1, 2.5]),
+        (parameter("list", dtype="string"), []),
+        (parameter("list", dtype="boolean"), [True]),
+        (parameter("categorical", allowed_values=["a", "b"], multiple=False), "a"),
+        (parameter("categorical", allowed_values=["a", "b"], multiple=True), ["a", "b"]),
+        (parameter("dict", value_dtype="float"), {"a": 1}),
+        (parameter("int", nullable=True), None),
+    ],
+)
+def test_values_of_the_right_kind_are_kept(spec: dict[str, Any], value: Any) -> None:
+    assert resolved(spec, p=value) == value
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "says"),
+    [
+        (parameter("float"), "0.5", "must be a number"),
+        (parameter("float"), True, "must be a number"),
+        (parameter("float"), float("nan"), "must be a number"),
+        (parameter("float", max=1), 1.5, "at most 1"),
+        (parameter("int", min=1), 0, "at least 1"),
+        (parameter("int"), 1.0, "whole number"),
+        (parameter("boolean"), 1, "true or false"),
+        (parameter("string"), 3, "must be text"),
+        (parameter("string"), None, "must not be null"),
+        (parameter("model"), "n", "does not exist"),
+        (parameter("dataset"), "e", "does not exist"),
+        (parameter("list", dtype="integer"), [1, "2"], "integer values only"),
+        (parameter("list", dtype="string"), "a", "must be a list"),
+        (parameter("categorical", allowed_values=["red", "blue"], multiple=False), "rad", "Did you mean `red`?"),
+        (parameter("categorical", allowed_values=["a"], multiple=True), "a", "write a list"),
+        (parameter("dict", value_dtype="float"), {"a": "x"}, "float values only"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_refused(spec: dict[str, Any], value: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        resolved(spec, p=value)
+
+
+def test_given_beats_default_beats_null_beats_error() -> None:
+    assert resolved(parameter("int", default_value=3), p=4) == 4
+    assert resolved(parameter("int", default_value=3)) == 3
+    assert resolved(parameter("int", nullable=True)) is None
+    with pytest.raises(UsageError, match="--config p="):
+        resolved(parameter("int"))
+    with pytest.raises(UsageError, match="at most 2"):
+        resolved(parameter("int", default_value=3, max=2))
+
+
+def test_an_unknown_parameter_is_a_warning() -> None:
+    warnings: list[str] = []
+    resolve_config([parameter("int", default_value=1)], {"q": 1}, task="t", warnings=warnings)
+    assert "no parameter `q`" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ({"type": "int"}, "3", 3),
+        ({"type": "float"}, "0.5", 0.5),
+        ({"type": "boolean"}, "true", True),
+        ({"type": "boolean"}, "False", False),
+        ({"type": "string"}, "3", "3"),
+        ({"type": "string"}, "a=b", "a=b"),
+        ({"type": "list", "dtype": "integer"}, "1,2", [1, 2]),
+        ({"type": "list", "dtype": "string"}, "1,b", ["1", "b"]),
+        ({"type": "list", "dtype": "integer"}, "[1, 2]", [1, 2]),
+        ({"type": "categorical", "multiple": True}, "a,b", ["a", "b"]),
+        ({"type": "int", "nullable": True}, "null", None),
+    ],
+)
+def test_flags_are_read_by_the_kind_of_their_parameter(kind: dict[str, Any], text: str, value: Any) -> None:
+    assert config_from_flags([f"p={text}"], [{**BASE, "key": "p", **kind}]) == {"p": value}
+
+
+def put(value: Any, **config: Any) -> Any:
+    return substitute(value, config, Document(value=None, path=Path("t.yaml"), marks={}))
+
+
+def test_a_whole_value_keeps_its_type_and_inside_text_it_is_written_out() -> None:
+    assert put("<< config.x >>", x=[1, 2]) == [1, 2]
+    assert put("<<config.x>>", x=None) is None
+    assert put("at most << config.x >> words", x=3) == "at most 3 words"
+    assert put("{% if << config.x >> %}", x=True) == "{% if True %}"
+    assert put("{{ sample.<< config.x >> | tojson }}", x="col") == "{{ sample.col | tojson }}"
+    assert put({"a": ["<< config.x >>"]}, x=1.5) == {"a": [1.5]}
+
+
+def test_substitution_happens_once() -> None:
+    assert put("<< config.x >>", x="<< config.y >>", y="z") == "<< config.y >>"
+    assert put("a << config.x >>", x="<< config.y >>", y="z") == "a << config.y >>"
+
+
+def test_an_unknown_placeholder_names_its_field() -> None:
+    with pytest.raises(UsageError, match="Did you mean `field`"):
+        put({"a": "<< config.feild >>"}, field=1)
+    with pytest.raises(UsageError, match="declares no parameters"):
+        check_placeholders({"a": "<< config.x >>"}, [], Document(value=None, path=Path("t.yaml"), marks={}))
