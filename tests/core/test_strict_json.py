@@ -129,3 +129,6 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
         list(read_lines(tmp_path / "gone.jsonl"))
     with pytest.raises(UsageError, match="is not a file"):
         list(read_lines(tmp_path))
+    for name in ("x" * 5000, "a\0b"):
+        with pytest.raises(UsageError, match="cannot be read"):
+            list(read_lines(tmp_path / name))

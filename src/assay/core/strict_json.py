@@ -66,13 +66,15 @@ def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
     Line endings may be LF or CRLF. No more than one line is held, and of a line longer than `max_bytes` only its
     beginning. `UsageError` when the file cannot be read.
     """
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: is not a file")
     try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path}: is not a file")
         with path.open("rb") as file:
             yield from _lines_of(file, max_bytes)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a name with a null byte in it
+        raise UsageError(f"{str(path)!r}: cannot be read: {error}") from error
 
 
 def _lines_of(file: BinaryIO, max_bytes: int) -> Iterator[Line]:
@@ -109,7 +111,7 @@ def _why_not(text: bytes, error: Exception) -> StrictJsonError:
     except RecursionError:
         return _too_deep()
     except json.JSONDecodeError as bad_json:
-        return StrictJsonError("bad_json", f"{bad_json.msg[:1].lower()}{bad_json.msg[1:]} at column {bad_json.colno}")
+        return StrictJsonError("bad_json", f"{bad_json.msg[:1].lower()}{bad_json.msg[1:]} (column {bad_json.colno})")
     except ValueError as bad_value:
         return StrictJsonError("bad_json", str(bad_value).partition(";")[0])
     return StrictJsonError("bad_json", str(error))

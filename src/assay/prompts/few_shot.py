@@ -39,9 +39,9 @@ def find_embedded_block(prompt: str, examples: Sequence[Any] = ()) -> str | None
 
 
 def _pair(example: Any) -> tuple[str, str]:
-    if isinstance(example, Mapping):
-        return example["prompt"], example["completion"]
-    return example.prompt, example.completion
+    if hasattr(example, "completion"):
+        return example.prompt, example.completion
+    return example["prompt"], example["completion"]
 
 
 def _example_in(prompt: str, examples: Sequence[Any]) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from assay.catalog import unknown_name
 from assay.prompts.few_shot import find_embedded_block
+from assay.tasks.wording import kind, plain, quoted, show
 
 CATEGORIES = ("arithmetic", "mcq", "code_exec", "classification", "summary")
 METRIC_NAMES = ("exact_match", "f1", "bleu_4", "rouge_l", "accuracy", "code_exec")
@@ -82,14 +83,14 @@ FILE_RULES: dict[str, str] = {"no_tasks": "a file holds at least one record"}
 RULES: dict[str, str] = {**LINE_RULES, **FILE_RULES}
 
 
-class FewShotExample(Struct, frozen=True, kw_only=True):
+class FewShotExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One worked example: a question and the answer a model should learn from."""
 
     prompt: str
     completion: str
 
 
-class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One record of the frozen task spec that keeps every rule."""
 
     task_id: str
@@ -112,28 +113,38 @@ class RuleBroken(Exception):  # noqa: N818  what happened, not what kind of obje
 
 def check_record(record: object) -> TaskSpec:
     """The record as a `TaskSpec`; `RuleBroken` with the first rule it breaks."""
+    try:
+        task = msgspec.convert(record, TaskSpec)
+    except msgspec.ValidationError as error:
+        raise _why_not(record, error) from error
+    _check_values(task)
+    _check_pairs(task)
+    return task
+
+
+def _why_not(record: object, error: Exception) -> RuleBroken:
+    """The slow second look at a record that has not the fields and types of a task, for the rule's name."""
     if not isinstance(record, Mapping):
-        raise RuleBroken("not_an_object", "", f"is {_kind(record)}; a record is a JSON object")
-    _check_fields(record)
-    _check_types(record)
-    _check_values(record)
-    _check_pairs(record)
-    return msgspec.convert(dict(record), TaskSpec)
+        return RuleBroken("not_an_object", "", f"is {kind(record)}; a record is a JSON object")
+    try:
+        _check_fields(record)
+        _check_types(record)
+    except RuleBroken as broken:
+        return broken
+    return RuleBroken("bad_type", "", str(error))
 
 
 def _check_fields(record: Mapping[Any, Any]) -> None:
     for name in REQUIRED_FIELDS:
         if name not in record:
             raise RuleBroken("missing_required", name, f"required and not there; {_almost(name, record)}")
-    if len(record) == len(REQUIRED_FIELDS):
-        return
     for name in record:
         if name not in _TYPES:
-            raise RuleBroken("unknown_field", _plain(name), unknown_name("field", _plain(name), _TYPES))
+            raise RuleBroken("unknown_field", plain(name), unknown_name("field", plain(name), _TYPES))
 
 
 def _almost(name: str, record: Mapping[Any, Any]) -> str:
-    others = [_plain(key) for key in record if key not in _TYPES]
+    others = [plain(key) for key in record if key not in _TYPES]
     if near := difflib.get_close_matches(name, others, n=1):
         return f"is `{near[0]}` meant to be it?"
     return f"a record has {', '.join(REQUIRED_FIELDS)}"
@@ -145,10 +156,10 @@ def _check_types(record: Mapping[Any, Any]) -> None:
         if not isinstance(value, expected):
             if name == "post_process" and isinstance(value, list | tuple):
                 raise RuleBroken("combined_post_process", name, "is a list; a record has one rule, a string")
-            raise RuleBroken("bad_type", name, f"is {_kind(value)}; must be {_TYPE_NAMES[name]}")
+            raise RuleBroken("bad_type", name, f"is {kind(value)}; must be {_TYPE_NAMES[name]}")
     for number, target in enumerate(record["targets"]):
         if not isinstance(target, str):
-            raise RuleBroken("bad_type", f"targets[{number}]", f"is {_kind(target)}; must be a string{_quoted(target)}")
+            raise RuleBroken("bad_type", f"targets[{number}]", f"is {kind(target)}; must be a string{quoted(target)}")
     for number, example in enumerate(record.get("few_shot_examples", ())):
         _check_example(number, example)
 
@@ -156,29 +167,28 @@ def _check_types(record: Mapping[Any, Any]) -> None:
 def _check_example(number: int, example: object) -> None:
     place = f"few_shot_examples[{number}]"
     if not isinstance(example, Mapping):
-        raise RuleBroken("bad_example", place, f"is {_kind(example)}; must be an object of prompt and completion")
+        raise RuleBroken("bad_example", place, f"is {kind(example)}; must be an object of prompt and completion")
     for name in ("prompt", "completion"):
         if name not in example:
             raise RuleBroken("bad_example", f"{place}.{name}", "required and not there")
         if not isinstance(example[name], str):
-            raise RuleBroken("bad_example", f"{place}.{name}", f"is {_kind(example[name])}; must be a string")
+            raise RuleBroken("bad_example", f"{place}.{name}", f"is {kind(example[name])}; must be a string")
     for name in example:
         if name not in ("prompt", "completion"):
-            raise RuleBroken("bad_example", f"{place}.{_plain(name)}", "unknown; an example has prompt and completion")
+            raise RuleBroken("bad_example", f"{place}.{plain(name)}", "unknown; an example has prompt and completion")
 
 
-def _check_values(record: Mapping[Any, Any]) -> None:
-    _check_task_id(record["task_id"])
-    _check_word("unknown_category", "category", record["category"], CATEGORIES)
-    _check_prompt(record["prompt"])
-    if not record["targets"]:
+def _check_values(task: TaskSpec) -> None:
+    _check_task_id(task.task_id)
+    _check_word("unknown_category", "category", task.category, CATEGORIES)
+    _check_prompt(task.prompt)
+    if not task.targets:
         raise RuleBroken("empty_targets", "targets", "is empty; give at least one string")
-    _check_word("unknown_metric", "metric_name", record["metric_name"], METRIC_NAMES)
-    _check_post_process(record["post_process"])
-    examples = record.get("few_shot_examples", ())
-    if len(examples) > MAX_EXAMPLES:
-        raise RuleBroken("too_many_examples", "few_shot_examples", f"has {len(examples)}; at most {MAX_EXAMPLES}")
-    if block := find_embedded_block(record["prompt"], examples):
+    _check_word("unknown_metric", "metric_name", task.metric_name, METRIC_NAMES)
+    _check_post_process(task.post_process)
+    if (count := len(task.few_shot_examples)) > MAX_EXAMPLES:
+        raise RuleBroken("too_many_examples", "few_shot_examples", f"has {count}; at most {MAX_EXAMPLES}")
+    if block := find_embedded_block(task.prompt, task.few_shot_examples):
         raise RuleBroken("embedded_few_shot", "prompt", f"{block}; examples belong in few_shot_examples")
 
 
@@ -188,19 +198,19 @@ def _check_task_id(task_id: str) -> None:
     if " " in task_id or not task_id.isprintable():
         bad = next(i for i, character in enumerate(task_id) if character == " " or not character.isprintable())
         what = "whitespace" if task_id[bad].isspace() else "an invisible character"
-        raise RuleBroken("bad_task_id", "task_id", f"{_show(task_id)} has {what} at character {bad + 1}")
+        raise RuleBroken("bad_task_id", "task_id", f"{show(task_id)} has {what} at character {bad + 1}")
 
 
 def _check_prompt(prompt: str) -> None:
     if not prompt or prompt.isspace():
         raise RuleBroken("empty_prompt", "prompt", "is empty" if not prompt else "is only whitespace")
     if prompt[-1].isspace():
-        raise RuleBroken("trailing_whitespace", "prompt", f"ends in {_show(prompt[-8:])}; cut what follows the text")
+        raise RuleBroken("trailing_whitespace", "prompt", f"ends in {show(prompt[-8:])}; cut what follows the text")
 
 
 def _check_word(rule: str, name: str, word: str, known: tuple[str, ...]) -> None:
     if word not in known:
-        raise RuleBroken(rule, name, unknown_name(name, _plain(word), known))
+        raise RuleBroken(rule, name, unknown_name(name, plain(word), known))
 
 
 def _check_post_process(word: str) -> None:
@@ -208,12 +218,12 @@ def _check_post_process(word: str) -> None:
         return
     parts = [part for part in re.split(r"[\s+,;|>&]+", word) if part]
     if len(parts) > 1 and all(part in POST_PROCESS_RULES for part in parts):
-        raise RuleBroken("combined_post_process", "post_process", f"{_show(word)} combines rules; a record has one")
+        raise RuleBroken("combined_post_process", "post_process", f"{show(word)} combines rules; a record has one")
     _check_word("unknown_post_process", "post_process", word, POST_PROCESS_RULES)
 
 
-def _check_pairs(record: Mapping[Any, Any]) -> None:
-    category, metric, post_process = record["category"], record["metric_name"], record["post_process"]
+def _check_pairs(task: TaskSpec) -> None:
+    category, metric, post_process = task.category, task.metric_name, task.post_process
     if metric not in LEGAL_METRICS[category]:
         legal = " or ".join(LEGAL_METRICS[category])
         raise RuleBroken("illegal_pair", "metric_name", f"category {category} cannot use {metric}; use {legal}")
@@ -223,43 +233,42 @@ def _check_pairs(record: Mapping[Any, Any]) -> None:
             "illegal_post_process", "post_process", f"category {category} cannot use {post_process}; use {legal}"
         )
     if check_targets := _TARGET_CHECKS.get(category):
-        check_targets(record["targets"])
+        check_targets(task.targets)
 
 
-def _check_choice(targets: list[str]) -> None:
+def _check_choice(targets: Sequence[str]) -> None:
     if len(targets) != 1:
         raise RuleBroken("mcq_target_count", "targets", f"has {len(targets)} targets; category mcq has exactly one")
     if len(targets[0]) != 1 or targets[0] not in CHOICES:
-        raise RuleBroken("mcq_target_letter", "targets[0]", f"is {_show(targets[0])}; must be one letter, A to E")
+        raise RuleBroken("mcq_target_letter", "targets[0]", f"is {show(targets[0])}; must be one letter, A to E")
 
 
-def _check_expressions(targets: list[str]) -> None:
-    for number, target in enumerate(targets):
-        if reason := _not_an_expression(target):
-            raise RuleBroken(
-                "bad_expression",
-                f"targets[{number}]",
-                f"{_show(target)} is not a Python expression ({reason}); write one like `add(2, 3) == 5`",
-            )
+def _check_expressions(targets: Sequence[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Python thinks of an author's style is no concern of ours
+        for number, target in enumerate(targets):
+            if reason := _not_an_expression(target):
+                detail = f"{show(target)} is not a Python expression ({reason}); write one like `add(2, 3) == 5`"
+                raise RuleBroken("bad_expression", f"targets[{number}]", detail)
 
 
 def _not_an_expression(text: str) -> str | None:
     if len(text) > MAX_EXPRESSION_CHARACTERS:
         return f"longer than {MAX_EXPRESSION_CHARACTERS} characters"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(text.strip(), "<target>", "eval", _ONLY_PARSE, dont_inherit=True)
+        compile(text.strip(), "<target>", "eval", _ONLY_PARSE, dont_inherit=True)
     except SyntaxError as error:
         return error.msg
-    except (ValueError, RecursionError, MemoryError, OverflowError):
-        return "too deep or not text"
+    except ValueError:
+        return "not text"
+    except (RecursionError, MemoryError, OverflowError):
+        return "nested too deep"
     return None
 
 
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST: nothing is compiled, let alone run
 
-_TARGET_CHECKS: dict[str, Callable[[list[str]], None]] = {"mcq": _check_choice, "code_exec": _check_expressions}
+_TARGET_CHECKS: dict[str, Callable[[Sequence[str]], None]] = {"mcq": _check_choice, "code_exec": _check_expressions}
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "task_id": str,
@@ -278,29 +287,3 @@ _TYPE_NAMES = {
     "few_shot_examples": "a list of {prompt, completion} objects",
     "metadata": "an object",
 }
-
-
-def _kind(value: object) -> str:
-    """What JSON calls a value, with the value where it is short."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return f"the string {_show(value)}"
-    if isinstance(value, int | float):
-        return f"the number {_show(value)}"
-    return "an object" if isinstance(value, Mapping) else "a list"
-
-
-def _quoted(value: object) -> str:
-    return f', "{value}"' if type(value) in (int, float) else ""
-
-
-def _plain(name: object) -> str:
-    """A name for a message: without control characters, and short."""
-    return repr(str(name)[:60])[1:-1]
-
-
-def _show(value: object) -> str:
-    """A value for a message: quoted, without control characters, and short."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…" + text[-1]

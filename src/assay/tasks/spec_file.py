@@ -1,0 +1,263 @@
+"""The frozen task spec as a file: validate it line by line, and read it as one task per category.
+
+Everything a runner needs of the spec can be imported from here: the record (`TaskSpec`), its validator, the fixtures,
+`render` and `post_process`. The rules themselves are in `spec_rules`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.core.strict_json import Line, StrictJsonError, decode_strictly, read_lines
+from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
+from assay.metrics.post_process import post_process
+from assay.prompts.few_shot import render
+from assay.tasks.fixtures import SPEC_FIXTURE
+from assay.tasks.spec_rules import FILE_RULES, LINE_RULES, RULES, FewShotExample, RuleBroken, TaskSpec, check_record
+
+__all__ = [
+    "FILE_RULES",
+    "LINE_RULES",
+    "RULES",
+    "FewShotExample",
+    "SpecError",
+    "SpecFileDataset",
+    "TaskSpec",
+    "iter_validated",
+    "load_fixtures",
+    "post_process",
+    "read_spec_file",
+    "render",
+    "validate_file",
+    "validate_task",
+]
+
+_SHOWN_LINE_CHARACTERS = 500
+_SHOWN_ERRORS = 1000
+
+
+class SpecError(Struct, frozen=True, kw_only=True):
+    """Why a line is not a task: the first rule it breaks."""
+
+    line_number: int
+    """Counted from 1; 0 for a record that came from no file, and for what is wrong with a file as a whole."""
+    line: str
+    """The offending line, cut after 500 characters."""
+    rule: str
+    """A key of `RULES`."""
+    field: str
+    """The field at fault, like `targets[0]`; empty when the line as a whole is."""
+    detail: str
+    """What is wrong and what would be right, in words."""
+
+    def describe(self, path: Path | str) -> str:
+        """The error as one line that an editor can jump to."""
+        place = f"{path}:{self.line_number}" if self.line_number else f"{path}"
+        return ": ".join(part for part in (place, self.rule, self.field, self.detail) if part)
+
+
+def validate_task(record: object, line_number: int = 0) -> TaskSpec | SpecError:
+    """One decoded record: a `TaskSpec` when it keeps every rule, else a `SpecError` with the first rule it breaks.
+
+    Whether a `task_id` is given twice is a question about a file, and answered by `validate_file`.
+    """
+    try:
+        return check_record(record)
+    except RuleBroken as broken:
+        return _error(Line(line_number, _as_json(record)), broken.rule, broken.field, broken.detail)
+
+
+def validate_file(path: Path | str) -> tuple[list[TaskSpec], list[SpecError]]:
+    """Every good record and every bad line of a file, in the file's order. One bad line never hides another."""
+    outcomes = list(iter_validated(path))
+    validated = [outcome for outcome in outcomes if isinstance(outcome, TaskSpec)]
+    return validated, [outcome for outcome in outcomes if isinstance(outcome, SpecError)]
+
+
+def iter_validated(path: Path | str) -> Iterator[TaskSpec | SpecError]:
+    """The same one at a time, for files that do not fit in memory: only the ids are kept."""
+    for _, outcome in _walk(Path(path)):
+        yield outcome
+
+
+def load_fixtures() -> list[TaskSpec]:
+    """The ten records that come with assay: two of each category."""
+    return validate_file(SPEC_FIXTURE)[0]
+
+
+def read_spec_file(path: Path, *, allow_bad: bool) -> list[TaskDefinition]:
+    """One task per category, in order of first appearance.
+
+    `UsageError` names every bad line, unless `allow_bad`: then bad lines are left out and counted.
+    """
+    suite: dict[str, _Category] = {}
+    errors: list[SpecError] = []
+    left_out: Counter[str | None] = Counter()
+    for line, outcome in _walk(path):
+        if isinstance(outcome, TaskSpec):
+            suite.setdefault(outcome.category, _Category()).add(line, outcome)
+        else:
+            left_out[_category_of(line)] += 1
+            errors += [outcome] if len(errors) < _SHOWN_ERRORS else []
+    if errors and (not allow_bad or not suite):
+        raise UsageError(_refusal(path, errors, left_out.total(), allow_bad))
+    for category, count in left_out.items():  # a line of no category we have counts for the first one
+        suite.get(category or "", next(iter(suite.values()))).left_out += count
+    return [part.definition(path, category) for category, part in suite.items()]
+
+
+class SpecFileDataset:
+    """The samples of one category of a spec file, streamed from the file; bad lines are passed over."""
+
+    def __init__(self, path: Path | str, category: str) -> None:
+        self._path = Path(path)
+        self._category = category
+        self._size: int | None = None
+
+    def __len__(self) -> int:
+        if self._size is None:
+            self._size = sum(1 for _ in self._tasks())
+        return self._size
+
+    def __iter__(self) -> Iterator[Sample]:
+        for task in self._tasks():
+            yield Sample(
+                id=task.task_id,
+                prompt=render(task),
+                targets=task.targets,
+                metadata=task.metadata,
+                scorer=_scorer_key(task.metric_name, task.post_process),
+            )
+
+    def _tasks(self) -> Iterator[TaskSpec]:
+        for outcome in iter_validated(self._path):
+            if isinstance(outcome, TaskSpec) and outcome.category == self._category:
+                yield outcome
+
+
+def _walk(path: Path) -> Iterator[tuple[Line, TaskSpec | SpecError]]:
+    first_lines: dict[str, int] = {}
+    line = None
+    for line in read_lines(path):
+        outcome = _validate_line(line)
+        if isinstance(outcome, TaskSpec):
+            first = first_lines.setdefault(outcome.task_id, line.number)
+            if first != line.number:
+                detail = f"{outcome.task_id} is already given on line {first}"
+                outcome = _error(line, "duplicate_task_id", "task_id", detail)
+        yield line, outcome
+    if line is None:
+        nothing = Line(0, b"")
+        yield nothing, _error(nothing, "no_tasks", "", "holds no records; write one JSON object per line")
+
+
+def _validate_line(line: Line) -> TaskSpec | SpecError:
+    if line.too_long:
+        return _error(line, "line_too_long", "", "is longer than 8 MiB; a record is one line of reasonable length")
+    try:
+        return check_record(decode_strictly(line.content))
+    except RuleBroken as broken:
+        return _error(line, broken.rule, broken.field, broken.detail)
+    except StrictJsonError as bad:
+        return _error(line, bad.rule, "", bad.detail + _hint(line.content))
+
+
+def _hint(content: bytes) -> str:
+    if content.lstrip().startswith((b"#", b"//")):
+        return "; a spec file has no comments"
+    return ""
+
+
+def _error(line: Line, rule: str, field: str, detail: str) -> SpecError:
+    # four bytes are the most a character takes, so this much holds all that is shown
+    text = line.content[: 4 * _SHOWN_LINE_CHARACTERS + 4].decode("utf-8", errors="replace")
+    if len(text) > _SHOWN_LINE_CHARACTERS:
+        text = text[: _SHOWN_LINE_CHARACTERS - 1] + "…"
+    return SpecError(line_number=line.number, line=text, rule=rule, field=field, detail=detail)
+
+
+def _as_json(record: object) -> bytes:
+    try:
+        return msgspec.json.encode(record)
+    except (TypeError, ValueError, RecursionError):
+        return repr(record).encode("utf-8", errors="replace")
+
+
+class _Category:
+    """What a definition says about the records of one category, gathered while they stream by."""
+
+    def __init__(self) -> None:
+        self._sha256 = hashlib.sha256()
+        self._size = 0
+        self._pairs: dict[tuple[str, str], None] = {}
+        self.left_out = 0
+
+    def add(self, line: Line, task: TaskSpec) -> None:
+        # only this category's own lines are hashed, without line endings: the hash does not move when another
+        # category does, or when an editor changes LF to CRLF
+        self._sha256.update(b"\n" + line.content if self._size else line.content)
+        self._size += 1
+        self._pairs[task.metric_name, task.post_process] = None
+
+    def definition(self, path: Path, category: str) -> TaskDefinition:
+        return TaskDefinition(
+            name=category,
+            format="spec_file",
+            dataset=DatasetSpec(
+                use="spec_file",
+                options={"path": str(path), "category": category},
+                sha256=self._sha256.hexdigest(),
+                size=self._size,
+            ),
+            solver=PartSpec(key="single_turn", use="single_turn"),
+            scorers=tuple(_scorer(metric, rule) for metric, rule in sorted(self._pairs)),
+            aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
+            metric="+".join(sorted({metric for metric, _ in self._pairs})),
+            category=category,
+            source=str(path),
+            left_out=self.left_out,
+        )
+
+
+def _scorer(metric: str, rule: str) -> PartSpec:
+    key = _scorer_key(metric, rule)
+    if metric == "code_exec":
+        return PartSpec(key=key, use="code_exec", options={"post_process": rule, "shape": "expressions"})
+    return PartSpec(key=key, use="metric", options={"metric": metric, "post_process": rule})
+
+
+def _scorer_key(metric: str, rule: str) -> str:
+    return metric if rule == "none" else f"{metric}+{rule}"
+
+
+class _OnlyCategory(Struct):
+    category: Any = None
+
+
+def _category_of(line: Line) -> str | None:
+    """The category of a bad line, where it still has one."""
+    try:
+        category = msgspec.json.decode(line.content, type=_OnlyCategory).category
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return category if isinstance(category, str) else None
+
+
+def _refusal(path: Path, errors: list[SpecError], count: int, allow_bad: bool) -> str:
+    lines = [error.describe(path) for error in errors]
+    if count > len(errors):
+        lines.append(f"… and {count - len(errors)} more")
+    if allow_bad:
+        lines.append(f"{path}: not one good record is left")
+    elif errors[0].rule not in FILE_RULES:
+        records = "record" if count == 1 else "records"
+        lines.append(f"{count} bad {records}: mend them, or leave them out with --allow-bad-tasks")
+    return "\n".join(lines)

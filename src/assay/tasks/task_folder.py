@@ -1,0 +1,335 @@
+"""Task folders: a folder of JSONL files, each file a task and each line an example with its targets and its metric.
+
+Blank lines and lines that begin with `#` are for people. All examples of a file share one metric, and one post-process
+rule where they have one. Whatever is wrong, in however many lines and files, is told at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from assay.catalog import names, unknown_name
+from assay.core.errors import UsageError
+from assay.core.strict_json import Line, StrictJsonError, decode_strictly, read_lines
+from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
+from assay.metrics import TASK_FOLDER_METRICS
+from assay.tasks.spec_rules import POST_PROCESS_RULES
+from assay.tasks.wording import kind, plain, quoted, show
+
+REQUIRED_FIELDS = ("id", "prompt", "targets", "metric")
+OPTIONAL_FIELDS = ("extras", "metadata", "post_process")
+_FIELDS = (*REQUIRED_FIELDS, *OPTIONAL_FIELDS)
+
+_NEEDS_NO_TARGETS = ("code_exec", "evaluator", "label_in_set", "forbidden_patterns")
+_OWN_METRIC = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
+_SHOWN_PROBLEMS = 1000
+
+
+class Example(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a task file."""
+
+    id: str
+    prompt: str
+    targets: tuple[str, ...]
+    metric: str
+    """A metric's name in task folders, or `module:function`."""
+    extras: dict[str, Any] = field(default_factory=dict)
+    """What the metric needs besides the targets, like the `io_pairs` of `code_exec`."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    post_process: str | None = None
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Why a line is not an example, or a file not a task."""
+
+    path: str
+    line_number: int
+    """Counted from 1; 0 for what is wrong with the file as a whole."""
+    field: str
+    """Empty when the line as a whole is at fault."""
+    detail: str
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line_number}" if self.line_number else self.path
+        return ": ".join(part for part in (place, self.field, self.detail) if part)
+
+
+def load_all_tasks(task_dir: Path | str) -> dict[str, list[Example]]:
+    """Every task of a folder by name, with its examples. `UsageError` names every bad line of every file."""
+    tasks: dict[str, list[Example]] = {}
+    problems: list[Problem] = []
+    for path in task_files(Path(task_dir)):
+        outcomes = list(iter_examples(path))
+        tasks[path.stem] = [outcome for outcome in outcomes if isinstance(outcome, Example)]
+        problems += [outcome for outcome in outcomes if isinstance(outcome, Problem)]
+    _refuse(problems)
+    return tasks
+
+
+def read_task_folder(task_dir: Path | str) -> list[TaskDefinition]:
+    """One task per file of a folder, in the order of their names. `UsageError` names every bad line of every file."""
+    definitions: list[TaskDefinition] = []
+    problems: list[Problem] = []
+    for path in task_files(Path(task_dir)):
+        outcome = _read(path)
+        if isinstance(outcome, TaskDefinition):
+            definitions.append(outcome)
+        else:
+            problems += outcome
+    _refuse(problems)
+    return definitions
+
+
+def read_task_file(path: Path | str) -> TaskDefinition:
+    """The task one file holds. `UsageError` names every bad line."""
+    outcome = _read(Path(path))
+    if isinstance(outcome, TaskDefinition):
+        return outcome
+    raise UsageError(_told(outcome))
+
+
+def task_files(task_dir: Path) -> list[Path]:
+    """The task files of a folder by name; hidden ones are left out."""
+    if not task_dir.is_dir():
+        raise UsageError(f"{task_dir}: {'is not a folder' if task_dir.exists() else 'there is no such folder'}")
+    try:
+        found = sorted(path for path in task_dir.glob("*.jsonl") if not path.name.startswith("."))
+    except OSError as error:
+        raise UsageError(f"{task_dir}: cannot be read: {error.strerror or error}") from error
+    if not found:
+        raise UsageError(f"{task_dir}: holds no task files; a task is a file named <task>.jsonl")
+    return found
+
+
+def iter_examples(path: Path) -> Iterator[Example | Problem]:
+    """The examples of a file and what is wrong in it, one at a time: only the ids are kept."""
+    first: Example | None = None
+    lines_of: dict[str, int] = {}
+    empty = True
+    for line in read_lines(path):
+        if line.content.lstrip().startswith(b"#"):
+            continue
+        empty = False
+        try:
+            example = _check_line(line)
+            if first is not None:
+                _check_like_the_first(example, first)
+            _check_new(example.id, lines_of.setdefault(example.id, line.number), line.number)
+        except _LineError as error:
+            yield Problem(path=str(path), line_number=line.number, field=error.field, detail=error.detail)
+        else:
+            first = first or example
+            yield example
+    if empty:
+        yield Problem(path=str(path), line_number=0, field="", detail="holds no examples; write one per line")
+
+
+class TaskFolderDataset:
+    """The samples of one task file, streamed from the file."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+        self._size: int | None = None
+
+    def __len__(self) -> int:
+        if self._size is None:
+            self._size = sum(1 for _ in self)
+        return self._size
+
+    def __iter__(self) -> Iterator[Sample]:
+        for example in iter_examples(self._path):
+            if isinstance(example, Problem):
+                raise UsageError(str(example))
+            yield Sample(
+                id=example.id,
+                prompt=example.prompt,
+                targets=example.targets,
+                extras=example.extras,
+                metadata=example.metadata,
+            )
+
+
+def _read(path: Path) -> TaskDefinition | list[Problem]:
+    problems: list[Problem] = []
+    first: Example | None = None
+    size = 0
+    for outcome in iter_examples(path):
+        if isinstance(outcome, Problem):
+            problems.append(outcome)
+        else:
+            first = first or outcome
+            size += 1
+    if problems or first is None:
+        return problems
+    return TaskDefinition(
+        name=path.stem,
+        format="task_folder",
+        dataset=DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=_sha256(path), size=size),
+        solver=PartSpec(key="single_turn", use="single_turn"),
+        scorers=(_scorer(first),),
+        aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
+        metric=first.metric,
+        source=str(path),
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _scorer(example: Example) -> PartSpec:
+    options = {"post_process": example.post_process} if example.post_process else {}
+    if example.metric == "code_exec":
+        options["shape"] = _shape(example)
+        return PartSpec(key=example.metric, use="code_exec", options=options)
+    if example.metric == "evaluator":
+        return PartSpec(key=example.metric, use="evaluator", options=options)
+    options["metric"] = TASK_FOLDER_METRICS.get(example.metric, example.metric)
+    return PartSpec(key=example.metric, use="metric", options=options)
+
+
+def _refuse(problems: list[Problem]) -> None:
+    if problems:
+        raise UsageError(_told(problems))
+
+
+def _told(problems: list[Problem]) -> str:
+    lines = [str(problem) for problem in problems[:_SHOWN_PROBLEMS]]
+    if len(problems) > _SHOWN_PROBLEMS:
+        lines.append(f"… and {len(problems) - _SHOWN_PROBLEMS} more")
+    return "\n".join(lines)
+
+
+class _LineError(Exception):
+    def __init__(self, field_name: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field, self.detail = field_name, detail
+
+
+def _check_line(line: Line) -> Example:
+    if line.too_long:
+        raise _LineError("", "is longer than 8 MiB; an example is one line of reasonable length")
+    try:
+        record = decode_strictly(line.content)
+    except StrictJsonError as bad:
+        raise _LineError("", f"{bad.detail} ({bad.rule})") from None
+    if not isinstance(record, dict):
+        raise _LineError("", f"is {kind(record)}; an example is a JSON object")
+    _check_fields(record)
+    _check_types(record)
+    example = msgspec.convert(record, Example)
+    _check_values(example)
+    return example
+
+
+def _check_fields(record: Mapping[str, Any]) -> None:
+    # an unknown field first: a misspelt one explains why another is missing
+    for name in record:
+        if name not in _FIELDS:
+            raise _LineError(plain(name), unknown_name("field", plain(name), _FIELDS))
+    for name in REQUIRED_FIELDS:
+        if name not in record:
+            raise _LineError(name, f"required and not there; an example has {', '.join(REQUIRED_FIELDS)}")
+
+
+def _check_types(record: Mapping[str, Any]) -> None:
+    for name, value in record.items():
+        expected, words = _TYPES[name]
+        if not isinstance(value, expected):
+            raise _LineError(name, f"is {kind(value)}; must be {words}{quoted(value) if expected is str else ''}")
+    for number, target in enumerate(record["targets"]):
+        if not isinstance(target, str):
+            raise _LineError(f"targets[{number}]", f"is {kind(target)}; must be a string{quoted(target)}")
+
+
+_TYPES: dict[str, tuple[type, str]] = {
+    "id": (str, "a string"),
+    "prompt": (str, "a string"),
+    "targets": (list, "a list of strings"),
+    "metric": (str, "a string"),
+    "extras": (dict, "an object"),
+    "metadata": (dict, "an object"),
+    "post_process": (str, "a string"),
+}
+
+
+def _check_values(example: Example) -> None:
+    if not example.id.strip():
+        raise _LineError("id", "is empty")
+    if not example.id.isprintable():
+        raise _LineError("id", f"{show(example.id)} has an invisible character")
+    if not example.prompt.strip():
+        raise _LineError("prompt", "is empty")
+    _check_metric(example.metric)
+    if example.post_process is not None and example.post_process not in POST_PROCESS_RULES:
+        raise _LineError(
+            "post_process", unknown_name("post-process rule", plain(example.post_process), POST_PROCESS_RULES)
+        )
+    if not example.targets and example.metric not in _NEEDS_NO_TARGETS and ":" not in example.metric:
+        raise _LineError("targets", f"is empty; {example.metric} compares with at least one")
+    if check := _EXTRAS_CHECKS.get(example.metric):
+        check(example)
+
+
+def _check_metric(metric: str) -> None:
+    if metric in _METRIC_WORDS or _OWN_METRIC.fullmatch(metric):
+        return
+    if metric not in (known := {*_METRIC_WORDS, *names("metric")}):  # published metrics, too
+        raise _LineError("metric", f"{unknown_name('metric', plain(metric), known)}{_form(metric)}")
+
+
+def _form(metric: str) -> str:
+    return " A metric of your own is written `package.module:function`." if ":" in metric or "." in metric else ""
+
+
+_METRIC_WORDS = frozenset({*TASK_FOLDER_METRICS, "code_exec", "evaluator"})
+
+
+def _check_code(example: Example) -> None:
+    pairs = example.extras.get("io_pairs")
+    if pairs is None and "stdout" not in example.extras:
+        raise _LineError("extras.io_pairs", "required by code_exec; a list of [input, output] pairs, or give stdout")
+    if pairs is None and not example.targets:
+        raise _LineError("targets", "is empty; with extras.stdout the targets are the expected outputs")
+    if pairs is not None:
+        _check_pairs(pairs)
+
+
+def _check_pairs(pairs: object) -> None:
+    if not isinstance(pairs, list) or not pairs:
+        what = "an empty list" if pairs == [] else kind(pairs)
+        raise _LineError("extras.io_pairs", f"is {what}; must be a list of [input, output] pairs")
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise _LineError(f"extras.io_pairs[{number}]", f"is {show(pair)}; must be a pair [input, output]")
+
+
+_EXTRAS_CHECKS: dict[str, Callable[[Example], None]] = {"code_exec": _check_code}
+
+
+def _shape(example: Example) -> str:
+    return "io_pairs" if "io_pairs" in example.extras else "stdout"
+
+
+def _check_like_the_first(example: Example, first: Example) -> None:
+    for name, this, other in (
+        ("metric", example.metric, first.metric),
+        ("post_process", example.post_process or "none", first.post_process or "none"),
+    ):
+        if this != other:
+            raise _LineError(name, f"is {plain(this)}, but the file began with {plain(other)}; a file has one {name}")
+    if example.metric == "code_exec" and _shape(example) != _shape(first):
+        raise _LineError("extras", f"has {_shape(example)}, but the file began with {_shape(first)}; a file has one")
+
+
+def _check_new(example_id: str, first_line: int, line_number: int) -> None:
+    if first_line != line_number:
+        raise _LineError("id", f"{show(example_id)} is already given on line {first_line}")

@@ -1,0 +1,402 @@
+"""The frozen task spec: every rule is pinned by a case, good records pass, and no bytes whatsoever crash a reader."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.core.errors import UsageError
+from assay.core.strict_json import MAX_LINE_BYTES
+from assay.core.types import TaskDefinition
+from assay.tasks.fixtures import BAD_SPEC_FIXTURE, SPEC_FIXTURE
+from assay.tasks.spec_file import (
+    LINE_RULES,
+    RULES,
+    SpecError,
+    SpecFileDataset,
+    TaskSpec,
+    iter_validated,
+    load_fixtures,
+    post_process,
+    read_spec_file,
+    render,
+    validate_file,
+    validate_task,
+)
+from assay.tasks.spec_rules import (
+    CATEGORIES,
+    LEGAL_METRICS,
+    LEGAL_POST_PROCESS,
+    METRIC_NAMES,
+    OPTIONAL_FIELDS,
+    POST_PROCESS_RULES,
+    REQUIRED_FIELDS,
+)
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    """A good record with some fields changed."""
+    good = {
+        "task_id": "a1",
+        "category": "arithmetic",
+        "prompt": "Say 4.",
+        "targets": ["4"],
+        "metric_name": "exact_match",
+        "post_process": "none",
+    }
+    return {**good, **changes}
+
+
+def mcq(**changes: Any) -> dict[str, Any]:
+    return record(**{"category": "mcq", "targets": ["B"], "post_process": "extract_letter", **changes})
+
+
+def code(**changes: Any) -> dict[str, Any]:
+    return record(**{"category": "code_exec", "metric_name": "code_exec", "targets": ["f(1) == 2"], **changes})
+
+
+def example(number: int) -> dict[str, str]:
+    return {"prompt": f"Say {number}.", "completion": str(number)}
+
+
+BROKEN: list[tuple[str, str, object]] = [
+    ("not_an_object", "", []),
+    ("not_an_object", "", "text"),
+    ("not_an_object", "", None),
+    *[("missing_required", name, {k: v for k, v in record().items() if k != name}) for name in REQUIRED_FIELDS],
+    ("missing_required", "task_id", {}),
+    ("unknown_field", "metric", record(metric="f1")),
+    ("unknown_field", "\\x1b[31m", record(**{"\x1b[31m": 1})),
+    ("bad_type", "task_id", record(task_id=1)),
+    ("bad_type", "category", record(category=None)),
+    ("bad_type", "prompt", record(prompt=["a"])),
+    ("bad_type", "targets", record(targets="4")),
+    ("bad_type", "targets", record(targets={"4": 1})),
+    ("bad_type", "targets[1]", record(targets=["4", 4.0])),
+    ("bad_type", "targets[0]", record(targets=[None])),
+    ("bad_type", "metric_name", record(metric_name=True)),
+    ("bad_type", "post_process", record(post_process=None)),
+    ("bad_type", "few_shot_examples", record(few_shot_examples=None)),
+    ("bad_type", "few_shot_examples", record(few_shot_examples={})),
+    ("bad_type", "metadata", record(metadata=[])),
+    ("bad_type", "metadata", record(metadata=None)),
+    ("bad_example", "few_shot_examples[0]", record(few_shot_examples=["Say 3."])),
+    ("bad_example", "few_shot_examples[1].completion", record(few_shot_examples=[example(1), {"prompt": "a"}])),
+    ("bad_example", "few_shot_examples[0].prompt", record(few_shot_examples=[{"prompt": 1, "completion": "a"}])),
+    ("bad_example", "few_shot_examples[0].answer", record(few_shot_examples=[{**example(1), "answer": "1"}])),
+    ("combined_post_process", "post_process", record(post_process=["strip_whitespace", "lower"])),
+    ("combined_post_process", "post_process", record(post_process=["lower"])),
+    ("combined_post_process", "post_process", record(post_process="strip_whitespace, lower")),
+    ("combined_post_process", "post_process", record(post_process="lower|none")),
+    ("bad_task_id", "task_id", record(task_id="")),
+    ("bad_task_id", "task_id", record(task_id="a 1")),
+    ("bad_task_id", "task_id", record(task_id="a1\n")),
+    ("bad_task_id", "task_id", record(task_id="a\u00a01")),
+    ("bad_task_id", "task_id", record(task_id="a\u200b1")),
+    ("unknown_category", "category", record(category="Arithmetic")),
+    ("empty_prompt", "prompt", record(prompt="")),
+    ("empty_prompt", "prompt", record(prompt=" \n")),
+    ("trailing_whitespace", "prompt", record(prompt="Say 4.\n")),
+    ("trailing_whitespace", "prompt", record(prompt="Say 4.\u2003")),
+    ("empty_targets", "targets", record(targets=[])),
+    ("unknown_metric", "metric_name", record(metric_name="bleu")),
+    ("unknown_post_process", "post_process", record(post_process="upper")),
+    ("unknown_post_process", "post_process", record(post_process="")),
+    ("too_many_examples", "few_shot_examples", record(few_shot_examples=[example(n) for n in range(9)])),
+    ("embedded_few_shot", "prompt", record(prompt="Q: 1\nA: 2\nQ: 3\nA:")),
+    ("embedded_few_shot", "prompt", record(prompt="Say 3. 3\n\nSay 4.", few_shot_examples=[example(3)])),
+    ("mcq_target_count", "targets", mcq(targets=["A", "B"])),
+    ("mcq_target_letter", "targets[0]", mcq(targets=["b"])),
+    ("mcq_target_letter", "targets[0]", mcq(targets=["F"])),
+    ("mcq_target_letter", "targets[0]", mcq(targets=[""])),
+    ("mcq_target_letter", "targets[0]", mcq(targets=["AB"])),
+    ("bad_expression", "targets[1]", code(targets=["f(1) == 2", "f(2) ="])),
+    ("bad_expression", "targets[0]", code(targets=["import os"])),
+    ("bad_expression", "targets[0]", code(targets=[""])),
+    ("bad_expression", "targets[0]", code(targets=["\0"])),
+    ("bad_expression", "targets[0]", code(targets=["-" * 9_999 + "1"])),
+    ("bad_expression", "targets[0]", code(targets=["1 + " * 5_000 + "1"])),
+]
+
+
+@pytest.mark.parametrize(("rule", "field", "bad"), BROKEN, ids=[f"{n}-{case[0]}" for n, case in enumerate(BROKEN)])
+def test_a_bad_record_breaks_one_rule_in_one_field(rule: str, field: str, bad: object) -> None:
+    error = validate_task(bad, 7)
+    assert isinstance(error, SpecError)
+    assert (error.rule, error.field, error.line_number) == (rule, field, 7)
+    assert error.detail
+    assert "\x1b" not in error.detail
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+@pytest.mark.parametrize("rule", POST_PROCESS_RULES)
+def test_a_category_decides_which_metric_and_rule_are_legal(category: str, metric: str, rule: str) -> None:
+    targets = {"mcq": ["A"], "code_exec": ["f(1)"]}.get(category, ["a"])
+    outcome = validate_task(record(category=category, metric_name=metric, post_process=rule, targets=targets))
+    if metric not in LEGAL_METRICS[category]:
+        assert isinstance(outcome, SpecError)
+        assert (outcome.rule, outcome.field) == ("illegal_pair", "metric_name")
+    elif rule not in LEGAL_POST_PROCESS[category]:
+        assert isinstance(outcome, SpecError)
+        assert (outcome.rule, outcome.field) == ("illegal_post_process", "post_process")
+    else:
+        assert isinstance(outcome, TaskSpec)
+
+
+GOOD = [
+    record(),
+    record(metadata={"a": {"b": [1, None, 10**30]}}),
+    record(few_shot_examples=[]),
+    record(few_shot_examples=[example(n) for n in range(8)]),
+    record(targets=["4", "four", ""]),
+    record(task_id="größe/1:2#3"),
+    record(prompt=" \n leading space is fine"),
+    mcq(post_process="none"),
+    code(targets=["f('\\d') is None", " f(1) ", "f(1) is 2"]),
+]
+
+
+@pytest.mark.parametrize("good", GOOD)
+def test_a_good_record_comes_back_as_it_was(good: dict[str, Any]) -> None:
+    task = validate_task(good)
+    assert isinstance(task, TaskSpec)
+    again = json.loads(msgspec.json.encode(task))
+    assert again == {name: value for name, value in good.items() if value != []}  # no examples and none given are one
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([*REQUIRED_FIELDS, *OPTIONAL_FIELDS, "other"]),
+        st.none() | st.integers() | st.text(max_size=5) | st.lists(st.text(max_size=3) | st.integers(), max_size=2)
+        | st.sampled_from([*CATEGORIES, *METRIC_NAMES, *POST_PROCESS_RULES])
+        | st.dictionaries(st.sampled_from(["prompt", "completion", "a"]), st.text(max_size=3)),
+    )
+)  # fmt: skip
+def test_whatever_a_record_holds_the_answer_is_a_task_or_a_rule(changes: dict[str, Any]) -> None:
+    outcome = validate_task(record(**changes))
+    if isinstance(outcome, SpecError):
+        assert outcome.rule in RULES
+        assert "at `$" not in outcome.detail  # the slow second look found the rule itself
+    else:
+        assert not (set(changes) - {*REQUIRED_FIELDS, *OPTIONAL_FIELDS})
+
+
+# --- files
+
+
+def write(folder: Path, *lines: bytes | dict[str, Any], ending: bytes = b"\n") -> Path:
+    path = folder / "tasks.jsonl"
+    path.write_bytes(
+        b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + ending for line in lines)
+    )
+    return path
+
+
+def test_the_fixture_covers_every_branch() -> None:
+    validated, errors = validate_file(SPEC_FIXTURE)
+    assert errors == []
+    assert sorted(task.category for task in validated) == sorted(CATEGORIES * 2)
+    assert {task.metric_name for task in validated} == set(METRIC_NAMES)
+    assert {task.post_process for task in validated} == set(POST_PROCESS_RULES)
+    assert {(bool(task.few_shot_examples), bool(task.metadata)) for task in validated} == {
+        (True, True), (True, False), (False, True), (False, False),
+    }  # fmt: skip
+    assert load_fixtures() == validated
+
+
+def test_the_bad_fixture_breaks_every_rule_once() -> None:
+    validated, errors = validate_file(BAD_SPEC_FIXTURE)
+    lines = BAD_SPEC_FIXTURE.read_bytes().splitlines()
+    # a line beyond the size limit is made by a test of its own; the one good line is the one given twice
+    assert sorted(error.rule for error in errors) == sorted(set(LINE_RULES) - {"line_too_long"})
+    assert [task.task_id for task in validated] == ["duplicate_task_id"]
+    assert len(errors) == len(lines) - len(validated)
+    for error in errors:
+        line = lines[error.line_number - 1].decode(errors="replace")
+        assert error.line == (line if len(line) <= 500 else line[:499] + "…")
+
+
+EACH_ITS_OWN = ["not_utf8", "not_an_object", "duplicate_key", "too_deep", "bad_json"]
+
+LINES: list[tuple[bytes, list[str]]] = [
+    (b"", ["no_tasks"]),
+    (b"\n \n", ["no_tasks"]),
+    (b"# a comment\n", ["bad_json"]),
+    (b"{}\n{}\n", ["missing_required", "missing_required"]),
+    (b'\xff\n[]\n{"a":1,"a":1}\n' + b"[" * 200_000 + b"\n{", EACH_ITS_OWN),
+    (b'{"task_id": NaN}', ["bad_json"]),
+    (b"\x00" * 100, ["bad_json"]),
+]
+
+
+@pytest.mark.parametrize(("content", "rules"), LINES)
+def test_one_bad_line_never_hides_another(tmp_path: Path, content: bytes, rules: list[str]) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(content)
+    validated, errors = validate_file(path)
+    assert (validated, [error.rule for error in errors]) == ([], rules)
+
+
+def test_good_lines_between_bad_ones_are_kept_with_their_numbers(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, record(task_id="a"), b"{", b"", record(task_id="b"), record(task_id="a"), record(task_id="c")
+    )
+    validated, errors = validate_file(path)
+    assert [task.task_id for task in validated] == ["a", "b", "c"]
+    assert [(error.line_number, error.rule) for error in errors] == [(2, "bad_json"), (5, "duplicate_task_id")]
+    assert "line 1" in errors[1].detail
+
+
+def test_a_bad_record_does_not_use_up_its_id(tmp_path: Path) -> None:
+    validated, errors = validate_file(write(tmp_path, record(prompt=""), record()))
+    assert [task.task_id for task in validated] == ["a1"]
+    assert [error.rule for error in errors] == ["empty_prompt"]
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\n\n", b" \n"])
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_line_endings_and_a_byte_order_mark_do_not_matter(tmp_path: Path, ending: bytes, start: bytes) -> None:
+    path = write(tmp_path, record(task_id="a"), record(task_id="b"), ending=ending)
+    path.write_bytes(start + path.read_bytes())
+    assert [getattr(outcome, "task_id", outcome) for outcome in iter_validated(path)] == ["a", "b"]
+
+
+def test_a_line_beyond_the_limit_is_told_and_passed_over(tmp_path: Path) -> None:
+    long = b'{"task_id": "' + b"x" * (MAX_LINE_BYTES * 2) + b'"}'
+    validated, errors = validate_file(write(tmp_path, record(task_id="a"), long, record(task_id="b")))
+    assert [task.task_id for task in validated] == ["a", "b"]
+    assert [(error.line_number, error.rule, len(error.line)) for error in errors] == [(2, "line_too_long", 500)]
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
+    for read in (validate_file, partial(read_spec_file, allow_bad=True)):
+        with pytest.raises(UsageError, match="cannot be read"):
+            read(tmp_path / "none.jsonl")
+        with pytest.raises(UsageError, match="is not a file"):
+            read(tmp_path)
+
+
+PIECES = [json.dumps(record()).encode(), b"\n", b"{", b"\xff", b"\r\n", b"\x00"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(content=st.binary() | st.lists(st.sampled_from(PIECES)).map(b"".join))
+def test_arbitrary_bytes_are_tasks_or_errors(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(content)
+    validated, errors = validate_file(path)
+    assert validated or errors
+    assert {error.rule for error in errors} <= set(RULES)
+
+
+# --- the reader
+
+
+def test_a_file_becomes_one_task_per_category() -> None:
+    suite = read_spec_file(SPEC_FIXTURE, allow_bad=False)
+    assert [task.name for task in suite] == list(CATEGORIES)
+    assert {task.dataset.size for task in suite} == {2}
+    by_name = {task.name: task for task in suite}
+    assert by_name["arithmetic"].metric == "exact_match+f1"
+    assert by_name["code_exec"].metric == "code_exec"
+    assert [(part.key, part.use, part.options) for part in by_name["code_exec"].scorers] == [
+        ("code_exec+extract_code_block", "code_exec", {"post_process": "extract_code_block", "shape": "expressions"}),
+        ("code_exec", "code_exec", {"post_process": "none", "shape": "expressions"}),
+    ]
+    assert [(part.key, part.use, part.options) for part in by_name["mcq"].scorers] == [
+        ("accuracy+strip_whitespace", "metric", {"metric": "accuracy", "post_process": "strip_whitespace"}),
+        ("exact_match+extract_letter", "metric", {"metric": "exact_match", "post_process": "extract_letter"}),
+    ]
+
+
+def test_every_sample_names_a_scorer_of_its_task() -> None:
+    for task in read_spec_file(SPEC_FIXTURE, allow_bad=False):
+        dataset = SpecFileDataset(**task.dataset.options)
+        samples = list(dataset)
+        assert len(dataset) == len(samples) == task.dataset.size
+        assert {sample.scorer for sample in samples} == {part.key for part in task.scorers}
+        assert list(dataset) == samples
+
+
+def test_a_sample_is_asked_with_its_examples_in_front(tmp_path: Path) -> None:
+    path = write(tmp_path, record(few_shot_examples=[example(3)], metadata={"level": 1}))
+    (sample,) = SpecFileDataset(path, "arithmetic")
+    assert sample.prompt == "Say 3. 3\n\nSay 4." == render(record(few_shot_examples=[example(3)]))
+    assert (sample.id, sample.targets, sample.metadata, sample.scorer) == ("a1", ("4",), {"level": 1}, "exact_match")
+
+
+def sha_of(path: Path, category: str) -> str:
+    return next(task.dataset.sha256 for task in read_spec_file(path, allow_bad=True) if task.name == category)
+
+
+CHANGES: list[tuple[str, Callable[[bytes], bytes], bool]] = [
+    ("CRLF endings", lambda text: text.replace(b"\n", b"\r\n"), True),
+    ("another category edited", lambda text: text.replace(b"Hafen", b"Meer"), True),
+    ("a bad line added", lambda text: b"{\n" + text, True),
+    ("a byte of its own edited", lambda text: text.replace(b"38 + 27", b"38 + 28"), False),
+    ("its records swapped", lambda text: b"\n".join(reversed(text.strip().split(b"\n"))), False),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "same"), CHANGES, ids=[case[0] for case in CHANGES])
+def test_the_hash_is_over_the_records_of_the_category_alone(
+    tmp_path: Path, name: str, change: Callable[[bytes], bytes], same: bool
+) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(change(SPEC_FIXTURE.read_bytes()))
+    assert (sha_of(path, "arithmetic") == sha_of(SPEC_FIXTURE, "arithmetic")) is same, name
+
+
+def test_the_hash_can_be_recomputed_by_hand(tmp_path: Path) -> None:
+    lines = [json.dumps(record(task_id=name)).encode() for name in "ab"]
+    assert sha_of(write(tmp_path, *lines), "arithmetic") == hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
+def test_bad_records_stop_a_run_and_are_all_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        read_spec_file(BAD_SPEC_FIXTURE, allow_bad=False)
+    message = str(caught.value)
+    assert all(f": {rule}: " in message for rule in set(LINE_RULES) - {"line_too_long"})
+    assert f"{BAD_SPEC_FIXTURE}:12: unknown_category: category: " in message
+    assert "--allow-bad-tasks" in message
+
+
+def test_bad_records_are_left_out_and_counted_when_that_is_allowed(tmp_path: Path) -> None:
+    path = write(tmp_path, b"{", record(), mcq(task_id="m1"), mcq(task_id="m2", targets=["x"]), record(), b"\xff")
+    left_out = {task.name: task.left_out for task in read_spec_file(path, allow_bad=True)}
+    assert left_out == {"arithmetic": 3, "mcq": 1}
+    assert [sample.id for sample in SpecFileDataset(path, "mcq")] == ["m1"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"{\n", b"[]"])
+def test_a_file_without_one_good_record_is_refused_even_then(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"no records|not one good record"):
+        read_spec_file(path, allow_bad=True)
+
+
+def test_a_file_full_of_errors_is_told_in_bounded_words(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_spec_file(write(tmp_path, *[b"{"] * 1500), allow_bad=False)
+    assert "and 500 more" in str(caught.value)
+    assert "1500 bad records" in str(caught.value)
+
+
+def test_a_definition_survives_being_written_and_read() -> None:
+    for task in read_spec_file(SPEC_FIXTURE, allow_bad=False):
+        assert msgspec.json.decode(msgspec.json.encode(task), type=TaskDefinition) == task
+
+
+def test_the_runner_finds_post_process_here() -> None:
+    assert post_process(" B ", "strip_whitespace") == "B"

@@ -1,0 +1,240 @@
+"""Task folders: files become tasks, every bad line of every file is told at once, and no bytes crash a reader."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.core.errors import UsageError
+from assay.core.types import TaskDefinition
+from assay.tasks.fixtures import STARTER_TASKS
+from assay.tasks.task_folder import (
+    Example,
+    Problem,
+    TaskFolderDataset,
+    iter_examples,
+    load_all_tasks,
+    read_task_file,
+    read_task_folder,
+)
+
+
+def example(**changes: Any) -> dict[str, Any]:
+    """A good example with some fields changed."""
+    return {"id": "a-00", "prompt": "compute: 2 + 2", "targets": ["4"], "metric": "exact_match", **changes}
+
+
+def code(**extras: Any) -> dict[str, Any]:
+    return example(metric="code_exec", extras=extras)
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in example().items() if key != name}
+
+
+def write(folder: Path, name: str, *lines: str | dict[str, Any]) -> Path:
+    path = folder / name
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_text("".join(text + "\n" for text in texts))
+    return path
+
+
+BAD: list[tuple[str | dict[str, Any], str, str]] = [
+    ("{", "", "bad_json"),
+    ('{"id": "a", "id": "b"}', "", "the key 'id' is given twice"),
+    ('{"extras": {"a": 1, "a": 2}}', "", "duplicate_key"),
+    ("[" * 100_000, "", "too_deep"),
+    ('"text"', "", "an example is a JSON object"),
+    ('{"id": NaN}', "", "NaN is not a JSON value"),
+    *[(without(name), name, "required and not there") for name in ("id", "prompt", "targets", "metric")],
+    ({**without("targets"), "target": ["4"]}, "target", "Did you mean `targets`?"),
+    (example(colour="red"), "colour", "unknown field"),
+    (example(id=1), "id", 'must be a string, "1"'),
+    (example(prompt=None), "prompt", "is null"),
+    (example(targets="4"), "targets", "must be a list of strings"),
+    (example(targets=[4]), "targets[0]", 'must be a string, "4"'),
+    (example(metric=["f1"]), "metric", "is a list"),
+    (example(extras=[]), "extras", "must be an object"),
+    (example(metadata="x"), "metadata", "must be an object"),
+    (example(post_process=3), "post_process", "must be a string"),
+    (example(id=" "), "id", "is empty"),
+    (example(id="a\x1b[0m"), "id", "invisible"),
+    (example(prompt=""), "prompt", "is empty"),
+    (example(targets=[]), "targets", "is empty"),
+    (example(metric="exact_mach"), "metric", "Did you mean `exact_match`?"),
+    (example(metric="code"), "metric", "unknown metric `code`"),
+    (example(metric="mine.py:"), "metric", "package.module:function"),
+    (example(post_process="lowercase"), "post_process", "unknown post-process rule `lowercase`"),
+    (code(), "extras.io_pairs", "required by code_exec"),
+    (code(io_pairs=[]), "extras.io_pairs", "is an empty list"),
+    (code(io_pairs={"1": 2}), "extras.io_pairs", "must be a list"),
+    (code(io_pairs=[[1, 2], [3]]), "extras.io_pairs[1]", "must be a pair"),
+    ({**code(stdout=True), "targets": []}, "targets", "expected outputs"),
+]
+
+
+@pytest.mark.parametrize(("bad", "field", "words"), BAD, ids=[f"{n}-{case[2][:20]}" for n, case in enumerate(BAD)])
+def test_a_bad_line_is_told_with_file_line_and_field(tmp_path: Path, bad: Any, field: str, words: str) -> None:
+    path = write(tmp_path, "sums.jsonl", "# a comment", bad)
+    (problem,) = iter_examples(path)
+    assert isinstance(problem, Problem)
+    assert (problem.line_number, problem.field) == (2, field)
+    assert words in problem.detail
+    with pytest.raises(UsageError) as caught:
+        read_task_file(path)
+    assert str(caught.value).startswith(f"{path}:2: ")
+
+
+GOOD = [
+    example(),
+    example(extras={}, metadata={"level": 1}, post_process="strip_whitespace"),
+    example(metric="my_package.metrics:overlap", targets=[]),
+    example(metric="rouge_l"),
+    example(metric="label_in_set", targets=[], extras={"labels": ["a"]}),
+    example(metric="forbidden_patterns", targets=[], extras={"patterns": ["a"]}),
+    example(metric="contains"),
+    example(metric="f1"),
+    example(metric="evaluator", targets=[]),
+    {**code(io_pairs=[[1, 2]]), "targets": []},
+    code(stdout=True),
+]
+
+
+@pytest.mark.parametrize("good", GOOD)
+def test_a_good_line_comes_back_as_it_was(tmp_path: Path, good: dict[str, Any]) -> None:
+    (found,) = iter_examples(write(tmp_path, "a.jsonl", good))
+    assert isinstance(found, Example), found
+    assert json.loads(msgspec.json.encode(found)) == {key: value for key, value in good.items() if value != {}}
+
+
+MIXED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    (example(), example(id="b", metric="rouge_l"), "metric: is rouge_l, but the file began with exact_match"),
+    (example(), example(id="b", post_process="lower"), "post_process: is lower, but the file began with none"),
+    (code(io_pairs=[[1, 2]]), {**code(stdout=True), "id": "b"}, "extras: has stdout"),
+    (example(), example(), "id: 'a-00' is already given on line 1"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "words"), MIXED)
+def test_the_examples_of_a_file_belong_together(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_task_file(write(tmp_path, "a.jsonl", first, second))
+    assert f":2: {words}" in str(caught.value)
+
+
+def test_no_rule_at_all_and_the_rule_none_are_the_same(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.jsonl", example(), example(id="b", post_process="none"))
+    assert read_task_file(path).dataset.size == 2
+
+
+def test_a_folder_is_loaded_by_file_name_without_comments_and_blank_lines(tmp_path: Path) -> None:
+    write(tmp_path, "sums.jsonl", "# two sums", example(), "", "   # indented", example(id="a-01"))
+    write(tmp_path, "other.jsonl", example(metric="rouge_l"))
+    write(tmp_path, ".hidden.jsonl", "{")
+    write(tmp_path, "notes.txt", "{")
+    tasks = load_all_tasks(tmp_path)
+    assert {name: [one.id for one in examples] for name, examples in tasks.items()} == {
+        "other": ["a-00"],
+        "sums": ["a-00", "a-01"],
+    }
+
+
+def test_all_bad_lines_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+    write(tmp_path, "a.jsonl", example(), "{", without("id"))
+    write(tmp_path, "b.jsonl", example(metric="rogue_l"))
+    write(tmp_path, "c.jsonl", "# nothing yet")
+    for load in (load_all_tasks, read_task_folder):
+        with pytest.raises(UsageError) as caught:
+            load(tmp_path)
+        starts = [line.removeprefix(f"{tmp_path}/")[:10] for line in str(caught.value).splitlines()]
+        assert starts == ["a.jsonl:2:", "a.jsonl:3:", "b.jsonl:1:", "c.jsonl: h"]
+
+
+def test_a_file_becomes_a_task_pinned_by_its_exact_bytes(tmp_path: Path) -> None:
+    path = write(tmp_path, "sums.jsonl", "# two sums", example(), example(id="b"))
+    task = read_task_file(path)
+    assert (task.name, task.format, task.metric, task.dataset.size) == ("sums", "task_folder", "exact_match", 2)
+    assert task.dataset.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert [(part.key, part.use, part.options) for part in task.scorers] == [
+        ("exact_match", "metric", {"metric": "normalized_exact_match"})
+    ]
+    assert msgspec.json.decode(msgspec.json.encode(task), type=TaskDefinition) == task
+
+
+SCORERS = [
+    (example(post_process="lower"), "metric", {"metric": "normalized_exact_match", "post_process": "lower"}),
+    (example(metric="a.b:c"), "metric", {"metric": "a.b:c"}),
+    (example(metric="rouge_l"), "metric", {"metric": "rouge_l"}),
+    (code(io_pairs=[[1, 2]]), "code_exec", {"shape": "io_pairs"}),
+    (code(stdout=True), "code_exec", {"shape": "stdout"}),
+    (example(metric="evaluator"), "evaluator", {}),
+]
+
+
+@pytest.mark.parametrize(("line", "use", "options"), SCORERS)
+def test_the_metric_word_decides_the_scorer(
+    tmp_path: Path, line: dict[str, Any], use: str, options: dict[str, Any]
+) -> None:
+    (scorer,) = read_task_file(write(tmp_path, "a.jsonl", line)).scorers
+    assert (scorer.key, scorer.use, scorer.options) == (line["metric"], use, options)
+
+
+def test_the_dataset_streams_the_same_samples_again_and_again(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.jsonl", "#", code(io_pairs=[[1, 2]]), {**code(io_pairs=[[3, 4]]), "id": "b"})
+    dataset = TaskFolderDataset(**read_task_file(path).dataset.options)
+    assert len(dataset) == 2
+    assert [(sample.id, sample.extras) for sample in dataset] == [
+        ("a-00", {"io_pairs": [[1, 2]]}),
+        ("b", {"io_pairs": [[3, 4]]}),
+    ]
+    assert list(dataset) == list(dataset)
+
+
+def test_a_file_that_went_bad_since_it_was_read_is_not_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.jsonl", example())
+    dataset = TaskFolderDataset(path)
+    write(tmp_path, "a.jsonl", example(), "{")
+    with pytest.raises(UsageError, match=r"a\.jsonl:2: "):
+        list(dataset)
+
+
+def test_a_folder_without_tasks_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no task files"):
+        load_all_tasks(tmp_path)
+    with pytest.raises(UsageError, match="there is no such folder"):
+        load_all_tasks(tmp_path / "none")
+    with pytest.raises(UsageError, match="is not a folder"):
+        load_all_tasks(write(tmp_path, "a.jsonl", example()))
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_task_file(tmp_path / "none.jsonl")
+
+
+PIECES = [json.dumps(example()).encode(), b"\n", b"#", b"{", b"\xff", b"\r\n", b"\x00"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(content=st.binary() | st.lists(st.sampled_from(PIECES)).map(b"".join))
+def test_arbitrary_bytes_are_examples_or_problems(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    assert all(isinstance(outcome, Example | Problem) for outcome in iter_examples(path))
+    assert list(iter_examples(path))
+
+
+def test_the_starter_tasks_are_five_of_five_metrics() -> None:
+    assert {task.name: task.metric for task in read_task_folder(STARTER_TASKS)} == {
+        "arithmetic": "exact_match",
+        "code-exec": "code_exec",
+        "generation": "substring_contains",
+        "multiple-choice": "multiple_choice",
+        "summary": "rouge_l",
+    }
