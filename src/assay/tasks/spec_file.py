@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from assay.catalog import resolve
 from assay.core.errors import UsageError
 from assay.core.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
-from assay.metrics.post_process import post_process
 from assay.prompts.few_shot import render
 from assay.tasks.fixtures import SPEC_FIXTURE
 from assay.tasks.spec_rules import FILE_RULES, LINE_RULES, RULES, FewShotExample, RuleBroken, TaskSpec, check_record
@@ -86,6 +86,11 @@ def iter_validated(path: Path | str) -> Iterator[TaskSpec | SpecError]:
     """The same one at a time, for files that do not fit in memory: only the ids are kept."""
     for _, outcome in _walk(Path(path)):
         yield outcome
+
+
+def post_process(text: str, rule: str) -> str:
+    """A model's text after one rule of the closed vocabulary; runs between the model and the metric."""
+    return str(resolve("post_process", rule)(text))
 
 
 def load_fixtures() -> list[TaskSpec]:

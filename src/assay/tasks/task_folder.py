@@ -15,13 +15,18 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from assay.catalog import names, unknown_name
+from assay.catalog import CATALOG, names, unknown_name
 from assay.core.errors import UsageError
 from assay.core.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
-from assay.metrics import TASK_FOLDER_METRICS
 from assay.tasks.spec_rules import POST_PROCESS_RULES
 from assay.tasks.wording import kind, plain, quoted, show
+
+TASK_FOLDER_METRICS: dict[str, str] = {
+    **{word: word for word in CATALOG["metric"]},
+    "exact_match": "normalized_exact_match",  # here the word has always meant: whatever the case and the spacing
+}
+"""What a metric is called in a task folder -> what the catalog calls it."""
 
 REQUIRED_FIELDS = ("id", "prompt", "targets", "metric")
 OPTIONAL_FIELDS = ("extras", "metadata", "post_process")
