@@ -10,11 +10,13 @@ from assay.models.stub import make
 
 
 def test_every_request_gets_the_same_text() -> None:
-    texts = {asyncio.run(make(text="no").generate(Request(prompt=prompt))).text for prompt in ("a", "b", "")}
-    assert texts == {"no"}
+    for model in (make("no"), make(text="no")):
+        texts = {asyncio.run(model.generate(Request(prompt=prompt))).text for prompt in ("a", "b", "")}
+        assert (model.name, texts) == ("stub:no", {"no"})
 
 
 def test_by_default_it_says_nothing_and_fits_the_seam() -> None:
     model = make()
     assert isinstance(model, Model)
+    assert model.name == "stub"
     assert asyncio.run(model.generate(Request(prompt="compute: 1 + 1"))).text == ""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model, ModelAdapter
 from assay.core.types import Message, Request
 from assay.models.toy import ToyAdapter, ToyModel, answer, make
@@ -89,6 +89,11 @@ def test_both_shapes_fit_their_seams() -> None:
     assert isinstance(ToyAdapter(), ModelAdapter)
     assert isinstance(make(), Model)
     assert ToyAdapter().name == make().name == "toy"
+
+
+def test_the_toy_takes_no_argument() -> None:
+    with pytest.raises(UsageError, match="`toy` stands alone"):
+        make("large")
 
 
 def test_in_a_conversation_the_last_user_turn_is_answered() -> None:

@@ -8,15 +8,14 @@ from assay.core.types import Completion, Request
 class ConstantModel:
     """Answers every request with one text; by default with nothing."""
 
-    name = "stub"
-
     def __init__(self, text: str = "") -> None:
+        self.name = f"stub:{text}" if text else "stub"  # what answers differently is named differently
         self._text = text
 
     async def generate(self, request: Request) -> Completion:
         return Completion(text=self._text, finish_reason="stop")
 
 
-def make(text: str = "") -> ConstantModel:
-    """The stub model, for the catalog."""
-    return ConstantModel(text)
+def make(argument: str | None = None, *, text: str = "") -> ConstantModel:
+    """The model behind `stub`, which says nothing, and `stub:TEXT`."""
+    return ConstantModel(argument or text)

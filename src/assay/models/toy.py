@@ -12,7 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 
 _MAX_EXPRESSION_CHARACTERS = 500
@@ -53,8 +53,10 @@ class ToyModel:
         return Completion(text=answer(_question(request)), finish_reason="stop")
 
 
-def make() -> ToyModel:
-    """The toy model, for the catalog."""
+def make(argument: str | None = None) -> ToyModel:
+    """The model behind `toy`."""
+    if argument:
+        raise UsageError(f"`toy` stands alone; `toy:{argument}` says nothing to it")
     return ToyModel()
 
 
