@@ -386,4 +386,4 @@ def test_a_wrong_option_is_answered_with_a_sentence(options: dict[str, Any], say
 def test_the_factory_needs_a_model_name() -> None:
     assert make("gpt-x").name == "openai:gpt-x"
     with pytest.raises(UsageError, match="openai:MODEL"):
-        make(None)
+        make("")

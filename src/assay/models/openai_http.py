@@ -22,19 +22,13 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.types import Completion, Failure, Message, Request
+from assay.core.types import Completion, Failure, Request
+from assay.models.chat_messages import message_body
 from assay.models.http_client import HttpAnswer, HttpClient
 
 OFFICIAL_BASE_URL = "https://api.openai.com/v1"
 Mode = Literal["chat", "completions"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
-
-
-def make(argument: str | None = None, **options: Any) -> OpenAIModel:
-    """The model behind `openai:MODEL`."""
-    if not argument:
-        raise UsageError("`openai` needs a model name: `openai:MODEL`, for example `openai:gpt-4o-mini`")
-    return OpenAIModel(argument, **options)
 
 
 class OpenAIModel:
@@ -54,6 +48,8 @@ class OpenAIModel:
         keep_raw: bool = False,
     ) -> None:
         """`extra` is sent with every request; `keep_raw` keeps the server's whole answer in `Completion.raw`."""
+        if not model:
+            raise UsageError("`openai` needs a model name: `openai:MODEL`, for example `openai:gpt-4o-mini`")
         self.name = f"openai:{model}"
         self._model = model
         self._base_url = _checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
@@ -139,7 +135,7 @@ class OpenAIModel:
         if request.continuation is not None:
             raise self._failed("unsupported", "a chat endpoint cannot score a given continuation; use mode=completions")
         if request.messages is not None:
-            body["messages"] = [_message(message) for message in request.messages]
+            body["messages"] = [message_body(message) for message in request.messages]
         else:
             body["messages"] = [{"role": "user", "content": request.prompt or ""}]
         if request.logprobs is not None:
@@ -322,6 +318,10 @@ class OpenAIModel:
             )
 
 
+make = OpenAIModel
+"""What the catalog calls for `openai:MODEL`."""
+
+
 class _Usage(Struct, frozen=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -359,19 +359,6 @@ _NO_USAGE = _Usage()
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _encode = msgspec.json.Encoder().encode
 _decode_reply = msgspec.json.Decoder(_Reply).decode
-
-
-def _message(message: Message) -> dict[str, Any]:
-    # not the record's own encoding: that leaves out an empty content, which servers insist on
-    body: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.name is not None:
-        body["name"] = message.name
-    if message.tool_calls:
-        body["tool_calls"] = message.tool_calls
-        body["content"] = message.content or None
-    if message.tool_call_id is not None:
-        body["tool_call_id"] = message.tool_call_id
-    return body
 
 
 def _text_of(message: _Answer) -> tuple[str | None, str | None]:

@@ -21,7 +21,7 @@ import inspect
 import queue
 import threading
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -48,9 +48,27 @@ def load_model_object(target: str) -> Any:
 
 
 def as_model(thing: Any, name: str | None = None) -> Model:
-    """A `Model` that asks `thing`: see the head of this file for what it may be."""
+    """A `Model` that asks `thing`: the head of this file says what it may be. A native model is returned as it is."""
     if inspect.isclass(thing):
-        thing = _instance(thing)
+        thing = _instance(thing, {})
+    if _is_native(thing) and name in (None, thing.name):
+        return typing.cast("Model", thing)
+    return _wrapped(thing, name, {})
+
+
+def load_model(target: str, options: Mapping[str, Any]) -> Model:
+    """The model behind `module:name`, with settings that tell it apart from the same code edited or set differently."""
+    thing = load_model_object(target)
+    if inspect.isclass(thing):
+        thing = _instance(thing, options)
+    elif options:
+        raise UsageError(f"`{target}` is not a class, so it takes no options ({', '.join(options)})")
+    if _is_native(thing) and hasattr(thing, "settings"):
+        return typing.cast("Model", thing)
+    return _wrapped(thing, None, options)
+
+
+def _wrapped(thing: Any, name: str | None, options: Mapping[str, Any]) -> Model:
     generate = getattr(thing, "generate", None)
     if not callable(generate):
         generate = thing if callable(thing) else None
@@ -59,24 +77,21 @@ def as_model(thing: Any, name: str | None = None) -> Model:
             f"{_told(thing)} is not a model: it is neither a function of a prompt nor has it a method `generate`"
         )
     takes = _takes(thing, generate)
-    called = name or _name(thing)
-    if takes == "prompts":
-        return ListModel(called, thing, generate)
-    if takes == "prompt":
-        return TextModel(called, thing, generate)
-    if _is_native(thing, generate) and called == thing.name:
-        return typing.cast("Model", thing)
-    return RequestModel(called, thing, generate)
+    shape = ListModel if takes == "prompts" else TextModel if takes == "prompt" else RequestModel
+    return shape(name or _name(thing), thing, generate, options)
 
 
 class _Wrapped:
     """What the three shapes share: a name, an identity, threads for code that is not async, and names for failures."""
 
-    def __init__(self, name: str, thing: Any, generate: Callable[[Any], Any], threads: int) -> None:
+    most_threads = MAX_THREADS
+
+    def __init__(self, name: str, thing: Any, generate: Callable[[Any], Any], options: Mapping[str, Any]) -> None:
         self.name = name
         self._thing = thing
         self._generate = generate
-        self._threads = None if _is_async(generate) else _Threads(name, threads)
+        self._options = dict(options)
+        self._threads = None if _is_async(generate) else _Threads(name, self.most_threads)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -86,10 +101,13 @@ class _Wrapped:
         """The object's own `settings` where it has them, and a hash of its source: edited code is another model."""
         own = getattr(self._thing, "settings", None)
         code = self._thing if inspect.isroutine(self._thing) else type(self._thing)
-        settings = {"adapter": "python", "object": f"{code.__module__}:{code.__qualname__}", "name": self.name}
-        source = _source_sha256(code)
-        if source is not None:
-            settings["source_sha256"] = source
+        settings = {
+            "adapter": "python",
+            "object": f"{code.__module__}:{code.__qualname__}",
+            "name": self.name,
+            "options": self._options,
+            "source_sha256": _source_sha256(code),
+        }
         return settings | {"settings": own} if isinstance(own, dict) else settings
 
     async def aclose(self) -> None:
@@ -142,9 +160,6 @@ class _Wrapped:
 class RequestModel(_Wrapped):
     """Something that takes a `Request`, made a `Model` by a name or a thread."""
 
-    def __init__(self, name: str, thing: Any, generate: Callable[[Any], Any]) -> None:
-        super().__init__(name, thing, generate, MAX_THREADS)
-
     async def generate(self, request: Request) -> Completion:
         started = perf_counter()
         output = await self._call(request)
@@ -153,9 +168,6 @@ class RequestModel(_Wrapped):
 
 class TextModel(_Wrapped):
     """Something that answers one text with one text."""
-
-    def __init__(self, name: str, thing: Any, generate: Callable[[Any], Any]) -> None:
-        super().__init__(name, thing, generate, MAX_THREADS)
 
     async def generate(self, request: Request) -> Completion:
         prompt = self._text_of(request)
@@ -168,9 +180,7 @@ class ListModel(_Wrapped):
     """Something that answers a list of texts with a list of texts, in order."""
 
     batched = True
-
-    def __init__(self, name: str, thing: Any, generate: Callable[[Any], Any]) -> None:
-        super().__init__(name, thing, generate, threads=1)
+    most_threads = 1
 
     async def generate(self, request: Request) -> Completion:
         (answer,) = await self.generate_batch([request])
@@ -271,13 +281,15 @@ def _settle(answer: asyncio.Future[Any], result: Any, error: BaseException | Non
         answer.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
-def _instance(kind: type) -> Any:
+def _instance(kind: type, options: Mapping[str, Any]) -> Any:
     try:
-        return kind()
+        inspect.signature(kind).bind(**options)
     except TypeError as error:
-        raise UsageError(
-            f"the class `{kind.__name__}` cannot be made without arguments ({error}); name an object instead"
-        ) from error
+        given = f"with the options {', '.join(options)}" if options else "without arguments"
+        raise UsageError(f"the class `{kind.__name__}` cannot be made {given}: {error}") from error
+    except ValueError:
+        pass  # built-in classes that do not tell their parameters
+    return kind(**options)
 
 
 def _takes(thing: Any, generate: Callable[[Any], Any]) -> Takes:
@@ -348,8 +360,12 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method itself is asked
 
 
-def _is_native(thing: Any, generate: Callable[[Any], Any]) -> bool:
-    return generate is not thing and _is_async(generate) and isinstance(getattr(thing, "name", None), str)
+def _is_native(thing: Any) -> bool:
+    """Whether it is a `Model` already: a name, and an async `generate` that takes a request."""
+    generate = getattr(thing, "generate", None)
+    if not callable(generate) or not isinstance(getattr(thing, "name", None), str):
+        return False
+    return _is_async(generate) and _takes(thing, generate) == "request"
 
 
 def _name(thing: Any) -> str:

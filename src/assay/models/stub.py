@@ -12,6 +12,10 @@ class ConstantModel:
         self.name = f"stub:{text}" if text else "stub"  # what answers differently is named differently
         self._text = text
 
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"adapter": "stub", "text": self._text}
+
     async def generate(self, request: Request) -> Completion:
         return Completion(text=self._text, finish_reason="stop")
 

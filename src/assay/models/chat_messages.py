@@ -1,0 +1,20 @@
+"""Messages as other programs expect them: plain objects with role and content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.core.types import Message
+
+
+def message_body(message: Message) -> dict[str, Any]:
+    """One message as a plain object. Not the record's own encoding: that leaves out an empty content."""
+    body: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.name is not None:
+        body["name"] = message.name
+    if message.tool_calls:
+        body["tool_calls"] = message.tool_calls
+        body["content"] = message.content or None
+    if message.tool_call_id is not None:
+        body["tool_call_id"] = message.tool_call_id
+    return body

@@ -1,0 +1,472 @@
+"""A program as a model: JSON lines in, JSON lines out, no shell.
+
+Each line on the program's standard input is one request, with an `id`, `prompt` or `messages`, and whichever parameters
+were set; each line on its standard output answers one of them, in any order:
+
+    {"id": "1", "prompt": "compute: 2 + 3", "max_tokens": 8}
+    {"id": "1", "text": "5"}        also: "finish_reason", "tokens_in", "tokens_out", "reasoning", "logprob"
+    {"id": "1", "error": "no"}      also: "retryable": true
+
+`CommandModel` starts the program once per batch and believes its exit status. `ServingCommandModel` keeps one running,
+and starts it again when it has died. Standard error is for talk; its end is shown when something breaks. Anything else
+on standard output is a broken program. The program gets a clean environment: what it needs of ours must be named.
+It runs in a process group of its own, which is killed as a whole; a program that leaves its group is not followed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.types import Completion, Failure, Request
+from assay.models.chat_messages import message_body
+
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+_STDERR_TAIL_BYTES = 2000
+_GRACE_SECONDS = 1.0
+"""How long a program may take to end once it was asked to, and its pipes to close once it has ended."""
+
+
+def make(
+    program: str,
+    *,
+    persistent: bool = False,
+    name: str | None = None,
+    pass_env: str | Iterable[str] = (),
+    timeout_seconds: float | None = 600.0,
+    max_output_bytes: int = MAX_OUTPUT_BYTES,
+) -> CommandModel | ServingCommandModel:
+    """The model behind `command:PROGRAM ARGUMENTS…`; the words are split as a shell would, and nothing else is."""
+    try:
+        argv = shlex.split(program)
+    except ValueError as error:
+        raise UsageError(f"`command:{program}` cannot be split into words: {error}") from error
+    kind = ServingCommandModel if persistent else CommandModel
+    return kind(
+        argv,
+        name=name,
+        pass_env=pass_env.replace(",", " ").split() if isinstance(pass_env, str) else tuple(pass_env),
+        timeout_seconds=timeout_seconds,
+        max_output_bytes=max_output_bytes,
+    )
+
+
+class _Command:
+    """What both kinds share: the program, its environment, and the names of what goes wrong."""
+
+    persistent = False
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str | None = None,
+        pass_env: Sequence[str] = (),
+        timeout_seconds: float | None = 600.0,
+        max_output_bytes: int = MAX_OUTPUT_BYTES,
+    ) -> None:
+        self._argv = list(argv)
+        self._environment = _clean_environment(pass_env)
+        if not self._argv:
+            raise UsageError("`command` needs a program: `command:PROGRAM ARGUMENTS…`")
+        if shutil.which(self._argv[0], path=self._environment.get("PATH")) is None:
+            raise UsageError(f"there is no program `{self._argv[0]}` to run, neither as a path nor in PATH")
+        self.name = name or _usual_name(self._argv)
+        self._pass_env = sorted(pass_env)
+        self._timeout_seconds = timeout_seconds
+        self._max_output_bytes = max_output_bytes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._argv!r})"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the answers; a file on the command line counts by content: an edited script is another model."""
+        return {
+            "adapter": "command",
+            "argv": self._argv,
+            "persistent": self.persistent,
+            "pass_env": self._pass_env,
+            "files": _files_sha256(self._argv),
+        }
+
+    async def _start(self, on_line: _OnLine, max_bytes_are_per_line: bool) -> _Child:
+        loop = asyncio.get_running_loop()
+        try:
+            _, child = await loop.subprocess_exec(
+                lambda: _Child(on_line, self._max_output_bytes, max_bytes_are_per_line),
+                *self._argv,
+                env=self._environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise self._failed("exception", f"cannot start `{self._argv[0]}`: {error.strerror}") from error
+        return child
+
+    def _line(self, request_id: str, request: Request) -> bytes:
+        body: dict[str, Any] = {"id": request_id}
+        if request.messages is not None:
+            body["messages"] = [message_body(message) for message in request.messages]
+        else:
+            body["prompt"] = request.prompt or ""
+        for field in _PARAMETERS:
+            value = getattr(request, field)
+            if value is not None:
+                body[field] = value
+        return msgspec.json.encode(body) + b"\n"
+
+    def _completion(self, answer: _Answer, request: Request, seconds: float) -> Completion:
+        if answer.error is not None:
+            raise self._failed("exception", f"the program said: {answer.error}", retryable=answer.retryable)
+        if answer.text is None:
+            raise self._failed("bad_output", "the program's answer has neither `text` nor `error`")
+        if request.continuation is not None and answer.logprob is None:
+            raise self._failed("unsupported", "the program gave no `logprob` for the continuation it was to score")
+        return Completion(
+            text=answer.text,
+            finish_reason=answer.finish_reason,
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+            reasoning=answer.reasoning,
+            logprob=answer.logprob,
+            seconds=seconds,
+        )
+
+    def _too_much(self) -> FailureError:
+        return self._failed("bad_output", f"the program wrote more than {self._max_output_bytes:,} bytes")
+
+    def _timed_out(self, child: _Child) -> FailureError:
+        message = f"the program did not answer within {self._timeout_seconds:g} s and was killed{child.last_words()}"
+        return self._failed("timeout", message, retryable=True)
+
+    def _failed(self, kind: str, message: str, *, retryable: bool = False) -> FailureError:
+        return FailureError(
+            Failure(stage="model", part=self.name, kind=kind, message=_one_line(message), retryable=retryable)
+        )
+
+
+class CommandModel(_Command):
+    """Starts the program once per batch; an exit status other than 0 fails the whole batch."""
+
+    batched = True
+
+    async def generate(self, request: Request) -> Completion:
+        (answer,) = await self.generate_batch([request])
+        if isinstance(answer, FailureError):
+            raise answer
+        return answer
+
+    async def generate_batch(self, requests: Sequence[Request]) -> list[Completion | FailureError]:
+        """One process for all. What is wrong with one answer fails that answer; a broken program fails all."""
+        lines: list[bytes] = []
+        started = perf_counter()
+        child = await self._start(lambda _, line: lines.append(line), max_bytes_are_per_line=False)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                child.write(b"".join(self._line(str(number), request) for number, request in enumerate(requests)))
+                child.end_input()
+                # not awaited itself: giving up the wait must not cancel what everyone else goes by
+                await asyncio.wait([child.closed])
+        except TimeoutError as error:
+            raise self._timed_out(child) from error
+        finally:
+            await child.end()
+        if child.overflow:
+            raise self._too_much()
+        if child.status:
+            raise self._failed("exception", f"the program {_ended(child.status)}{child.last_words()}")
+        answers = self._by_id(lines, child)
+        share = (perf_counter() - started) / max(1, len(requests))
+        return [
+            self._one(answers.get(str(number), []), request, share, child) for number, request in enumerate(requests)
+        ]
+
+    def _by_id(self, lines: list[bytes], child: _Child) -> dict[str, list[_Answer]]:
+        answers: dict[str, list[_Answer]] = {}
+        for line in lines:
+            answer = _read_line(line)
+            if answer is None:
+                raise self._failed("bad_output", f"{_GARBAGE} {_shown(line)}{child.last_words()}")
+            answers.setdefault(str(answer.id), []).append(answer)
+        return answers
+
+    def _one(
+        self, answers: list[_Answer], request: Request, seconds: float, child: _Child
+    ) -> Completion | FailureError:
+        if len(answers) != 1:
+            said = "did not answer this request" if not answers else f"answered this request {len(answers)} times"
+            return self._failed("bad_output", f"the program {said}{child.last_words()}")
+        try:
+            return self._completion(answers[0], request, seconds)
+        except FailureError as error:
+            return error
+
+
+class ServingCommandModel(_Command):
+    """Keeps the program running; requests are in flight side by side and matched to their answers by id."""
+
+    persistent = True
+
+    def __init__(self, argv: Sequence[str], **options: Any) -> None:
+        super().__init__(argv, **options)
+        self._child: _Child | None = None
+        self._children: set[_Child] = set()
+        self._starting = asyncio.Lock()
+        self._waiting: dict[str, tuple[_Child, asyncio.Future[_Answer]]] = {}
+        self._issued = 0
+
+    async def generate(self, request: Request) -> Completion:
+        started = perf_counter()
+        child = await self._running_child()
+        self._issued += 1
+        request_id = str(self._issued)
+        answer: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
+        self._waiting[request_id] = (child, answer)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                child.write(self._line(request_id, request))
+                found = await answer
+        except TimeoutError as error:
+            # a program that hangs does not come back; the other requests it held may be asked again
+            self._drop(child)
+            raise self._timed_out(child) from error
+        finally:
+            del self._waiting[request_id]
+        return self._completion(found, request, perf_counter() - started)
+
+    async def aclose(self) -> None:
+        """Let the program end by itself, for a moment; then kill its group."""
+        self._child = None
+        self._starting = asyncio.Lock()
+        for child in list(self._children):
+            child.end_input()
+            await child.end(grace_seconds=_GRACE_SECONDS)
+
+    async def _running_child(self) -> _Child:
+        async with self._starting:
+            if self._child is None or self._child.has_ended:
+                child = await self._start(self._answered, max_bytes_are_per_line=True)
+                self._child = child
+                self._children.add(child)
+                child.closed.add_done_callback(lambda _: self._ended(child))
+            return self._child
+
+    def _drop(self, child: _Child) -> None:
+        if self._child is child:
+            self._child = None
+        child.kill()
+
+    def _answered(self, child: _Child, line: bytes) -> None:
+        answer = _read_line(line)
+        if answer is None or not self._was_issued(str(answer.id)):
+            self._fail_all(child, self._failed("bad_output", f"{_GARBAGE} {_shown(line)}"))
+            self._drop(child)
+            return
+        _, waiting = self._waiting.get(str(answer.id), (child, None))
+        # an answer nobody waits for any more belongs to a request that was given up
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)
+
+    def _was_issued(self, request_id: str) -> bool:
+        return request_id.isascii() and request_id.isdigit() and 0 < int(request_id) <= self._issued
+
+    def _ended(self, child: _Child) -> None:
+        self._children.discard(child)
+        if child.overflow:
+            self._fail_all(child, self._too_much())
+        else:
+            message = f"the program {_ended(child.status or 0)} before it answered{child.last_words()}"
+            self._fail_all(child, self._failed("exception", message, retryable=True))
+
+    def _fail_all(self, child: _Child, error: FailureError) -> None:
+        for asked, waiting in self._waiting.values():
+            if asked is child and not waiting.done():
+                waiting.set_exception(error)
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """A running program: lines as they come, the end of its standard error, and one way to be rid of it."""
+
+    def __init__(self, on_line: _OnLine, max_bytes: int, max_bytes_are_per_line: bool) -> None:
+        self._on_line = on_line
+        self._max_bytes = max_bytes
+        self._per_line = max_bytes_are_per_line
+        self._partial = bytearray()
+        self._size = 0
+        self._stderr = bytearray()
+        self.overflow = False
+        self.status: int | None = None
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # other loops' transports have these methods without being of this class
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self._pid = self._transport.get_pid()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self._stderr += data
+            del self._stderr[:-_STDERR_TAIL_BYTES]
+        elif not self.overflow:
+            self._stdout(data)
+
+    def process_exited(self) -> None:
+        self.status = self._transport.get_returncode()
+        # what the program left running would hold its pipes open
+        self.kill()
+        asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._partial and not self.overflow:
+            self._on_line(self, bytes(self._partial))
+            self._partial.clear()
+        self._transport.close()
+        self.closed.set_result(None)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status is not None or self.overflow or self.closed.done()
+
+    def write(self, data: bytes) -> None:
+        pipe = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
+        if pipe is not None and not pipe.is_closing():
+            pipe.write(data)
+
+    def end_input(self) -> None:
+        pipe = self._transport.get_pipe_transport(0)
+        if pipe is not None:
+            pipe.close()
+
+    def kill(self) -> None:
+        try:
+            os.killpg(self._pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass  # nobody of the group is left
+
+    async def end(self, grace_seconds: float = 0.0) -> None:
+        """Nothing of it is left when this returns, nor when it is cancelled."""
+        if self.closed.done():
+            return
+        try:
+            if grace_seconds:
+                await asyncio.wait([self.closed], timeout=grace_seconds)
+        finally:
+            self.kill()
+            self._transport.close()
+        await asyncio.wait([self.closed], timeout=_GRACE_SECONDS)
+
+    def last_words(self) -> str:
+        """The end of what it wrote to standard error, as a clause; empty when it wrote nothing."""
+        tail = self._stderr.decode("utf-8", "replace").strip()[-600:]
+        return f"; the end of its standard error: {tail}" if tail else ""
+
+    def _stdout(self, data: bytes) -> None:
+        self._partial += data
+        self._size += len(data)
+        if b"\n" in data:
+            *lines, rest = bytes(self._partial).split(b"\n")
+            self._partial = bytearray(rest)
+            for line in lines:
+                if line.strip():
+                    self._on_line(self, line)
+        if (len(self._partial) if self._per_line else self._size) > self._max_bytes:
+            self.overflow = True
+            self._partial.clear()
+            self.kill()
+
+
+_OnLine = Callable[[_Child, bytes], None]
+
+
+class _Answer(Struct, frozen=True):
+    id: str | int
+    text: str | None = None
+    error: str | None = None
+    retryable: bool = False
+    finish_reason: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    reasoning: str | None = None
+    logprob: float | None = None
+
+
+_PARAMETERS = (
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "stop",
+    "seed",
+    "logprobs",
+    "response_format",
+    "tools",
+    "extra",
+    "continuation",
+)
+_GARBAGE = "the program wrote something other than an answer to its standard output (talk belongs on standard error):"
+_decode_line = msgspec.json.Decoder(_Answer).decode
+
+
+def _read_line(line: bytes) -> _Answer | None:
+    try:
+        return _decode_line(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _usual_name(argv: Sequence[str]) -> str:
+    """The command line as a name: one line, and not longer than a table can bear."""
+    name = _one_line(f"command:{shlex.join(argv)}")
+    return name if len(name) <= 80 else name[:79] + "…"
+
+
+def _clean_environment(pass_env: Sequence[str]) -> dict[str, str]:
+    """Our environment without its secrets: a few harmless names, and those the user lists."""
+    missing = [name for name in pass_env if name not in os.environ]
+    if missing:
+        raise UsageError(f"pass_env names the environment variable {missing[0]}, which is not set")
+    kept = ("PATH", "HOME", "LANG", "TMPDIR", *pass_env)
+    prefixes = ("LC_", "PYTHON")
+    return {name: value for name, value in os.environ.items() if name in kept or name.startswith(prefixes)}
+
+
+def _files_sha256(argv: Sequence[str]) -> dict[str, str]:
+    paths = [(word, Path(word)) for word in argv]
+    return {word: hashlib.sha256(path.read_bytes()).hexdigest() for word, path in paths if _is_small_file(path)}
+
+
+def _is_small_file(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size <= 16 * 1024 * 1024
+    except (OSError, ValueError):
+        return False
+
+
+def _ended(status: int) -> str:
+    if status < 0:
+        try:
+            return f"was killed by {signal.Signals(-status).name}"
+        except ValueError:
+            return f"was killed by signal {-status}"
+    return f"ended with status {status}"
+
+
+def _shown(line: bytes) -> str:
+    text = line[:200].decode("utf-8", "replace")
+    return text + "…" if len(line) > 200 else text
+
+
+def _one_line(message: str) -> str:
+    flat = " ".join(message.split())
+    return "".join(character if character.isprintable() else "�" for character in flat[:1000])
