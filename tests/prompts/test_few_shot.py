@@ -58,6 +58,7 @@ PLAIN = [
     ("Write f.\nInput: a list\nOutput: a number\nExample: f([1]) == 1", []),
     ("The FAQ: has one. Time: 10:30:45. See http://a.example:80/ too.", []),
     ("Frequently asked question: a\nanother unquestion: b", []),
+    ('def f(x):\n    """Pluck x.\n\n    Example 1:\n        Input: 1\n    Example 2:\n        Input: 2\n    """', []),
     ("Q: 3 + 3\nA:", TWO),
     ("Text: a\nText: b", TWO),
     ("What is 2, 4, 6 in words?", [{"prompt": "2, 4,", "completion": "6"}]),

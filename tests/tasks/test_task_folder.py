@@ -12,10 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.catalog import resolve
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.fixtures import STARTER_TASKS
 from assay.tasks.task_folder import (
+    CATALOG_NAMES,
     Example,
     Problem,
     TaskFolderDataset,
@@ -238,3 +240,11 @@ def test_the_starter_tasks_are_five_of_five_metrics() -> None:
         "multiple-choice": "multiple_choice",
         "summary": "rouge_l",
     }
+
+
+def test_a_metric_word_means_what_the_metrics_say_it_means() -> None:
+    metrics = pytest.importorskip("assay.metrics")
+    meant = {
+        word: resolve("metric", name) for word, name in CATALOG_NAMES.items() if word in metrics.TASK_FOLDER_METRICS
+    }
+    assert meant == metrics.TASK_FOLDER_METRICS

@@ -33,7 +33,8 @@ def find_embedded_block(prompt: str, examples: Sequence[Any] = ()) -> str | None
 
     Two signs count. An example of the task stands in the prompt, word for word, on lines of its own. Or the label that
     begins a question begins two: the labels the task's examples use, or, for a task without examples, `Q:`,
-    `Question:`, `Input:` and `Example:`. A label begins a line or a sentence and may carry a number.
+    `Question:`, `Input:` and `Example:`. A label begins a line or a sentence and may carry a number; a line indented by
+    four or more is code, and the examples in a docstring are part of the question.
     """
     return _example_in(prompt, examples) or _label_given_twice(prompt, examples)
 
@@ -76,10 +77,9 @@ def _labels_of(examples: Sequence[Any]) -> tuple[str, ...]:
 def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
     # every repetition is bounded, so that no prompt makes the search slow
     words = "|".join(re.escape(label) for label in labels) or r"(?!)"
-    return re.compile(
-        rf"(?:^|(?<=[.!?:;]\s))[ \t#>*_-]{{0,8}}({words})(?:[ \t]{{0,3}}\d{{1,4}})?[ \t*_]{{0,3}}:",
-        re.IGNORECASE | re.MULTILINE,
-    )
+    start = r"(?:^|(?<=[.!?:;]\s)) {0,3}(?:[#>*_-]{1,6}[ \t]{0,2})?"
+    end = r"(?:[ \t]{0,3}\d{1,4})?[ \t*_]{0,3}:"
+    return re.compile(f"{start}({words}){end}", re.IGNORECASE | re.MULTILINE)
 
 
 def _place(prompt: str, start: int) -> str:

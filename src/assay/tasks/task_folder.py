@@ -22,7 +22,7 @@ from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
 from assay.tasks.spec_rules import POST_PROCESS_RULES
 from assay.tasks.wording import kind, plain, quoted, show
 
-TASK_FOLDER_METRICS: dict[str, str] = {
+CATALOG_NAMES: dict[str, str] = {
     **{word: word for word in CATALOG["metric"]},
     "exact_match": "normalized_exact_match",  # here the word has always meant: whatever the case and the spacing
 }
@@ -197,7 +197,7 @@ def _scorer(example: Example) -> PartSpec:
         return PartSpec(key=example.metric, use="code_exec", options=options)
     if example.metric == "evaluator":
         return PartSpec(key=example.metric, use="evaluator", options=options)
-    options["metric"] = TASK_FOLDER_METRICS.get(example.metric, example.metric)
+    options["metric"] = CATALOG_NAMES.get(example.metric, example.metric)
     return PartSpec(key=example.metric, use="metric", options=options)
 
 
@@ -295,7 +295,7 @@ def _form(metric: str) -> str:
     return " A metric of your own is written `package.module:function`." if ":" in metric or "." in metric else ""
 
 
-_METRIC_WORDS = frozenset({*TASK_FOLDER_METRICS, "code_exec", "evaluator"})
+_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator"})
 
 
 def _check_code(example: Example) -> None:
