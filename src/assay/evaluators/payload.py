@@ -1,0 +1,149 @@
+"""What an evaluator is sent and what it may answer: the one place that knows the rules of protocol v2.
+
+Parse time and preflight time both go through `read_answer`, and `read_answer` goes by `validate_evaluator_payload`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, get_args
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.strict_json import StrictJsonError, decode_strictly
+from assay.core.types import Failure
+
+PROTOCOL_VERSION = 2
+
+ScoreRange = Literal["unit", "any"]
+"""`unit`: a score lies in [0, 1]. `any`: every finite number is a score."""
+
+SHOWN_CHARACTERS = 500
+"""How much of an answer that cannot be used is shown to the reader."""
+
+
+class Evaluation(Struct, frozen=True, kw_only=True):
+    """A valid score, and everything else the evaluator said."""
+
+    score: float
+    side_info: dict[str, Any]
+
+
+class EvaluatorError(FailureError):
+    """An evaluation that gave no valid score: why, and what was seen."""
+
+    def __init__(self, failure: Failure, side_info: Mapping[str, Any] | None = None) -> None:
+        super().__init__(failure)
+        self.side_info: dict[str, Any] = dict(side_info or {})
+
+
+class Evaluator(Protocol):
+    """Scores a candidate text, alone or on one example. Raises `EvaluatorError` when there is no valid score."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What its scores depend on, as plain data: the evaluator's part of a fingerprint."""
+        ...
+
+    async def __call__(
+        self, candidate: str, example: Mapping[str, Any] | None = None, task_model: str | None = None
+    ) -> Evaluation: ...
+
+    async def close(self) -> None: ...
+
+
+def build_payload(candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> dict[str, Any]:
+    """What is sent: `task_model` and `example` only when there is one; an example never mixes with our own keys."""
+    payload: dict[str, Any] = {"_protocol_version": PROTOCOL_VERSION, "candidate": candidate}
+    if task_model is not None:
+        payload["task_model"] = task_model
+    if example is not None:
+        payload["example"] = dict(example)
+    return payload
+
+
+def encode_payload(part: str, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> bytes:
+    """The payload as one JSON document in UTF-8."""
+    try:
+        return msgspec.json.encode(build_payload(candidate, example, task_model))
+    except (UnicodeEncodeError, TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise failed(part, "bad_candidate", f"the candidate or example cannot be written as JSON: {error}") from error
+
+
+def validate_evaluator_payload(result: Any, score_range: ScoreRange = "unit") -> str | None:
+    """Why an evaluator's answer is not valid, in a sentence; None when it is."""
+    if not isinstance(result, dict):
+        return f"the answer must be an object with a `score`, not {kind_of(result)}"
+    if "score" not in result:
+        return "`score` is missing"
+    reason = why_not_a_number(result["score"])
+    if reason is not None:
+        return f"`score` is {reason}"
+    if score_range == "unit" and not 0.0 <= result["score"] <= 1.0:
+        return f"`score` is outside 0..1: {result['score']!r} (the score range `any` would allow it)"
+    return None
+
+
+def why_not_a_number(value: Any) -> str | None:
+    """Why a JSON value is no finite number: booleans and texts that look like numbers are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"not numeric: {shortened(value)}"
+    try:
+        number = float(value)
+    except OverflowError:
+        return "not finite: an integer too large for a float"
+    return None if math.isfinite(number) else f"not finite: {number}"
+
+
+def read_answer(answer: bytes, score_range: ScoreRange, part: str, source: str = "the answer") -> Evaluation:
+    """The evaluation in an evaluator's answer: the whole of it must be one JSON object with a valid score."""
+    try:
+        result = decode_strictly(answer)
+    except StrictJsonError as error:
+        seen = answer.decode("utf-8", "backslashreplace")
+        shown = shortened(seen) if seen.strip() else "nothing at all"
+        what = "not UTF-8" if error.rule == "not_utf8" else "not valid JSON"
+        raise failed(
+            part, "bad_output", f"{source} is {what}: {error.detail}. Seen: {shown}", {source: shown}
+        ) from error
+    reason = validate_evaluator_payload(result, score_range)
+    if reason is not None:
+        raise failed(part, "bad_output", f"{reason}. Seen: {shortened(result)}", result if type(result) is dict else {})
+    return Evaluation(
+        score=float(result["score"]), side_info={key: value for key, value in result.items() if key != "score"}
+    )
+
+
+def check_score_range(score_range: str) -> ScoreRange:
+    """The score range as it was given, or a sentence that says which there are."""
+    for known in get_args(ScoreRange):
+        if score_range == known:
+            return known  # type: ignore[no-any-return]  # get_args gives up the literal type
+    raise UsageError(f"unknown score range `{score_range}`. Known: {', '.join(get_args(ScoreRange))}")
+
+
+def failed(
+    part: str, kind: str, message: str, side_info: Mapping[str, Any] | None = None, *, retryable: bool = False
+) -> EvaluatorError:
+    """An evaluation that broke, ready to be raised."""
+    failure = Failure(stage="scorer", kind=kind, part=part, message=f"{part}: {message}", retryable=retryable)
+    return EvaluatorError(failure, side_info)
+
+
+def shortened(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
+    """A value on one line, cut where it gets long."""
+    text = value if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def kind_of(value: Any) -> str:
+    """What JSON calls a value."""
+    names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}
+    return names.get(type(value), type(value).__name__)

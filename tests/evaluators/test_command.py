@@ -1,0 +1,280 @@
+"""Command evaluators, with real programs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.evaluators import Evaluation, EvaluatorError, command_evaluator
+from assay.evaluators.environment import TASK_MODEL_VARIABLE, clean_environment
+
+
+def script(folder: Path, code: str, name: str = "score.py") -> list[str]:
+    (folder / name).write_text(code, encoding="utf-8")
+    return [sys.executable, "-S", str(folder / name)]
+
+
+def evaluate(command: list[str], candidate: str = "text", example: Any = None, **options: Any) -> Evaluation:
+    return asyncio.run(command_evaluator(command, **options)(candidate, example))
+
+
+def failure(command: list[str], candidate: str = "text", **options: Any) -> EvaluatorError:
+    with pytest.raises(EvaluatorError) as caught:
+        evaluate(command, candidate, **options)
+    return caught.value
+
+
+def saying(folder: Path, answer: str) -> list[str]:
+    return script(folder, f"print({answer!r})")
+
+
+ECHO = "import sys; sys.stdout.write(sys.stdin.read())"
+
+
+def test_c1_a_score_and_a_key_beside_it(tmp_path: Path) -> None:
+    evaluation = evaluate(saying(tmp_path, '{"score": 0.75, "reasoning": "fine"}'))
+    assert evaluation == Evaluation(score=0.75, side_info={"reasoning": "fine"})
+
+
+def test_c2_output_that_is_not_json(tmp_path: Path) -> None:
+    broken = failure(saying(tmp_path, "looks good to me"))
+    assert "stdout is not valid JSON" in broken.failure.message
+    assert "looks good to me" in broken.failure.message
+
+
+def test_c3_a_non_zero_exit_even_with_a_valid_answer(tmp_path: Path) -> None:
+    code = "import sys; print('{\"score\": 1}'); sys.stderr.write('no licence'); sys.exit(7)"
+    broken = failure(script(tmp_path, code))
+    assert broken.failure.kind == "exit_code"
+    assert "exit code 7" in broken.failure.message
+    assert broken.side_info["stderr"] == "no licence"
+
+
+def test_c4_a_missing_program() -> None:
+    broken = failure(["no-such-program-anywhere"])
+    assert broken.failure.kind == "not_started"
+    assert "program not found: no-such-program-anywhere" in broken.failure.message
+
+
+def test_c5_a_timeout_is_a_failure_of_its_own_kind(tmp_path: Path) -> None:
+    broken = failure(script(tmp_path, "import time; time.sleep(60)"), timeout_seconds=0.1)
+    assert broken.failure.kind == "timeout"
+    assert "timed out after 0.1 s" in broken.failure.message
+
+
+def test_c6_an_evaluator_that_echoes_proves_that_the_payload_arrives(tmp_path: Path) -> None:
+    broken = failure(script(tmp_path, ECHO), "the candidate, ünïcode 🎈")
+    assert "`score` is missing" in broken.failure.message
+    assert broken.side_info == {"_protocol_version": 2, "candidate": "the candidate, ünïcode 🎈"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ('{"score": "good"}', "not numeric"),  # C7
+        ('{"score": 1.2}', "outside 0..1"),  # C8
+        ("[0.5]", "must be an object"),  # C9
+        ('{"score": true}', "not numeric"),
+        ('{"score": NaN}', "not valid JSON"),
+        ('{"score": 1%s}' % ("0" * 400), "not finite"),
+        ('note\n{"score": 1}', "not valid JSON"),
+        ("", "nothing at all"),
+    ],
+)
+def test_c7_c8_c9_answers_that_are_no_score(tmp_path: Path, answer: str, reason: str) -> None:
+    broken = failure(saying(tmp_path, answer))
+    assert reason in broken.failure.message
+    assert broken.failure.kind == "bad_output"
+
+
+def test_output_that_is_not_utf8(tmp_path: Path) -> None:
+    code = 'import sys; sys.stdout.buffer.write(b\'{"score": 1, "a": "\\xff"}\')'
+    assert "not UTF-8" in failure(script(tmp_path, code)).failure.message
+
+
+def test_c10_the_task_model_reaches_payload_and_environment(tmp_path: Path) -> None:
+    code = f"import os, sys, json; p = json.load(sys.stdin); e = os.environ.get({TASK_MODEL_VARIABLE!r})\n"
+    code += "print(json.dumps({'score': 1, 'payload': p.get('task_model'), 'environment': e}))"
+    command = script(tmp_path, code)
+    given = evaluate(command, task_model="openai/small").side_info
+    assert given == {"payload": "openai/small", "environment": "openai/small"}
+    per_call = asyncio.run(command_evaluator(command)("text", None, "other/model")).side_info
+    assert per_call == {"payload": "other/model", "environment": "other/model"}
+
+
+def test_without_a_task_model_a_stale_variable_is_not_inherited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TASK_MODEL_VARIABLE, "left/over")
+    code = f"import os, json; print(json.dumps({{'score': 1, 'there': {TASK_MODEL_VARIABLE!r} in os.environ}}))"
+    assert evaluate(script(tmp_path, code)).side_info == {"there": False}
+
+
+def test_c11_the_example_reaches_the_payload(tmp_path: Path) -> None:
+    example = {"input": "2+2", "expected": "4", "meta": {"tags": ["ü", 1, None]}}
+    with pytest.raises(EvaluatorError) as caught:
+        evaluate(script(tmp_path, ECHO), "text", example)
+    assert caught.value.side_info["example"] == example
+
+
+def test_c12_a_relative_script_runs_in_the_given_folder(tmp_path: Path) -> None:
+    script(tmp_path, "import json, os; print(json.dumps({'score': 1, 'marker': os.path.exists('marker')}))")
+    (tmp_path / "marker").touch()
+    assert evaluate([sys.executable, "score.py"], cwd=tmp_path).side_info == {"marker": True}
+
+
+def test_c13_the_range_decides_about_one_and_a_half(tmp_path: Path) -> None:
+    command = saying(tmp_path, '{"score": 1.5}')
+    assert "outside 0..1" in failure(command).failure.message
+    assert "outside 0..1" in failure(command, score_range="unit").failure.message
+    assert evaluate(command, score_range="any").score == 1.5
+
+
+def test_an_evaluator_of_protocol_v1_works_unchanged(tmp_path: Path) -> None:
+    code = "import json, sys; print(json.dumps({'score': len(json.load(sys.stdin)['candidate']) / 10}))"
+    assert evaluate(script(tmp_path, code), "12345", {"input": "x"}, task_model="m").score == 0.5
+
+
+def test_a_timeout_ends_grandchildren_too(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    hold = "import sys, time; f = open(sys.argv[1], 'wb', 0); f.write(b'x'); time.sleep(60)"
+    code = "import subprocess, sys, time\n"
+    code += f"subprocess.Popen([sys.executable, '-S', '-c', {hold!r}, {str(pipe)!r}])\ntime.sleep(60)"
+    # the grandchild holds the pipe open for as long as it lives, so reading it to its end proves that it is gone
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert failure(script(tmp_path, code), timeout_seconds=2.0).failure.kind == "timeout"
+        os.set_blocking(reading, True)
+        assert (os.read(reading, 1), os.read(reading, 1)) == (b"x", b"")
+    finally:
+        os.close(reading)
+
+
+def test_children_left_behind_do_not_delay_the_answer(tmp_path: Path) -> None:
+    code = "import subprocess, sys\nsubprocess.Popen(['sleep', '60'])\nprint('{\"score\": 1}')"
+    assert evaluate(script(tmp_path, code), timeout_seconds=30).score == 1.0
+
+
+def test_a_cancelled_evaluation_ends_the_program(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = script(tmp_path, f"f = open({str(pipe)!r}, 'wb', 0); f.write(b'x'); import time; time.sleep(60)")
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    async def cancel_once_it_runs() -> None:
+        running = asyncio.create_task(command_evaluator(command)("text"))
+        started = asyncio.Event()
+        asyncio.get_running_loop().add_reader(reading, started.set)
+        await started.wait()
+        asyncio.get_running_loop().remove_reader(reading)
+        running.cancel()
+        await asyncio.wait([running])
+
+    try:
+        asyncio.run(cancel_once_it_runs())
+        os.set_blocking(reading, True)
+        while os.read(reading, 100):
+            pass  # the end comes only when the program is gone
+    finally:
+        os.close(reading)
+
+
+def test_stdout_without_end_is_cut_off(tmp_path: Path) -> None:
+    code = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
+    broken = failure(script(tmp_path, code), max_stdout_bytes=100_000)
+    assert "stdout is longer than 100000 bytes" in broken.failure.message
+
+
+def test_stderr_without_bounds_does_not_block_or_fill_memory(tmp_path: Path) -> None:
+    code = "import sys\nfor _ in range(200): sys.stderr.write('x' * 65536)\nprint('{\"score\": 1}')"
+    assert evaluate(script(tmp_path, code)).score == 1.0
+
+
+def test_a_program_that_does_not_read_a_large_payload(tmp_path: Path) -> None:
+    assert evaluate(saying(tmp_path, '{"score": 1}'), "x" * 5_000_000).score == 1.0
+
+
+def test_a_program_that_kills_itself(tmp_path: Path) -> None:
+    broken = failure(script(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"))
+    assert "signal 11" in broken.failure.message
+
+
+def test_words_are_never_read_by_a_shell(tmp_path: Path) -> None:
+    command = [
+        *script(tmp_path, "import json, sys; print(json.dumps({'score': 1, 'words': sys.argv[1:]}))"),
+        "$(id); *",
+    ]
+    assert evaluate(command).side_info == {"words": ["$(id); *"]}
+
+
+def test_a_file_that_is_not_executable(tmp_path: Path) -> None:
+    (tmp_path / "score.sh").write_text("#!/bin/sh\necho '{}'\n", encoding="utf-8")
+    os.chmod(tmp_path / "score.sh", stat.S_IRUSR)
+    broken = failure([str(tmp_path / "score.sh")])
+    assert broken.failure.kind == "not_started"
+    assert "Permission denied" in broken.failure.message
+
+
+def test_secrets_stay_here_unless_passed_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "s1")
+    monkeypatch.setenv("OTHER_API_KEY", "s2")
+    code = "import json, os; print(json.dumps({'score': 1, 'seen': sorted(k for k in os.environ if 'API_KEY' in k)}))"
+    assert evaluate(script(tmp_path, code), pass_env=["OTHER_API_KEY"]).side_info == {"seen": ["OTHER_API_KEY"]}
+
+
+SECRETS = ["OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GH_TOKEN", "PGPASSWORD", "DB_PASSWD", "hf_token", "SENTRY_DSN"]
+HARMLESS = ["PATH", "HOME", "LANG", "KEYBOARD", "MONKEY", "PYTHONPATH", "COMPASS_DIR", "TOKENIZERS_PARALLELISM"]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_name_that_looks_like_a_secret_is_left_out(name: str) -> None:
+    assert clean_environment({name: "value"}, (), None) == {}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_other_names_are_inherited(name: str) -> None:
+    assert clean_environment({name: "value"}, (), None) == {name: "value"}
+
+
+def test_a_login_inside_an_address_is_left_out() -> None:
+    found = clean_environment({"DATABASE": "postgres://me:hunter2@db/x", "SITE": "http://host:80/a@b"}, (), None)
+    assert found == {"SITE": "http://host:80/a@b"}
+
+
+@pytest.mark.parametrize("command", ["python3 score.py", [], [""], ["a\0b"], [1]])
+def test_what_is_not_a_list_of_words_is_refused(command: Any) -> None:
+    with pytest.raises(UsageError, match="command"):
+        command_evaluator(command)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0])
+def test_a_timeout_must_be_positive(seconds: float) -> None:
+    with pytest.raises(UsageError, match="timeout"):
+        command_evaluator(["true"], timeout_seconds=seconds)
+
+
+def test_the_identity_follows_the_content_of_the_script(tmp_path: Path) -> None:
+    command = saying(tmp_path, '{"score": 1}')
+    before = command_evaluator(command).identity
+    assert json.loads(json.dumps(before)) == before == command_evaluator(command).identity
+    saying(tmp_path, '{"score": 0}')
+    assert command_evaluator(command).identity != before
+
+
+def test_many_at_once_do_not_mix_their_answers(tmp_path: Path) -> None:
+    code = "import json, sys; print(json.dumps({'score': 1, 'said': json.load(sys.stdin)['candidate']}))"
+    evaluator = command_evaluator(script(tmp_path, code))
+
+    async def all_of_them() -> list[Evaluation]:
+        return await asyncio.gather(*(evaluator(str(number)) for number in range(12)))
+
+    assert [evaluation.side_info["said"] for evaluation in asyncio.run(all_of_them())] == [str(n) for n in range(12)]

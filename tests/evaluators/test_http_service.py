@@ -1,0 +1,165 @@
+"""HTTP evaluators, against a real server on the loopback interface."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from typing import Any
+
+import pytest
+from tests.evaluators.loopback import Answer, serving
+
+from assay.core.errors import UsageError
+from assay.evaluators import Evaluation, EvaluatorError, http_evaluator
+
+
+def evaluate(url: str, example: Any = None, **options: Any) -> Evaluation:
+    async def once() -> Evaluation:
+        evaluator = http_evaluator(url, **options)
+        try:
+            return await evaluator("text", example)
+        finally:
+            await evaluator.close()
+
+    return asyncio.run(once())
+
+
+def failure(url: str, **options: Any) -> EvaluatorError:
+    with pytest.raises(EvaluatorError) as caught:
+        evaluate(url, **options)
+    return caught.value
+
+
+def failure_of(answer: Answer, **options: Any) -> EvaluatorError:
+    with serving(answer) as server:
+        return failure(server.url, **options)
+
+
+def test_h1_one_post_with_version_and_candidate_only() -> None:
+    with serving(Answer(b'{"score": 0.25, "reasoning": "thin"}')) as server:
+        assert evaluate(server.url) == Evaluation(score=0.25, side_info={"reasoning": "thin"})
+    assert [received.payload for received in server.received] == [{"_protocol_version": 2, "candidate": "text"}]
+    assert server.received[0].headers["Content-Type"] == "application/json"
+
+
+def test_h2_headers_are_passed_on() -> None:
+    with serving(Answer()) as server:
+        evaluate(server.url, headers={"X-Team": "evals", "Authorization": "Bearer t"})
+    assert server.received[0].headers["X-Team"] == "evals"
+    assert server.received[0].headers["Authorization"] == "Bearer t"
+
+
+def test_h3_task_model_and_example_are_in_the_body() -> None:
+    with serving(Answer()) as server:
+        evaluate(server.url, {"input": "ü"}, task_model="openai/small")
+    assert server.received[0].payload["task_model"] == "openai/small"
+    assert server.received[0].payload["example"] == {"input": "ü"}
+
+
+def test_h4_a_timeout() -> None:
+    hold = threading.Event()
+    with serving(Answer(hold=hold)) as server:
+        broken = failure(server.url, timeout_seconds=0.1)
+        hold.set()
+    assert broken.failure.kind == "timeout"
+    assert "timed out after 0.1 s" in broken.failure.message
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "retryable"),
+    [(500, "server_error", True), (503, "server_error", True), (429, "rate_limit", True), (404, "bad_request", False)],
+)
+def test_h5_a_bad_status_even_with_a_valid_body(status: int, kind: str, retryable: bool) -> None:
+    broken = failure_of(Answer(b'{"score": 1}', status=status))
+    assert str(status) in broken.failure.message
+    assert (broken.failure.kind, broken.failure.retryable) == (kind, retryable)
+
+
+def test_h6_a_body_that_is_not_json() -> None:
+    broken = failure_of(Answer(b"<html>hello</html>"))
+    assert "the body is not valid JSON" in broken.failure.message
+    assert "<html>" in broken.failure.message
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'{"score": "good"}', "not numeric"),
+        (b'{"score": -0.25}', "outside 0..1"),
+        (b"[1]", "must be an object"),
+        (b'{"score": true}', "not numeric"),
+        (b'{"a": 1}', "missing"),
+        (b"", "nothing at all"),
+        (b'{"score": 1, "a": "\xff"}', "not UTF-8"),
+    ],
+)
+def test_h7_answers_that_are_no_score(body: bytes, reason: str) -> None:
+    assert reason in failure_of(Answer(body)).failure.message
+
+
+def test_a_redirect_is_not_followed() -> None:
+    with serving(Answer()) as elsewhere:
+        broken = failure_of(Answer(status=307, headers={"Location": elsewhere.url}))
+    assert broken.failure.kind == "redirect"
+    assert elsewhere.url in broken.failure.message
+    assert elsewhere.received == []
+
+
+def test_a_body_without_bounds_is_cut_off() -> None:
+    assert "longer than 1000 bytes" in failure_of(Answer(b"x" * 200_000), max_body_bytes=1000).failure.message
+
+
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def test_nobody_listens() -> None:
+    broken = failure(f"http://127.0.0.1:{unused_port()}/score")
+    assert broken.failure.kind == "connection"
+    assert "Is the server running?" in broken.failure.message
+
+
+def test_a_server_that_hangs_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.close()
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        broken = failure(f"http://127.0.0.1:{server.getsockname()[1]}/score")
+        thread.join()
+    assert broken.failure.kind == "connection"
+
+
+@pytest.mark.parametrize("url", ["", "localhost:80", "ftp://host/x", "http://", "http://host:port/", "http://[::1"])
+def test_an_address_that_cannot_be_one_is_refused_at_once(url: str) -> None:
+    with pytest.raises(UsageError, match="evaluator URL"):
+        http_evaluator(url)
+
+
+def test_logins_and_queries_do_not_show() -> None:
+    evaluator = http_evaluator("http://me:hunter2@127.0.0.1:9/score?token=abc")
+    for shown in (evaluator.name, json.dumps(evaluator.identity)):
+        assert "hunter2" not in shown
+        assert "abc" not in shown
+
+
+def test_one_evaluator_serves_several_event_loops() -> None:
+    with serving(Answer()) as server:
+        evaluator = http_evaluator(server.url)
+
+        async def once() -> float:
+            try:
+                return (await evaluator("text")).score
+            finally:
+                await evaluator.close()
+
+        assert asyncio.run(once()) == asyncio.run(once()) == 0.5

@@ -1,0 +1,138 @@
+"""What an evaluator is sent and what it may answer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.core.errors import UsageError
+from assay.evaluators import EvaluatorError, validate_evaluator_payload
+from assay.evaluators.payload import build_payload, check_score_range, encode_payload, read_answer
+
+VALID = [
+    ("unit", {"score": 0.5}),
+    ("unit", {"score": 1.0, "reasoning": "good", "extra": [1]}),
+    ("unit", {"score": 0}),
+    ("unit", {"score": 1}),
+    ("any", {"score": 1.5}),
+    ("any", {"score": -1e300}),
+]
+
+INVALID = [
+    ("unit", "0.5", "must be an object"),
+    ("unit", [0.5], "must be an object"),
+    ("unit", None, "must be an object"),
+    ("unit", {}, "missing"),
+    ("unit", {"Score": 1}, "missing"),
+    ("unit", {"score": "good"}, "not numeric"),
+    ("unit", {"score": "0.5"}, "not numeric"),
+    ("unit", {"score": None}, "not numeric"),
+    ("unit", {"score": True}, "not numeric"),
+    ("any", {"score": False}, "not numeric"),
+    ("any", {"score": [1]}, "not numeric"),
+    ("unit", {"score": math.inf}, "not finite"),
+    ("any", {"score": math.inf}, "not finite"),
+    ("any", {"score": -math.inf}, "not finite"),
+    ("unit", {"score": math.nan}, "not finite"),
+    ("any", {"score": math.nan}, "not finite"),
+    ("any", {"score": 10**400}, "not finite"),
+    ("unit", {"score": 10**400}, "not finite"),
+    ("unit", {"score": -0.01}, "outside 0..1"),
+    ("unit", {"score": 1.01}, "outside 0..1"),
+]
+
+
+@pytest.mark.parametrize(("score_range", "result"), VALID)
+def test_a_valid_answer_has_no_fault(score_range: Any, result: Any) -> None:
+    assert validate_evaluator_payload(result, score_range) is None
+
+
+@pytest.mark.parametrize(("score_range", "result", "reason"), INVALID)
+def test_an_invalid_answer_is_told_why(score_range: Any, result: Any, reason: str) -> None:
+    assert reason in (validate_evaluator_payload(result, score_range) or "")
+
+
+def test_the_default_range_is_unit() -> None:
+    assert validate_evaluator_payload({"score": 1.5}) == validate_evaluator_payload({"score": 1.5}, "unit") is not None
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
+def test_whatever_passes_is_a_finite_number_in_range(score: Any) -> None:
+    for score_range in ("unit", "any"):
+        if validate_evaluator_payload({"score": score}, score_range) is None:  # type: ignore[arg-type]
+            assert math.isfinite(float(score))
+            assert score_range == "any" or 0 <= score <= 1
+
+
+TEXTS = [
+    (b"", "nothing at all"),
+    (b"great!", "not valid JSON"),
+    (b'ready\n{"score": 1}', "not valid JSON"),
+    (b'{"score": 1} thanks', "not valid JSON"),
+    (b'{"score": NaN}', "not valid JSON"),
+    (b'{"score": 0.1, "score": 0.9}', "given twice"),
+    (b'{"score": 1, "note": "\xff"}', "not UTF-8"),
+    (b"[" * 100_000, "nested"),
+    (b"[]", "must be an object"),
+]
+
+
+@pytest.mark.parametrize(("answer", "reason"), TEXTS)
+def test_only_one_json_object_is_an_answer(answer: bytes, reason: str) -> None:
+    with pytest.raises(EvaluatorError, match=reason) as caught:
+        read_answer(answer, "any", "evaluator")
+    assert caught.value.failure.kind == "bad_output"
+    assert caught.value.failure.stage == "scorer"
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_an_evaluation_or_a_failure(answer: bytes) -> None:
+    try:
+        score = read_answer(answer, "any", "evaluator").score
+    except EvaluatorError:
+        return
+    assert math.isfinite(score)
+
+
+def test_every_key_but_the_score_is_side_information() -> None:
+    evaluation = read_answer(b'{"score": 1, "reasoning": "ok", "scores": {"a": 1}, "candidate": 3}', "unit", "e")
+    assert evaluation.score == 1.0
+    assert type(evaluation.score) is float
+    assert evaluation.side_info == {"reasoning": "ok", "scores": {"a": 1}, "candidate": 3}
+
+
+def test_the_side_information_of_a_bad_score_is_kept_as_it_is() -> None:
+    with pytest.raises(EvaluatorError) as caught:
+        read_answer(b'{"score": 7, "error": "of my own"}', "unit", "e")
+    assert caught.value.side_info == {"score": 7, "error": "of my own"}
+
+
+def test_the_payload_holds_what_there_is_and_nothing_else() -> None:
+    assert build_payload("text", None, None) == {"_protocol_version": 2, "candidate": "text"}
+    assert build_payload("text", {"candidate": "mine"}, "m") == {
+        "_protocol_version": 2,
+        "candidate": "text",
+        "task_model": "m",
+        "example": {"candidate": "mine"},
+    }
+    assert build_payload("text", {}, None)["example"] == {}
+
+
+@given(st.text(), st.dictionaries(st.text(), st.integers() | st.text()))
+def test_a_payload_survives_its_encoding_or_is_a_failure(candidate: str, example: dict[str, Any]) -> None:
+    try:
+        encoded = encode_payload("e", candidate, example, None)
+    except EvaluatorError:
+        assert any("\ud800" <= character <= "\udfff" for character in f"{candidate}{example}")
+        return
+    assert msgspec.json.decode(encoded) == build_payload(candidate, example, None)
+
+
+def test_an_unknown_score_range_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="unit, any"):
+        check_score_range("percent")
