@@ -107,6 +107,7 @@ def test_models_that_may_answer_differently_have_different_settings() -> None:
         ("command:no-such-program-anywhere", {}, "no program `no-such-program-anywhere`"),
         ("command:cat 'x", {}, "quotation"),
         ("command:cat", {"pass_env": "NOT_SET_HERE"}, "NOT_SET_HERE"),
+        ("command:cat", {"timeout_seconds": "fast"}, "timeout_seconds"),
         ("toy", {"speed": 1}, "takes no options"),
         ("toy:x", {}, "toy:x"),
         ("my_models:shot", {}, "Did you mean `shout`"),

@@ -374,6 +374,10 @@ def test_a_key_with_a_line_end_inside_is_refused_without_showing_it(monkeypatch:
     [
         ({"base_url": "localhost:8000"}, "http://"),
         ({"base_url": "http://localhost:99999/v1"}, "base_url"),
+        ({"base_url": "http://[bad/v1"}, "base_url"),
+        ({"timeout_seconds": "fast"}, "timeout_seconds"),
+        ({"timeout_seconds": 0}, "timeout_seconds"),
+        ({"extra": "top_k=1"}, "extra"),
         ({"mode": "chats"}, "chat, completions"),
         ({"max_tokens_field": "tokens"}, "max_completion_tokens"),
     ],

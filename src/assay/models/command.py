@@ -32,6 +32,7 @@ from msgspec import Struct
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.models.chat_messages import message_body
+from assay.models.options import checked_timeout
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _STDERR_TAIL_BYTES = 2000
@@ -85,7 +86,7 @@ class _Command:
             raise UsageError(f"there is no program `{self._argv[0]}` to run, neither as a path nor in PATH")
         self.name = name or _usual_name(self._argv)
         self._pass_env = sorted(pass_env)
-        self._timeout_seconds = timeout_seconds
+        self._timeout_seconds = checked_timeout(timeout_seconds)
         self._max_output_bytes = max_output_bytes
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ What a status means is the adapter's business. Messages name the host, never a h
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import urllib.request
 from collections.abc import Mapping
@@ -171,6 +172,7 @@ def _what_broke(error: Exception) -> str:
         if isinstance(error, kind):
             return sentence
     if isinstance(error, aiohttp.ClientConnectorError):
-        return f"cannot connect ({error.strerror or type(error.os_error).__name__})"
+        number = error.os_error.errno
+        return f"cannot connect ({os.strerror(number) if number else type(error.os_error).__name__})"
     strerror = getattr(error, "strerror", None)
     return f"the connection broke ({strerror or type(error).__name__})"

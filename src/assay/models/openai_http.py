@@ -25,6 +25,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.models.chat_messages import message_body
 from assay.models.http_client import HttpAnswer, HttpClient
+from assay.models.options import checked_timeout, one_of
 
 OFFICIAL_BASE_URL = "https://api.openai.com/v1"
 Mode = Literal["chat", "completions"]
@@ -33,6 +34,9 @@ MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 
 class OpenAIModel:
     """One model on one server. The key is named by its environment variable and kept in a request header only."""
+
+    cacheable = True
+    """Its settings and a request say all that decides the answer, and asking again costs money."""
 
     def __init__(
         self,
@@ -53,14 +57,16 @@ class OpenAIModel:
         self.name = f"openai:{model}"
         self._model = model
         self._base_url = _checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
-        self._mode = _one_of("mode", mode, ("chat", "completions"))
+        self._mode = one_of("mode", mode, ("chat", "completions"))
         self._official = self._base_url == OFFICIAL_BASE_URL
-        self._max_tokens_field = _one_of(
+        self._max_tokens_field = one_of(
             "max_tokens_field",
             max_tokens_field or self._usual_max_tokens_field(),
             ("max_tokens", "max_completion_tokens"),
         )
-        self._timeout_seconds = timeout_seconds
+        if not isinstance(extra, Mapping | None):
+            raise UsageError(f"extra must be a mapping of parameter names to values, not {extra!r}")
+        self._timeout_seconds = checked_timeout(timeout_seconds)
         self._extra = dict(extra or {})
         self._keep_raw = keep_raw
         self._url = _endpoint(self._base_url, "/chat/completions" if mode == "chat" else "/completions")
@@ -491,13 +497,13 @@ _SECRET_NAMES = {"key", "api_key", "apikey", "api-key", "token", "access_token",
 
 
 def _checked_base_url(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError("base_url must begin with http:// or https:// and name a host, like http://localhost:8000/v1")
     try:
-        parts.port  # noqa: B018 - reading it is what checks it
+        parts = urlsplit(base_url)
+        host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError(f"base_url: {error}") from error
+        raise UsageError(f"base_url is not an address: {error}") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise UsageError("base_url must begin with http:// or https:// and name a host, like http://localhost:8000/v1")
     if parts.username is not None or parts.password is not None:
         raise UsageError("base_url holds a user name or password; name the key's environment variable instead")
     secret = [name for name, _ in parse_qsl(parts.query) if name.lower() in _SECRET_NAMES]
@@ -509,9 +515,3 @@ def _checked_base_url(base_url: str) -> str:
 def _endpoint(base_url: str, path: str) -> str:
     parts = urlsplit(base_url)
     return urlunsplit((parts.scheme, parts.netloc, parts.path + path, parts.query, ""))
-
-
-def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not `{value}`")
-    return value

@@ -1,0 +1,23 @@
+"""Checks of the options that several adapters take: a wrong value is answered with a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.core.errors import UsageError
+
+
+def checked_timeout(seconds: Any) -> float | None:
+    """`timeout_seconds`: a number above 0, or None for no limit."""
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        raise UsageError(f"timeout_seconds must be a number above 0, not {seconds!r}")
+    return seconds
+
+
+def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """An option that is one of a few words."""
+    if value not in allowed:
+        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not `{value}`")
+    return str(value)
