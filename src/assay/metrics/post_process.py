@@ -1,0 +1,114 @@
+"""Post-process rules: what of a completion the metric gets to see. One rule per task, each a plain function."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+
+
+def post_process(text: str, rule: str) -> str:
+    """Apply a rule by its name."""
+    try:
+        return POST_PROCESS[rule](text)
+    except KeyError:
+        nearest = difflib.get_close_matches(rule, POST_PROCESS, n=1, cutoff=0.4)
+        hint = f"Did you mean `{nearest[0]}`?" if nearest else f"Known: {', '.join(POST_PROCESS)}."
+        raise ValueError(f"unknown post-process rule `{rule}`. {hint}") from None
+
+
+def nothing_extracted(raw: str, rule: str, result: str) -> bool:
+    """Whether an `extract_*` rule looked into `raw` and came back with nothing.
+
+    A completion without a code fence is taken whole, which is something, unless it is blank.
+    """
+    return rule.startswith("extract_") and not result.strip()
+
+
+def none(text: str) -> str:
+    """The text as it is.
+
+    Example: none(" B ") == " B "
+    """
+    return text
+
+
+def strip_whitespace(text: str) -> str:
+    """The text without the whitespace around it.
+
+    Example: strip_whitespace(" 41\\n") == "41"
+    """
+    return text.strip()
+
+
+def lower(text: str) -> str:
+    """The text in lowercase, whitespace untouched.
+
+    Example: lower("Positive ") == "positive "
+    """
+    return text.lower()
+
+
+# An apostrophe or a hyphen ties a letter to the next ("A's", "E-mail", "A-E"); an underscore ("_B_") does not.
+_LETTER_ALONE = re.compile(r"(?<![^\W_])(?<![^\W_]['’-])[A-E](?![^\W_]|['’-][^\W_])")
+_LETTER = re.compile(r"[A-E]")
+
+
+def extract_letter(text: str) -> str:
+    """The first capital A to E that stands alone; without one, the first A to E at all; otherwise "".
+
+    Misleads when a letter stands alone for another reason than being the answer: the article in "A good question: B"
+    is read as A, and so is the option dismissed first in "I think A is wrong, the answer is B". Without a lone letter
+    a word is read: "Definitely" gives D. Ask for the letter alone.
+    Example: extract_letter("Answer: (B).") == "B"
+    """
+    found = _LETTER_ALONE.search(text) or _LETTER.search(text)
+    return found[0] if found else ""
+
+
+_OPENING = re.compile(r"(?P<indent>(?:^[ \t]*)?)(?P<ticks>`{3,})(?:[^\n`]*(?:\n|\Z))?", re.MULTILINE)
+
+
+def extract_code_block(text: str) -> str:
+    """The body of the first block fenced by three backticks, or the whole text unchanged when there is none.
+
+    The line of the opening fence (with its language tag) is dropped, and so is the fence's own indentation in the
+    lines below it. A fence that is never closed, as after a completion that ran into its token limit, reaches to the
+    end. Misleads when the first block is not the answer: an example of input, or a draft.
+    Example: extract_code_block("Sure:\\n```python\\nprint(41)\\n```\\nDone.") == "print(41)"
+    """
+    opening = _OPENING.search(text)
+    if opening is None:
+        return text
+    body = text[opening.end() : _end_of_block(text, opening.end(), opening["ticks"])].removesuffix("\r")
+    if opening["indent"]:
+        return re.sub(rf"(?m)^[ \t]{{1,{len(opening['indent'])}}}", "", body)
+    return body
+
+
+def _end_of_block(text: str, start: int, ticks: str) -> int:
+    # A fence at the start of a line closes before one inside a line does: the code may print backticks.
+    closing = re.compile(rf"^[ \t]*{ticks}", re.MULTILINE).search(text, start)
+    if closing:
+        return max(start, closing.start() - 1)
+    inside = text.find(ticks, start)
+    return inside if inside >= 0 else len(text)
+
+
+def extract_first_line(text: str) -> str:
+    """The first line that is not blank, without the whitespace around it; "" when there is none.
+
+    Misleads when the model greets first: "Sure, here it is:" is a line.
+    Example: extract_first_line("\\n  positive \\nbecause …") == "positive"
+    """
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+POST_PROCESS: dict[str, Callable[[str], str]] = {
+    "none": none,
+    "strip_whitespace": strip_whitespace,
+    "lower": lower,
+    "extract_letter": extract_letter,
+    "extract_code_block": extract_code_block,
+    "extract_first_line": extract_first_line,
+}
