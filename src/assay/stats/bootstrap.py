@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from assay.stats.intervals import (
     Floats,
@@ -75,6 +75,7 @@ def bootstrap_sums(
     statistic: SumStatistic,
     *,
     groups: ArrayLike | Sequence[Any] | None = None,
+    counts: NDArray[np.intp] | None = None,
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -85,16 +86,18 @@ def bootstrap_sums(
 
     Beyond 20,000 distinct rows the weights are Poisson instead of multinomial, so the resample's size varies
     a little; that needs a statistic which does not change when all sums are scaled alike (every ratio is).
+    `counts` says how often each row occurs, for rows that were counted rather than listed; they have no groups then.
     """
     method = method_name(kind, resamples, seed)
     units = _summed_by_group(np.asarray(rows, dtype=np.float64), groups)
-    if len(units) < 2:
-        return _too_few(len(units), method, level)
-    distinct, counts = _histogram(units)
+    distinct, counts = row_histogram(units) if counts is None else (units, counts)
+    n = int(counts.sum())
+    if n < 2:
+        return _too_few(n, method, level)
     draws = statistic(resampled_sums(distinct, counts, resamples, np.random.default_rng(seed)))
     total = counts @ distinct
     estimate = float(statistic(total[None, :])[0])
-    tails = _tails(kind, level, n=len(units))
+    tails = _tails(kind, level, n=n)
     if kind == "bca":
         tails = _bca_tails(draws, estimate, tails, _jackknife_acceleration(distinct, counts, total, statistic))
     return interval_of_draws(draws, estimate, tails, level=level, method=method)
@@ -137,9 +140,7 @@ def resampled_means(ordered: Floats, resamples: int, random: np.random.Generator
     return _binned_means(ordered, resamples, random)
 
 
-def resampled_sums(
-    distinct: Floats, counts: np.ndarray[Any, Any], resamples: int, random: np.random.Generator
-) -> Floats:
+def resampled_sums(distinct: Floats, counts: NDArray[np.intp], resamples: int, random: np.random.Generator) -> Floats:
     """Column sums of that many resamples of rows, each distinct row given once with how often it occurs."""
     rows, n = len(distinct), int(counts.sum())
     if rows <= _BINS or n <= _EXACT_ROWS:
@@ -201,10 +202,12 @@ def _summed_by_group(rows: Floats, groups: ArrayLike | Sequence[Any] | None) -> 
     return np.column_stack(columns) if columns else np.empty((clusters, 0))
 
 
-def _histogram(rows: Floats) -> tuple[Floats, np.ndarray[Any, Any]]:
+def row_histogram(rows: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Distinct rows in a fixed order and their counts: the resamples then do not depend on the order of
     samples.
     """
+    if not len(rows):
+        return rows, np.zeros(0, dtype=np.intp)
     order = np.lexsort(rows.T[::-1])
     ordered = rows[order]
     starts = np.flatnonzero(np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)])
@@ -212,7 +215,7 @@ def _histogram(rows: Floats) -> tuple[Floats, np.ndarray[Any, Any]]:
 
 
 def _multinomial_sums(
-    distinct: Floats, counts: np.ndarray[Any, Any], n: int, resamples: int, random: np.random.Generator
+    distinct: Floats, counts: NDArray[np.intp], n: int, resamples: int, random: np.random.Generator
 ) -> Floats:
     shares = counts / n
     per_chunk = max(1, _CHUNK_CELLS // len(distinct))
@@ -278,7 +281,7 @@ def _mean_acceleration(values: Floats) -> float:
 
 
 def _jackknife_acceleration(
-    distinct: Floats, counts: np.ndarray[Any, Any], total: Floats, statistic: SumStatistic
+    distinct: Floats, counts: NDArray[np.intp], total: Floats, statistic: SumStatistic
 ) -> float:
     per_chunk = max(1, _CHUNK_CELLS // max(1, distinct.shape[1]))
     parts = [statistic(total - distinct[i : i + per_chunk]) for i in range(0, len(distinct), per_chunk)]

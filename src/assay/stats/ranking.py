@@ -1,0 +1,218 @@
+"""Many models on many tasks: mean rank, win rate, and ranks with their uncertainty ("1–2").
+
+Metrics of different kinds must not be averaged as they are: a task whose scores span 0.1 to 0.9 would outweigh one
+that spans 0.70 to 0.75. Ranks and win rates do not have that problem; for averages the columns are normalised first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import ArrayLike, NDArray
+
+from assay.stats.bootstrap import resampled_sums, row_histogram
+from assay.stats.intervals import Floats, check_level
+from assay.stats.paired import compare, holm
+
+Normalisation = Literal["none", "chance", "z"]
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """One model's place among the others."""
+
+    model: str
+    tasks: int
+    """Tasks on which the model has a score."""
+    mean_rank: float | None
+    """1 is best; tied models share the mean of their places."""
+    win_rate: float | None
+    """Share of (task, other model) pairs won; a tie is half a win."""
+    score: float | None
+    """Mean of the normalised columns, over tasks that every model has a score on; None when there is none."""
+
+
+def standings(
+    scores: Mapping[str, Mapping[str, float | None]],
+    *,
+    normalisation: Normalisation = "chance",
+    chance: Mapping[str, float] | None = None,
+) -> list[Standing]:
+    """From model -> task -> score (None where nothing was scored) to standings, best mean rank first."""
+    models = sorted(scores)
+    tasks = sorted({task for row in scores.values() for task in row})
+    table = np.array([[_number(scores[model].get(task)) for task in tasks] for model in models]).reshape(
+        len(models), len(tasks)
+    )
+    levels = [(chance or {}).get(task, 0.0) for task in tasks]
+    complete = ~np.isnan(table.sum(axis=0))
+    columns = [normalised(column, normalisation, low) for column, low in zip(table.T, levels, strict=True)]
+    ranks = np.column_stack([_ranks_with_gaps(column) for column in table.T]) if tasks else table
+    found = [
+        Standing(
+            model=model,
+            tasks=int((~np.isnan(table[i])).sum()),
+            mean_rank=_mean_of_known(ranks[i]),
+            win_rate=_win_rate(table, i),
+            score=float(np.mean([columns[j][i] for j in np.flatnonzero(complete)])) if complete.any() else None,
+        )
+        for i, model in enumerate(models)
+    ]
+    return sorted(found, key=lambda each: (each.mean_rank is None, each.mean_rank, each.model))
+
+
+def normalised(column: ArrayLike, normalisation: Normalisation = "chance", chance: float = 0.0) -> Floats:
+    """One task's scores of all models on a common scale.
+
+    `chance`: (x − chance) / (1 − chance), so 0 is guessing and 1 is perfect. `z`: distance from the models' mean in
+    their standard deviations; depends on which models are in the table. Models that all score alike have z = 0.
+    """
+    values = np.asarray(column, dtype=np.float64)
+    if normalisation == "none":
+        return values
+    if normalisation == "chance":
+        if not chance < 1.0:
+            raise ValueError(f"the score of guessing must be below 1, got {chance}")
+        return (values - chance) / (1.0 - chance)
+    known = values[~np.isnan(values)]
+    spread = float(known.std()) if len(known) else 0.0
+    # NaN stays NaN, equal scores become 0
+    return (values - (known.mean() if len(known) else 0.0)) / (spread if spread > 0.0 else 1.0)
+
+
+def ranks(values: ArrayLike) -> Floats:
+    """Rank of each value, 1 for the highest, ties sharing the mean of their places."""
+    numbers = np.asarray(values, dtype=np.float64)
+    distinct, inverse, counts = np.unique(-numbers, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2.0)[inverse.reshape(-1)] if len(distinct) else numbers
+
+
+class RankRange(Struct, frozen=True, kw_only=True):
+    """The ranks a model may really have."""
+
+    model: str
+    score: float
+    low: int
+    high: int
+
+    @property
+    def text(self) -> str:
+        """`1`, or `1–2` when the data cannot tell."""
+        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+
+
+def rank_ranges(
+    models: Sequence[str],
+    tasks: Sequence[ArrayLike],
+    *,
+    normalisation: Literal["none", "chance"] = "chance",
+    chance: Sequence[float] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> list[RankRange]:
+    """Rank ranges by bootstrap over samples.
+
+    Each task is a samples × models matrix of scores; its samples are resampled for all models at once, so that what
+    the models share cancels. A model's score is the mean over tasks of its normalised means.
+    """
+    check_level(level)
+    random = np.random.default_rng(seed)
+    lows = list(chance) if chance is not None else [0.0] * len(tasks)
+    point = np.zeros(len(models))
+    draws = np.zeros((resamples, len(models)))
+    for matrix, low in zip(tasks, lows, strict=True):
+        rows = _checked(matrix, len(models))
+        point += normalised(rows.mean(axis=0), normalisation, low)
+        distinct, counts = row_histogram(np.column_stack([rows, np.ones(len(rows))]))
+        sums = resampled_sums(distinct, counts, resamples, random)
+        draws += normalised(sums[:, :-1] / sums[:, -1:], normalisation, low)
+    drawn = _best_ranks(draws), _worst_ranks(draws)
+    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
+    low_ranks = np.quantile(drawn[0], tails[0], axis=0, method="inverted_cdf")
+    high_ranks = np.quantile(drawn[1], tails[1], axis=0, method="inverted_cdf")
+    found = [
+        RankRange(model=model, score=float(point[i] / len(tasks)), low=int(low_ranks[i]), high=int(high_ranks[i]))
+        for i, model in enumerate(models)
+    ]
+    return sorted(found, key=lambda each: (-each.score, each.model))
+
+
+def rank_ranges_by_tests(
+    models: Sequence[str],
+    matrix: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> list[RankRange]:
+    """Rank ranges of one task from all pairwise paired tests, corrected by Holm.
+
+    A model ranks below those significantly better and above those significantly worse; the rest are undecided.
+    """
+    check_level(level)
+    rows = _checked(matrix, len(models))
+    pairs = [(i, j) for i in range(len(models)) for j in range(i + 1, len(models))]
+    results = [compare(rows[:, i], rows[:, j], groups=groups, level=level, seed=seed) for i, j in pairs]
+    adjusted = holm([result.p_value if result.p_value is not None else 1.0 for result in results])
+    better, worse = [0] * len(models), [0] * len(models)
+    for (i, j), result, p_value in zip(pairs, results, adjusted, strict=True):
+        if p_value < 1.0 - level and result.difference:
+            winner, loser = (j, i) if result.difference > 0 else (i, j)
+            better[loser] += 1
+            worse[winner] += 1
+    means = rows.mean(axis=0)
+    found = [
+        RankRange(model=model, score=float(means[i]), low=1 + better[i], high=len(models) - worse[i])
+        for i, model in enumerate(models)
+    ]
+    return sorted(found, key=lambda each: (-each.score, each.model))
+
+
+def _number(score: float | None) -> float:
+    # NaN only inside this page, where numpy needs a hole; it never leaves
+    return math.nan if score is None else float(score)
+
+
+def _ranks_with_gaps(column: Floats) -> Floats:
+    result = np.full(len(column), math.nan)
+    known = ~np.isnan(column)
+    result[known] = ranks(column[known])
+    return result
+
+
+def _mean_of_known(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _win_rate(table: Floats, model: int) -> float | None:
+    others = np.delete(table, model, axis=0)
+    own = np.broadcast_to(table[model], others.shape)
+    both: NDArray[np.bool_] = ~np.isnan(own) & ~np.isnan(others)
+    if not both.any():
+        return None
+    return float(((own > others)[both] + 0.5 * (own == others)[both]).mean())
+
+
+def _checked(matrix: ArrayLike, models: int) -> Floats:
+    rows = np.asarray(matrix, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != models or not len(rows):
+        raise ValueError(f"need a samples × {models} matrix of scores with a row at least, got shape {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ValueError("every model needs a score on every sample; keep only the samples that all have")
+    return rows
+
+
+def _best_ranks(draws: Floats) -> NDArray[np.intp]:
+    """In each draw, 1 + how many models are strictly better."""
+    return 1 + np.stack([(draws > draws[:, [i]]).sum(axis=1) for i in range(draws.shape[1])], axis=1)
+
+
+def _worst_ranks(draws: Floats) -> NDArray[np.intp]:
+    """In each draw, how many models are at least as good, itself included."""
+    return np.stack([(draws >= draws[:, [i]]).sum(axis=1) for i in range(draws.shape[1])], axis=1)

@@ -1,0 +1,248 @@
+"""What several attempts at each sample say: pass@k, pass^k, majority, best, worst, and how consistent a model is.
+
+Every estimate uses all attempts of a sample, averaged over all ways to choose k of them, and every interval is over
+samples: more attempts at the same questions do not make more questions. A sample with fewer than k attempts, because
+some failed, is left out of the numbers for that k and counted as unscored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import ArrayLike, NDArray
+
+from assay.core.types import Summary
+from assay.stats.aggregates import interval_of_mean
+from assay.stats.intervals import Codes, Floats, Interval, as_floats
+from assay.stats.pass_at_k import majority_at_k, pass_at_k, pass_hat_k
+from assay.stats.score_table import ScoreTable
+
+
+class Attempts(Struct, frozen=True, kw_only=True):
+    """Scores of several attempts per sample, ragged: the values of sample i start at starts[i]."""
+
+    values: Floats
+    starts: Codes
+    sizes: Codes
+    groups: Codes | None = None
+    """One cluster code per sample, where samples belong together."""
+
+    @classmethod
+    def from_lists(cls, scores: Sequence[Sequence[float]]) -> Attempts:
+        """From one list of scores per sample; lists may differ in length and be empty."""
+        return cls.from_rows(
+            np.repeat(np.arange(len(scores)), [len(row) for row in scores]),
+            [float(value) for row in scores for value in row],
+        )
+
+    @classmethod
+    def from_rows(cls, samples: ArrayLike, values: ArrayLike, groups: ArrayLike | None = None) -> Attempts:
+        """From one row per attempt: its sample, its score, and the cluster its sample belongs to."""
+        codes, numbers = np.asarray(samples, dtype=np.intp), as_floats(values)
+        order = np.lexsort((numbers, codes))
+        _, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
+        clusters = None if groups is None else np.asarray(groups, dtype=np.intp)[order][starts]
+        return cls(values=numbers[order], starts=starts, sizes=sizes, groups=clusters)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def right(self, threshold: float) -> Codes:
+        """How many attempts of each sample reach the threshold."""
+        return self._sums((self.values >= threshold).astype(np.float64)).astype(np.intp)
+
+    def means(self) -> Floats:
+        return self._sums(self.values) / self.sizes
+
+    def clusters_of_rows(self) -> Codes:
+        codes = np.arange(len(self)) if self.groups is None else self.groups
+        return np.repeat(codes, self.sizes)
+
+    def _sums(self, values: Floats) -> Floats:
+        return np.add.reduceat(values, self.starts) if len(self) else np.empty(0)
+
+
+def repetitions(
+    table: ScoreTable,
+    *,
+    field: str = "score",
+    k: int | Iterable[int] = (1,),
+    threshold: float = 1.0,
+    level: float = 0.95,
+    seed: int = 0,
+) -> list[Summary]:
+    """Everything this page knows about a value's repetitions, as an aggregate; an attempt is right from `threshold` on.
+
+    Names: mean, pass@k, pass^k, majority@k, best@k, worst@k for each k, then consistency and flip_rate.
+    """
+    del seed
+    numbers = table.numbers(field)
+    attempts = Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters)
+    if len(np.unique(numbers.clusters)) == len(attempts):
+        attempts = Attempts(values=attempts.values, starts=attempts.starts, sizes=attempts.sizes)
+    estimates = [mean(attempts, level)]
+    for each in [k] if isinstance(k, int) else k:
+        estimates += [
+            pass_at(attempts, each, threshold, level),
+            pass_hat(attempts, each, threshold, level),
+            majority(attempts, each, threshold, level),
+            best(attempts, each, level),
+            worst(attempts, each, level),
+        ]
+    estimates += [consistency(attempts, level), flip_rate(attempts, level)]
+    return [
+        Summary(
+            name=estimate.name,
+            value=estimate.value,
+            low=estimate.interval.low,
+            high=estimate.interval.high,
+            scored=estimate.samples,
+            unscored=len(attempts) - estimate.samples,
+            failed=table.failed,
+            timeouts=table.timeouts,
+            signature=estimate.interval.signature(estimate.name),
+            reason=None if estimate.value is not None else numbers.reason or estimate.interval.reason,
+            details=None
+            if estimate.value is None or estimate.interval.reason is None
+            else {"no_interval": estimate.interval.reason},
+        )
+        for estimate in estimates
+    ]
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """A number over samples with its interval."""
+
+    name: str
+    value: float | None
+    interval: Interval
+    samples: int
+    """Samples that had enough attempts."""
+
+
+def mean(attempts: Attempts, level: float = 0.95) -> Estimate:
+    """The mean over all attempts, clustered by sample."""
+    if not len(attempts):
+        return _estimate("mean", np.empty(0), None, level, "nothing was scored")
+    interval = interval_of_mean(attempts.values, attempts.clusters_of_rows(), level)
+    return Estimate(name="mean", value=float(attempts.values.mean()), interval=interval, samples=len(attempts))
+
+
+def pass_at(attempts: Attempts, k: int, threshold: float = 1.0, level: float = 0.95) -> Estimate:
+    """The chance that at least one of k attempts is right."""
+    return _by_counts(f"pass@{k}", pass_at_k, attempts, k, threshold=threshold, level=level)
+
+
+def pass_hat(attempts: Attempts, k: int, threshold: float = 1.0, level: float = 0.95) -> Estimate:
+    """The chance that all of k attempts are right: what a user who needs it every time gets."""
+    return _by_counts(f"pass^{k}", pass_hat_k, attempts, k, threshold=threshold, level=level)
+
+
+def majority(attempts: Attempts, k: int, threshold: float = 1.0, level: float = 0.95) -> Estimate:
+    """The chance that more than half of k attempts are right; a tie counts half.
+
+    A vote over answers can still do better, since wrong answers may disagree: `majority_vote` counts that.
+    """
+    return _by_counts(f"majority@{k}", majority_at_k, attempts, k, threshold=threshold, level=level)
+
+
+def best(attempts: Attempts, k: int, level: float = 0.95) -> Estimate:
+    """The expected best score of k attempts; for right/wrong answers this is pass@k."""
+    return _by_order(f"best@{k}", attempts, k, level, largest=True)
+
+
+def worst(attempts: Attempts, k: int, level: float = 0.95) -> Estimate:
+    """The expected worst score of k attempts; for right/wrong answers this is pass^k."""
+    return _by_order(f"worst@{k}", attempts, k, level, largest=False)
+
+
+def consistency(attempts: Attempts, level: float = 0.95) -> Estimate:
+    """The share of samples, among those with two attempts or more, whose attempts all have the same score."""
+    enough = attempts.sizes >= 2
+    last = attempts.starts + attempts.sizes - 1
+    # scores are sorted within a sample, so equal ends mean equal throughout
+    agree = (attempts.values[attempts.starts] == attempts.values[last]).astype(np.float64)
+    return _estimate("consistency", agree[enough], _of(attempts, enough), level, "no sample has two attempts")
+
+
+def flip_rate(attempts: Attempts, level: float = 0.95) -> Estimate:
+    """The chance that two attempts at the same sample have different scores."""
+    enough = attempts.sizes >= 2
+    sample_of_row = np.repeat(np.arange(len(attempts)), attempts.sizes)
+    new_run = np.ones(len(attempts.values), dtype=bool)
+    new_run[1:] = (attempts.values[1:] != attempts.values[:-1]) | (sample_of_row[1:] != sample_of_row[:-1])
+    runs = np.flatnonzero(new_run)
+    lengths = np.diff(np.append(runs, len(attempts.values))).astype(np.float64)
+    alike = np.bincount(sample_of_row[runs], weights=lengths * (lengths - 1.0), minlength=len(attempts))
+    pairs = attempts.sizes * (attempts.sizes - 1.0)
+    flips = 1.0 - alike[enough] / pairs[enough]
+    return _estimate("flip_rate", flips, _of(attempts, enough), level, "no sample has two attempts")
+
+
+def majority_vote(answers: Sequence[Sequence[str]], right: Sequence[Sequence[float]], level: float = 0.95) -> Estimate:
+    """The score of each sample's most frequent answer; tied answers share the sample between them."""
+    votes = np.array([_vote(said, scores) for said, scores in zip(answers, right, strict=True) if said])
+    return _estimate("majority_vote", votes.astype(np.float64), None, level, "nothing was answered")
+
+
+def _vote(answers: Sequence[str], scores: Sequence[float]) -> float:
+    by_answer: dict[str, list[float]] = {}
+    for answer, score in zip(answers, scores, strict=True):
+        by_answer.setdefault(answer, []).append(score)
+    most = max(len(group) for group in by_answer.values())
+    leaders = [math.fsum(group) / most for group in by_answer.values() if len(group) == most]
+    return math.fsum(leaders) / len(leaders)
+
+
+def _by_counts(
+    name: str,
+    of_counts: Callable[[int, int, int], float],
+    attempts: Attempts,
+    k: int,
+    *,
+    threshold: float,
+    level: float,
+) -> Estimate:
+    _check_k(k)
+    enough = attempts.sizes >= k
+    counts = np.column_stack([attempts.sizes[enough], attempts.right(threshold)[enough]])
+    # few samples differ in (attempts, right attempts), so each such pair is worked out once
+    pairs, inverse = np.unique(counts, axis=0, return_inverse=True)
+    each = np.array([of_counts(int(n), int(c), k) for n, c in pairs], dtype=np.float64)
+    values = each[inverse.reshape(-1)] if len(pairs) else np.empty(0)
+    return _estimate(name, values, _of(attempts, enough), level, f"no sample has {k} attempts")
+
+
+def _by_order(name: str, attempts: Attempts, k: int, level: float, *, largest: bool) -> Estimate:
+    """Expected extreme of k of n scores: the i-th smallest is the largest of C(i−1, k−1) of the C(n, k) choices."""
+    _check_k(k)
+    enough = attempts.sizes >= k
+    values = np.zeros(len(attempts))
+    for n in np.unique(attempts.sizes[enough]).tolist():
+        rows = np.flatnonzero(attempts.sizes == n)
+        weights = np.array([math.comb(i, k - 1) / math.comb(n, k) for i in range(n)])
+        ordered = attempts.values[attempts.starts[rows][:, None] + np.arange(n)]
+        values[rows] = ordered @ (weights if largest else weights[::-1])
+    return _estimate(name, values[enough], _of(attempts, enough), level, f"no sample has {k} attempts")
+
+
+def _estimate(name: str, values: Floats, groups: Codes | None, level: float, empty: str) -> Estimate:
+    interval = interval_of_mean(values, groups, level)
+    if not len(values):
+        none = Interval(low=None, high=None, level=level, method=interval.method, reason=empty)
+        return Estimate(name=name, value=None, interval=none, samples=0)
+    if values.min() >= 0.0 and values.max() <= 1.0 and not name.startswith(("best", "worst")):
+        interval = interval.clipped(0.0, 1.0)
+    return Estimate(name=name, value=float(values.mean()), interval=interval, samples=len(values))
+
+
+def _of(attempts: Attempts, chosen: NDArray[np.bool_]) -> Codes | None:
+    return None if attempts.groups is None else attempts.groups[chosen]
+
+
+def _check_k(k: int) -> None:
+    if k < 1:
+        raise ValueError(f"k counts attempts and is at least 1, got {k}")

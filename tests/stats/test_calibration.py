@@ -1,0 +1,106 @@
+"""Calibration and perplexity: examples worked by hand, and properties."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.stats import calibration as cal
+
+CONFIDENCES = [0.95, 0.92, 0.55, 0.52, 0.15]
+RIGHT = [1, 0, 1, 0, 0]
+
+
+def test_calibration_error_worked_by_hand():
+    # Guo et al. 2017, equation 3, ten bins: (2·|0.5 − 0.935| + 2·|0.5 − 0.535| + 1·|0 − 0.15|) / 5
+    assert cal.expected_calibration_error(CONFIDENCES, RIGHT) == pytest.approx((0.87 + 0.07 + 0.15) / 5)
+
+
+def test_bins_are_open_below_and_closed_above():
+    bins = cal.reliability_bins([0.0, 0.1, 0.2, 1.0], [0, 0, 1, 1], bins=10)
+    assert [each.count for each in bins] == [2, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert (bins[0].low, bins[0].high, bins[2].confidence, bins[2].accuracy) == (0.0, 0.1, None, None)
+
+
+def test_edges_do_not_suffer_from_rounding():
+    # 0.3 and 0.7 are edges; 3/10 in floating point must fall on its own edge
+    for bins in (10, 15, 20):
+        for i in range(1, bins + 1):
+            found = cal.reliability_bins([i / bins], [1], bins=bins)
+            assert [each.count for each in found].index(1) == i - 1
+
+
+def test_equal_mass_bins_hold_equal_numbers_and_never_part_ties():
+    stated = np.linspace(0.5, 1.0, 100)
+    assert [each.count for each in cal.reliability_bins(stated, [1] * 100, bins=4, binning="equal-mass")] == [25] * 4
+    tied = cal.reliability_bins([0.9] * 10, [1] * 5 + [0] * 5, bins=4, binning="equal-mass")
+    assert [(each.count, each.accuracy) for each in tied] == [(10, 0.5)]
+    zeros = cal.reliability_bins([0.0] * 4, [0] * 4, bins=3, binning="equal-mass")
+    assert [each.count for each in zeros] == [4]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=50),
+    st.integers(1, 20),
+    st.sampled_from(["equal-width", "equal-mass"]),
+    st.randoms(use_true_random=False),
+)
+def test_calibration_error_is_bounded_and_ignores_order(pairs, bins, binning, random):
+    shuffled = random.sample(pairs, len(pairs))
+    there, back = (
+        cal.expected_calibration_error(*zip(*rows, strict=True), bins=bins, binning=binning)
+        for rows in (pairs, shuffled)
+    )
+    assert 0.0 <= there <= 1.0
+    assert there == pytest.approx(back)
+    found = cal.reliability_bins(*zip(*pairs, strict=True), bins=bins, binning=binning)
+    assert sum(each.count for each in found) == len(pairs)
+
+
+def test_a_calibrated_model_has_a_small_error_and_an_overconfident_one_does_not():
+    random = np.random.default_rng(1)
+    stated = random.random(20_000)
+    right = random.random(20_000) < stated
+    assert cal.expected_calibration_error(stated, right) < 0.02
+    assert cal.expected_calibration_error(np.sqrt(stated), right) > 0.1
+
+
+def test_brier_worked_by_hand():
+    # Brier 1950: sums over the classes, so two classes give twice the one-probability form
+    assert cal.brier_multiclass([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], [0, 2]) == pytest.approx((0.14 + 1.46) / 2)
+    assert cal.brier_binary([0.7, 0.4], [1, 0]) == pytest.approx((0.09 + 0.16) / 2)
+    two_classes = cal.brier_multiclass([[0.3, 0.7], [0.6, 0.4]], [1, 0])
+    assert two_classes == pytest.approx(2 * cal.brier_binary([0.7, 0.4], [1, 0]))
+
+
+def test_perplexities_worked_by_hand():
+    assert cal.perplexity([math.log(1 / 4)] * 7) == pytest.approx(4.0)
+    assert cal.word_perplexity([-6.0, -4.0], [3, 2]) == pytest.approx(math.exp(2.0))
+    assert cal.byte_perplexity([-6.0, -4.0], [10, 10]) == pytest.approx(math.exp(0.5))
+    assert cal.bits_per_byte([-8 * math.log(2)], [4]) == pytest.approx(2.0)
+    assert cal.byte_perplexity([-3.0], [5]) == pytest.approx(2 ** cal.bits_per_byte([-3.0], [5]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: cal.expected_calibration_error([], []), "one outcome per confidence"),
+        (lambda: cal.expected_calibration_error([0.5], [1, 0]), "one outcome per confidence"),
+        (lambda: cal.expected_calibration_error([1.5], [1]), "between 0 and 1"),
+        (lambda: cal.expected_calibration_error([0.5], [0.5]), "0 or 1"),
+        (lambda: cal.expected_calibration_error([0.5], [1], bins=0), "at least one bin"),
+        (lambda: cal.brier_multiclass([[0.5, 0.4]], [0]), "add up to 1"),
+        (lambda: cal.brier_multiclass([[0.5, 0.5]], [2]), "0 to 1"),
+        (lambda: cal.brier_multiclass([0.5], [0]), "one row of class probabilities"),
+        (lambda: cal.perplexity([]), "undefined"),
+        (lambda: cal.perplexity([-math.inf]), "infinity"),
+        (lambda: cal.perplexity([-1e6]), "beyond any number"),
+        (lambda: cal.bits_per_byte([-1.0], [0]), "undefined"),
+        (lambda: cal.bits_per_byte([-1.0], [1, 2]), "one size per"),
+    ],
+)
+def test_what_has_no_value_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
