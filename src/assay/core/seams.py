@@ -7,7 +7,7 @@ an object that fits is enough.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from assay.core.types import Completion, Record, Request, Sample, Score, Summary, Trace
 
@@ -64,11 +64,19 @@ class Dataset(Protocol):
     def __iter__(self) -> Iterator[Sample]: ...
 
 
-Work = tuple[Any, int, Sample, int]
-"""(task, index of the sample, sample, attempt): what an executor hands to `make_attempt`."""
+class Work(NamedTuple):
+    """One attempt that is still owed: what an executor hands to `make_attempt`."""
+
+    task: Any
+    position: int
+    sample: Sample
+    attempt: int
+    key: str
 
 
 class Executor(Protocol):
-    """Keeps attempts in flight and yields their records as they finish, in any order."""
+    """Keeps attempts in flight and yields finished records in batches, in any order."""
 
-    def run(self, make_attempt: Callable[[Work], Awaitable[Record]], work: Iterable[Work]) -> AsyncIterator[Record]: ...
+    def run(
+        self, make_attempt: Callable[[Work], Awaitable[Record]], work: Iterable[Work]
+    ) -> AsyncIterator[list[Record]]: ...

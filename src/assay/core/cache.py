@@ -1,0 +1,75 @@
+"""The completion cache: answers by the fingerprint of the whole request, in one SQLite file that runs share."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.fingerprint import canonical_json
+from assay.core.types import Completion, Request
+
+COMMIT_SECONDS = 0.5
+COMMIT_ENTRIES = 500
+
+_decoder = msgspec.json.Decoder(Completion)
+_encoder = msgspec.json.Encoder()
+
+
+class CompletionCache:
+    """Answers that were paid for once. Only a completion is ever put in; a failure has no way to get here."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._unwritten: dict[bytes, bytes] = {}
+        self._last_commit = time.monotonic()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS completions (key BLOB NOT NULL UNIQUE, completion BLOB NOT NULL, at REAL)"
+            )
+        except (sqlite3.Error, OSError) as error:
+            raise UsageError(
+                f"{path}: cannot be used as the completion cache ({error}). Delete it, or run with --no-cache."
+            ) from error
+
+    def key(self, identity: Any, request: Request) -> bytes:
+        """Everything that can change an answer: adapter, endpoint, model, every parameter, the repetition."""
+        return hashlib.sha256(canonical_json((identity, request))).digest()
+
+    def get(self, key: bytes) -> Completion | None:
+        found = self._unwritten.get(key)
+        if found is None:
+            row = self._database.execute("SELECT completion FROM completions WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                return None
+            found = row[0]
+        return _decoder.decode(found)
+
+    def put(self, key: bytes, completion: Completion) -> None:
+        self._unwritten[key] = _encoder.encode(completion)
+        due = time.monotonic() - self._last_commit >= COMMIT_SECONDS
+        if due or len(self._unwritten) >= COMMIT_ENTRIES:
+            self.commit()
+
+    def commit(self) -> None:
+        if self._unwritten:
+            now = time.time()
+            rows = [(key, completion, now) for key, completion in self._unwritten.items()]
+            with self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                self._database.executemany("INSERT OR REPLACE INTO completions VALUES (?, ?, ?)", rows)
+            self._unwritten.clear()
+        self._last_commit = time.monotonic()
+
+    def close(self) -> None:
+        self.commit()
+        self._database.close()

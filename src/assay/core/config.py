@@ -1,0 +1,63 @@
+"""What a run was asked to do: one frozen record that flags fill and that `run.json` keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from assay.core.types import Request
+
+
+class RunConfig(Struct, frozen=True, kw_only=True):
+    """Every setting of a run. `identity()` says which of them a result depends on."""
+
+    model: str = "toy"
+    model_options: dict[str, Any] = field(default_factory=dict)
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] | None = None
+    seed: int | None = None
+    logprobs: int | None = None
+    repeat: int = 1
+    limit: int | None = None
+    """Only the first so many samples of each task."""
+    task_config: dict[str, Any] = field(default_factory=dict)
+    """`--config` values for declarative tasks."""
+
+    concurrency: int = 32
+    batch_size: int = 16
+    timeout_seconds: float | None = None
+    """Time limit for one answer; None means none but the transport's own."""
+    retries: int = 5
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    cache: bool | None = None
+    """None: cache what a model says may be cached."""
+    cache_path: str = ".assay/cache.sqlite"
+    level: float = 0.95
+    """Confidence level of the intervals."""
+    include_per_example: bool = False
+    allow_bad_tasks: bool = False
+    min_sandbox: str | None = None
+    trust: bool = False
+    """Run Python snippets of task files that lie outside the current project."""
+
+    def settings(self) -> Request:
+        """The generation settings, as the request they fill in."""
+        return Request(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            max_tokens=self.max_tokens,
+            stop=self.stop,
+            seed=self.seed,
+            logprobs=self.logprobs,
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """The settings a result depends on. How fast it was made, and how patiently, is not among them."""
+        settings: dict[str, Any] = msgspec.to_builtins(self.settings())
+        settings.pop("attempt", None)
+        return {"generation": settings, "repeat": self.repeat, "limit": self.limit}

@@ -1,0 +1,80 @@
+"""A run: every attempt the journal does not have yet, handed to the executor and written down as it finishes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+
+from assay.core.attempt import attempt_key, make_attempt
+from assay.core.journal import Journal
+from assay.core.model_stack import Asked
+from assay.core.seams import Executor, Model, Work
+from assay.core.task import Task
+from assay.core.types import Record, Request
+
+
+class Stop:
+    """Asks a run to end: first by starting nothing new, then by giving up what is in flight."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._cancel: Callable[[], object] | None = None
+
+    def ask(self) -> None:
+        if self.asked:
+            self.now()
+        self.asked = True
+
+    def now(self) -> None:
+        self.asked = True
+        if self._cancel is not None:
+            self._cancel()
+
+    def bind(self, cancel: Callable[[], object]) -> None:
+        self._cancel = cancel
+
+
+async def run_attempts(
+    tasks: Sequence[Task],
+    model: Model,
+    journal: Journal,
+    executor: Executor,
+    *,
+    finished: set[int],
+    settings: Request,
+    repeat: int = 1,
+    stop: Stop | None = None,
+    on_records: Callable[[list[Record]], None] = lambda records: None,
+) -> None:
+    """Make every attempt that is owed. What `finished` holds is not made again; what fails is recorded as such."""
+    stop = stop or Stop()
+
+    async def attempt(work: Work) -> Record:
+        return await make_attempt(work, Asked(model, settings, work.attempt))
+
+    async def write_down() -> None:
+        async with aclosing(executor.run(attempt, owed_work(tasks, finished, repeat, stop))) as batches:  # type: ignore[type-var]
+            async for records in batches:
+                journal.append(records)
+                on_records(records)
+
+    writing = asyncio.ensure_future(write_down())
+    stop.bind(writing.cancel)
+    try:
+        await writing
+    except asyncio.CancelledError:
+        if not stop.asked:
+            raise
+
+
+def owed_work(tasks: Sequence[Task], finished: set[int], repeat: int, stop: Stop) -> Iterator[Work]:
+    """The attempts still to be made, lazily, in the order of the tasks and their samples."""
+    for task in tasks:
+        for index, sample in enumerate(task.dataset):
+            for attempt in range(1, repeat + 1):
+                key = attempt_key(task.definition.name, sample, attempt)
+                if stop.asked:
+                    return
+                if not finished or int(key, 16) not in finished:
+                    yield Work(task, index, sample, attempt, key)

@@ -1,0 +1,74 @@
+"""`run.json`: what a run is, so that its numbers can be explained and the same command can go on with it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.types import TaskDefinition
+
+RUN_SCHEMA = "run.v1"
+
+
+class RunFile(Struct, frozen=True, kw_only=True):
+    """Everything that has a part in the run's numbers, and the settings it was made with."""
+
+    schema: str
+    fingerprint: str
+    """Of what the result depends on: tasks, model, settings. Another one is another run."""
+    tasks: dict[str, str]
+    model: dict[str, Any]
+    settings: dict[str, Any]
+    config: RunConfig
+    definitions: tuple[TaskDefinition, ...]
+    versions: dict[str, str]
+    created: str
+    command: list[str] = []
+    sandbox: dict[str, Any] | None = None
+
+
+def read_run_file(folder: Path) -> RunFile:
+    path = folder / "run.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RunFile)
+    except FileNotFoundError:
+        raise UsageError(f"{folder}: not a run folder (it has no run.json)") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a {RUN_SCHEMA} file: {error}") from error
+
+
+def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
+    """Why two runs are not one, in words."""
+    changes = []
+    for name in sorted({*earlier.tasks, *now.tasks}):
+        if earlier.tasks.get(name) != now.tasks.get(name):
+            state = "changed" if name in earlier.tasks and name in now.tasks else "is in only one of them"
+            changes.append(f"task `{name}` {state}")
+    for key in sorted({*earlier.model, *now.model}):
+        if earlier.model.get(key) != now.model.get(key):
+            changes.append(f"model {key} was {earlier.model.get(key)!r}, now {now.model.get(key)!r}")
+    for key in sorted({*earlier.settings, *now.settings}):
+        if earlier.settings.get(key) != now.settings.get(key):
+            changes.append(f"{key} was {earlier.settings.get(key)!r}, now {now.settings.get(key)!r}")
+    return changes or ["its fingerprint differs"]
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """All of the file or nothing of it, also when the disk is full or the process dies."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(partial, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise UsageError(f"{path}: could not write: {error.strerror}") from error

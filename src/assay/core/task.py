@@ -1,0 +1,63 @@
+"""A task that has been built: the definition's names turned into objects that can be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.core.fingerprint import fingerprint
+from assay.core.seams import Dataset, Scorer, Solver
+from assay.core.types import Failure, PartSpec, Sample, Score, TaskDefinition, Trace
+
+REFUSED_HERE = "refused_here"
+"""The failure kind of every attempt of a task that this machine cannot run."""
+
+Action = Callable[[Sample, Trace | None, tuple[Score, ...]], bool]
+"""True when the rule applies to this attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Samples, how to ask, how to score; what to make of the scores stays in `definition.aggregates`."""
+
+    definition: TaskDefinition
+    dataset: Dataset
+    solver: Solver
+    scorers: dict[str, Scorer]
+    actions: dict[str, Action] = field(default_factory=dict)
+    unusable: Failure | None = None
+    """Why no attempt of this task can be made here: its scorer needs what this machine lacks."""
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def fingerprint(self) -> str:
+        """What the task is: its definition and the content of its dataset, wherever the files lie."""
+        return task_fingerprint(self.definition)
+
+    def scorers_for(self, sample: Sample) -> Iterator[Scorer]:
+        if sample.scorer is None:
+            return iter(self.scorers.values())
+        return iter((self.scorers[sample.scorer],))
+
+
+def task_fingerprint(definition: TaskDefinition) -> str:
+    """Two tasks with the same fingerprint ask and score the same; the path of a file is not part of it."""
+    dataset = {key: value for key, value in definition.dataset.options.items() if key != "path"}
+    return fingerprint(
+        {
+            "name": definition.name,
+            "dataset": [definition.dataset.use, dataset, definition.dataset.sha256, definition.dataset.size],
+            "solver": _plain(definition.solver),
+            "scorers": [_plain(part) for part in definition.scorers],
+            "aggregates": [_plain(part) for part in definition.aggregates],
+            "actions": [_plain(part) for part in definition.actions],
+        }
+    )
+
+
+def _plain(part: PartSpec) -> list[Any]:
+    return [part.key, part.use, part.options]

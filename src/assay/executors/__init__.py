@@ -1,0 +1,1 @@
+"""Where attempts run: on this machine, or spread over others."""

@@ -1,0 +1,112 @@
+"""The journal keeps every finished attempt, through torn lines, full disks and second writers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.core.errors import UsageError
+from assay.core.journal import Journal, finished_keys, read_records
+from assay.core.types import Failure, Record, Score, Trace
+
+BROKEN = Failure(stage="model", kind="rate_limit", message="429")
+
+
+def record(number: int, *, failed: bool = False) -> Record:
+    return Record(
+        key=f"{number:016x}",
+        task="t",
+        sample_id=str(number),
+        index=number,
+        trace=Trace(prediction="an answer — with ünicode\nand lines"),
+        scores=() if failed else (Score(name="m", values={"score": 1.0}),),
+        failures=(BROKEN,) if failed else (),
+    )
+
+
+def write(path: Path, records: list[Record]) -> None:
+    async def go() -> None:
+        journal = Journal(path)
+        journal.append(records)
+        journal.close()
+
+    asyncio.run(go())
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    records = [record(1), record(2, failed=True)]
+    write(tmp_path / "run" / "journal.jsonl", records)
+    assert list(read_records(tmp_path / "run" / "journal.jsonl")) == records
+
+
+def test_failed_attempts_are_owed_until_a_later_line_makes_up_for_them(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    write(path, [record(1), record(2, failed=True), record(3, failed=True)])
+    assert finished_keys(path) == {1}
+    write(path, [record(2)])
+    assert finished_keys(path) == {1, 2}
+
+
+@given(cut=st.integers(min_value=1, max_value=400))
+def test_a_torn_last_line_is_an_attempt_still_owed(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    path = tmp_path_factory.mktemp("torn") / "journal.jsonl"
+    write(path, [record(1), record(2)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: max(0, len(whole) - cut)])
+    kept = path.read_bytes().count(b"\n")
+    assert [found.index for found in read_records(path)] == [1, 2][:kept]
+    write(path, [record(3)])
+    assert [found.index for found in read_records(path)] == [*[1, 2][:kept], 3]
+
+
+def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    write(path, [record(1), record(2)])
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b'{"key": 7}\n' + lines[1])
+    with pytest.raises(UsageError, match="line 2: not a journal record"):
+        list(read_records(path))
+
+
+def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    code = f"from pathlib import Path; from assay.core.journal import Journal; Journal(Path({str(path)!r}))"
+    second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "another process is writing this run" in second.stderr
+    journal.close()
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_a_full_disk_loses_nothing_and_leaves_no_torn_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    write(path, [record(1)])
+    room = path.stat().st_size + 100  # less than the next record needs
+
+    def fill() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        try:
+            write(path, [record(2)])
+        except UsageError as error:
+            os.write(1, str(error).encode())
+
+    child = os.fork()
+    if child == 0:
+        reading = os.open(tmp_path / "said", os.O_WRONLY | os.O_CREAT)
+        os.dup2(reading, 1)
+        fill()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert "Nothing finished was lost" in (tmp_path / "said").read_text()
+    assert [found.index for found in read_records(path)] == [1]
+    assert path.read_bytes().endswith(b"\n")
