@@ -55,6 +55,7 @@ CATALOG: dict[str, dict[str, str]] = {
     "dataset": {
         "spec_file": "assay.tasks.spec_file:SpecFileDataset",
         "task_folder": "assay.tasks.task_folder:TaskFolderDataset",
+        "examples": "assay.harness:InlineExamples",
     },
     "aggregate": {
         "mean": "assay.stats.aggregates:mean",
@@ -69,6 +70,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "f1_score": "assay.stats.aggregates:f1_score",
         "weighted_average": "assay.stats.aggregates:weighted_average",
     },
+    "action": {},
 }
 
 _WORDS = {

@@ -43,3 +43,8 @@ def _already_there(path: Path, content: bytes) -> bool:
     if path.read_bytes() != content:
         raise UsageError(f"{path}: is there already with other content; move it away or choose another folder")
     return True
+
+
+def built_in_files(name: str) -> list[Path]:
+    """The task files behind the built-in names that `assay run` takes: `starter` and `fixtures`."""
+    return sorted(STARTER_TASKS.glob("*.jsonl")) if name == "starter" else [SPEC_FIXTURE]

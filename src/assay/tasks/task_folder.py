@@ -149,16 +149,28 @@ class TaskFolderDataset:
         return self._size
 
     def __iter__(self) -> Iterator[Sample]:
-        for example in iter_examples(self._path):
-            if isinstance(example, Problem):
-                raise UsageError(str(example))
-            yield Sample(
-                id=example.id,
-                prompt=example.prompt,
-                targets=example.targets,
-                extras=example.extras,
-                metadata=example.metadata,
-            )
+        # every line was checked when the task was read, so this walk only decodes
+        for line in read_lines(self._path):
+            if line.content.lstrip().startswith(b"#"):
+                continue
+            try:
+                yield sample_of(_decode_example(line.content))
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise UsageError(f"{self._path}:{line.number}: is not what it was when checked: {error}") from error
+
+
+_decode_example = msgspec.json.Decoder(Example).decode
+
+
+def sample_of(example: Example) -> Sample:
+    """The sample that an example of a task file is."""
+    return Sample(
+        id=example.id,
+        prompt=example.prompt,
+        targets=example.targets,
+        extras=example.extras,
+        metadata=example.metadata,
+    )
 
 
 def _read(path: Path) -> TaskDefinition | list[Problem]:
@@ -173,15 +185,21 @@ def _read(path: Path) -> TaskDefinition | list[Problem]:
             size += 1
     if problems or first is None:
         return problems
+    dataset = DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=_sha256(path), size=size)
+    return define_task(path.stem, first, dataset, source=str(path))
+
+
+def define_task(name: str, first: Example, dataset: DatasetSpec, *, source: str = "") -> TaskDefinition:
+    """The task whose examples are like `first`: they share its metric and its post-process rule."""
     return TaskDefinition(
-        name=path.stem,
+        name=name,
         format="task_folder",
-        dataset=DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=_sha256(path), size=size),
+        dataset=dataset,
         solver=PartSpec(key="single_turn", use="single_turn"),
         scorers=(_scorer(first),),
         aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
         metric=first.metric,
-        source=str(path),
+        source=source,
     )
 
 

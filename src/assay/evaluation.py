@@ -1,0 +1,240 @@
+"""The composition root: task files and a run config in, a finished run out. The one synchronous door.
+
+Everything a run needs is put together here and nowhere else: the model and its wrappers, the tasks, the journal,
+the executor, and the leaderboard that is made of what the journal holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.cache import CompletionCache
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint
+from assay.core.journal import Journal, finished_keys
+from assay.core.model_stack import Batched, Cached, Limited, RateLimited, Retrying, Timed, close_model
+from assay.core.run import Stop, run_attempts
+from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, what_changed, write_whole
+from assay.core.seams import Model
+from assay.core.task import Task, task_fingerprint
+from assay.core.types import Record, TaskDefinition
+from assay.executors.local import LocalExecutor
+from assay.models.build import make_model
+from assay.models.python_callable import as_model
+from assay.reports.leaderboard import Leaderboard, build_leaderboard, write_leaderboard_file
+from assay.reports.markdown import report_page, write_report
+from assay.tasks.build import BuildContext, build_task
+
+
+class Progress:
+    """What a run tells while it goes on; the default says nothing."""
+
+    def begin(self, total: int, done: int) -> None: ...
+
+    def records(self, records: list[Record]) -> None: ...
+
+    def say(self, sentence: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class RunResult(Struct, frozen=True, kw_only=True):
+    """Where the run lies, and its leaderboard."""
+
+    folder: Path
+    leaderboard: Leaderboard
+    interrupted: bool = False
+
+
+def run_evaluation(
+    definitions: Sequence[TaskDefinition],
+    config: RunConfig,
+    *,
+    model: Model | object | None = None,
+    folder: Path | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    command: Sequence[str] = (),
+) -> RunResult:
+    """Run the tasks against the model, or go on with the run that the folder holds.
+
+    `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
+    """
+    asked = make_model(config.model, config.model_options) if model is None else as_model(model)
+    run_file = describe_run(definitions, asked, config, command)
+    folder = folder or Path("runs") / run_name(run_file, definitions)
+    prepare_folder(folder, run_file, fresh=fresh)
+    return asyncio.run(_run(folder, run_file, asked, progress or Progress()))
+
+
+def describe_run(
+    definitions: Sequence[TaskDefinition], model: Model, config: RunConfig, command: Sequence[str] = ()
+) -> RunFile:
+    """What this run would be, before anything is made of it."""
+    tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
+    identity = {"name": model.name, **getattr(model, "settings", {})}
+    settings = config.identity()
+    return RunFile(
+        schema=RUN_SCHEMA,
+        fingerprint=fingerprint([tasks, identity, settings]),
+        tasks=tasks,
+        model=identity,
+        settings=settings,
+        config=config,
+        definitions=tuple(definitions),
+        versions=versions(),
+        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        command=list(command),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Of everything that has a part in a number."""
+    found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
+    for package in ("assay-eval", "msgspec", "numpy", "rapidfuzz", "aiohttp"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def run_name(run_file: RunFile, definitions: Sequence[TaskDefinition]) -> str:
+    """A folder name that the same command always gets: what was asked of whom, and a piece of the fingerprint."""
+    names = [definition.name for definition in definitions]
+    what = "-".join(names) if len(names) <= 2 else f"{names[0]}-and-{len(names) - 1}-more"
+    readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in f"{run_file.model['name']}-{what}")
+    return f"{readable[:80].strip('-.')}-{run_file.fingerprint[:8]}"
+
+
+def prepare_folder(folder: Path, run_file: RunFile, *, fresh: bool) -> None:
+    """The folder holds this very run or none; another run in it is refused, or put aside when `fresh`."""
+    path = folder / "run.json"
+    if path.exists() and fresh:
+        number = 1
+        while (aside := folder.with_name(f"{folder.name}.old-{number}")).exists():
+            number += 1
+        shutil.move(folder, aside)
+    if path.exists():
+        earlier = read_run_file(folder)
+        if earlier.fingerprint != run_file.fingerprint:
+            raise UsageError(
+                f"{folder}: holds another run: {', '.join(what_changed(earlier, run_file))}. "
+                "Use --fresh to put it aside and start anew, or another --run-dir."
+            )
+        return
+    write_whole(path, msgspec.json.format(msgspec.json.encode(run_file), indent=2))
+
+
+def planned(definition: TaskDefinition, config: RunConfig) -> int:
+    """How many attempts a task asks for."""
+    size = definition.dataset.size if config.limit is None else min(config.limit, definition.dataset.size)
+    return size * config.repeat
+
+
+async def _run(folder: Path, run_file: RunFile, asked: Model, progress: Progress) -> RunResult:
+    config = run_file.config
+    journal = Journal(folder / "journal.jsonl")
+    cache = _open_cache(config, asked)
+    stop = Stop()
+    try:
+        model = wrap_model(asked, config, cache)
+        context = BuildContext(min_sandbox=config.min_sandbox, trust=config.trust)
+        tasks = [build_task(definition, context=context, limit=config.limit) for definition in run_file.definitions]
+        finished = finished_keys(journal.path)
+        progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
+        with _signals(stop, progress):
+            await run_attempts(
+                tasks,
+                model,
+                journal,
+                LocalExecutor(config.concurrency),
+                finished=finished,
+                settings=config.settings(),
+                repeat=config.repeat,
+                stop=stop,
+                on_records=progress.records,
+            )
+        await _close_parts(tasks)
+    finally:
+        progress.end()
+        await close_model(asked)
+        if cache is not None:
+            cache.close()
+        journal.close()
+    leaderboard = build_leaderboard(folder)
+    write_leaderboard_file(folder / "leaderboard.json", leaderboard)
+    write_report(folder / "report.md", report_page(leaderboard))
+    return RunResult(folder=folder, leaderboard=leaderboard, interrupted=stop.asked)
+
+
+def wrap_model(model: Model, config: RunConfig, cache: CompletionCache | None) -> Model:
+    """The model with everything the config asks for around it. See `core/model_stack.py` for the order."""
+    wrapped: Any = model
+    if hasattr(model, "generate_batch"):
+        wrapped = Batched(wrapped, config.batch_size)
+    if config.timeout_seconds is not None:
+        wrapped = Timed(wrapped, config.timeout_seconds)
+    wrapped = Limited(wrapped, config.concurrency)
+    if config.requests_per_minute or config.tokens_per_minute:
+        wrapped = RateLimited(
+            wrapped, requests_per_minute=config.requests_per_minute, tokens_per_minute=config.tokens_per_minute
+        )
+    if config.retries:
+        wrapped = Retrying(wrapped, retries=config.retries)
+    if cache is not None:
+        wrapped = Cached(wrapped, cache, {"name": model.name, **getattr(model, "settings", {})})
+    result: Model = wrapped
+    return result
+
+
+def _open_cache(config: RunConfig, model: Model) -> CompletionCache | None:
+    wanted = getattr(model, "cacheable", False) if config.cache is None else config.cache
+    return CompletionCache(Path(config.cache_path)) if wanted else None
+
+
+async def _close_parts(tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        for part in (*task.scorers.values(), task.solver):
+            await close_model(part)
+
+
+class _signals:  # noqa: N801 - reads as a statement: with _signals(stop)
+    """The first Ctrl-C starts nothing new, the second gives up what is in flight; SIGTERM does the latter at once."""
+
+    def __init__(self, stop: Stop, progress: Progress) -> None:
+        self._stop = stop
+        self._progress = progress
+        self._set: list[int] = []
+
+    def __enter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number, act in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, self._stop.now)):
+            try:
+                loop.add_signal_handler(number, act)
+            except (ValueError, RuntimeError, NotImplementedError):
+                continue  # not the main thread: whoever embeds us keeps the signals
+            self._set.append(number)
+
+    def __exit__(self, *error: object) -> None:
+        loop = asyncio.get_running_loop()
+        for number in self._set:
+            loop.remove_signal_handler(number)
+
+    def _interrupt(self) -> None:
+        if not self._stop.asked:
+            self._progress.say("stopping: waiting for the answers in flight; press Ctrl-C again to give them up")
+        self._stop.ask()

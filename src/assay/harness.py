@@ -1,0 +1,77 @@
+"""The small harness API: task folders in, an adapter with `generate(prompts)`, a leaderboard out.
+
+    tasks = load_all_tasks("outputs/tasks")
+    board = run_leaderboard(tasks, ToyAdapter(), batch_size=8)
+    write_leaderboard(board, "outputs/leaderboard.json")
+
+Thin doors to the one runner: what these functions return is what `assay run` writes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint
+from assay.core.types import DatasetSpec, Sample, TaskDefinition
+from assay.evaluation import run_evaluation
+from assay.reports.leaderboard import Leaderboard, TaskRow, write_leaderboard_file
+from assay.tasks.task_folder import Example, define_task, sample_of
+
+DEFAULT_BATCH_SIZE = 8
+
+
+def run_task(
+    task_name: str, examples: Sequence[Example], adapter: Any, batch_size: int = DEFAULT_BATCH_SIZE
+) -> TaskRow:
+    """Score one task: its row of the leaderboard, per-example records included."""
+    return run_leaderboard({task_name: examples}, adapter, batch_size).tasks[0]
+
+
+def run_leaderboard(
+    tasks: Mapping[str, Sequence[Example]], adapter: Any, batch_size: int = DEFAULT_BATCH_SIZE
+) -> Leaderboard:
+    """Score every task with the adapter, `batch_size` prompts at a time."""
+    definitions = [_inline(name, examples) for name, examples in tasks.items()]
+    config = RunConfig(model=str(adapter.name), batch_size=batch_size, concurrency=batch_size, include_per_example=True)
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        return run_evaluation(definitions, config, model=adapter, folder=Path(folder) / "run").leaderboard
+
+
+def write_leaderboard(
+    board: Leaderboard, path: Path | str, adapter_name: str | None = None, include_per_example: bool = False
+) -> None:
+    """Write the leaderboard as JSON; predictions and scores of every example only when asked for."""
+    if adapter_name is not None:
+        board = msgspec.structs.replace(board, adapter=adapter_name)
+    if not include_per_example:
+        rows = [msgspec.structs.replace(row, per_example=msgspec.UNSET) for row in board.tasks]
+        board = msgspec.structs.replace(board, tasks=rows)
+    write_leaderboard_file(Path(path), board)
+
+
+class InlineExamples:
+    """A dataset that travels inside its task definition."""
+
+    def __init__(self, examples: Sequence[Mapping[str, Any]]) -> None:
+        self._examples = [msgspec.convert(example, Example) for example in examples]
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return map(sample_of, self._examples)
+
+
+def _inline(name: str, examples: Sequence[Example]) -> TaskDefinition:
+    if not examples:
+        raise UsageError(f"task `{name}` has no examples")
+    plain = [msgspec.to_builtins(example) for example in examples]
+    dataset = DatasetSpec(use="examples", options={"examples": plain}, sha256=fingerprint(plain), size=len(plain))
+    return define_task(name, examples[0], dataset)

@@ -1,0 +1,171 @@
+"""One pass over a journal: per task the columns that tables and aggregates need, in memory that counts only scores.
+
+An attempt that failed and was made again has an earlier failed line; the later line counts. Failed lines are
+therefore held back until the end of the journal, and everything else is counted as it is read.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from assay.core.fingerprint import canonical_json
+from assay.core.journal import read_lines
+from assay.core.types import Score, TaskDefinition
+from assay.stats.score_table import ScoreTable
+
+DIGEST_BITS = 128
+
+
+class _Completion(Struct):
+    """The few fields of a completion that tables count."""
+
+    finish_reason: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cached: bool = False
+
+
+class _Trace(Struct):
+    prediction: str
+    completions: list[_Completion] = []
+
+
+class _Failure(Struct):
+    stage: str
+    kind: str
+    message: str = ""
+
+
+class Line(Struct):
+    """A journal line as far as tables need it; the rest is skipped by the decoder."""
+
+    key: str
+    task: str
+    sample_id: str
+    index: int
+    attempt: int = 1
+    metadata: dict[str, Any] = {}
+    trace: _Trace | None = None
+    scores: tuple[Score, ...] = ()
+    failures: list[_Failure] = []
+    excluded: list[str] = []
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class TaskTable:
+    """What the journal says about one task."""
+
+    tables: dict[str | None, ScoreTable]
+    """Per scorer key that an aggregate asks for; None stands for whichever scorer applied."""
+    correct: int = 0
+    scored: int = 0
+    failed: int = 0
+    timeouts: int = 0
+    excluded: int = 0
+    truncated: int = 0
+    nothing_extracted: int = 0
+    cached: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: array[float] = field(default_factory=lambda: array("d"))
+    failure_kinds: Counter[str] = field(default_factory=Counter)
+    failure_example: dict[str, str] = field(default_factory=dict)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """How often each code outcome occurred, for scorers that report one."""
+    digest: int = 0
+    """Order-independent: the sum of the digests of all attempts that count."""
+
+    def add(self, line: Line, group_by: str | None) -> None:
+        self.seconds.append(line.seconds)
+        if line.trace is not None:
+            self._count_completions(line.trace.completions)
+        self.digest = (self.digest + _digest(line)) % (1 << DIGEST_BITS)
+        if line.failures:
+            self._count_failure(line.failures)
+        elif line.excluded:
+            self.excluded += 1
+        else:
+            self.scored += 1
+            self.correct += all(_full_marks(score) for score in line.scores)
+            for score in line.scores:
+                self.nothing_extracted += not score.extracted
+                outcome = score.values.get("outcome")
+                if isinstance(outcome, str):
+                    self.outcomes[outcome] += 1
+        for scorer, table in self.tables.items():
+            _fill(table, line, scorer, group_by)
+
+    def _count_completions(self, completions: list[_Completion]) -> None:
+        self.truncated += any(completion.finish_reason == "length" for completion in completions)
+        for completion in completions:
+            self.tokens_in += completion.tokens_in or 0
+            self.tokens_out += completion.tokens_out or 0
+            self.cached += completion.cached
+
+    def _count_failure(self, failures: list[_Failure]) -> None:
+        if any(failure.kind == "timeout" for failure in failures):
+            self.timeouts += 1
+        else:
+            self.failed += 1
+        first = failures[0]
+        self.failure_kinds[f"{first.stage}/{first.kind}"] += 1
+        self.failure_example.setdefault(f"{first.stage}/{first.kind}", first.message)
+
+
+def read_tables(path: Path, definitions: Iterable[TaskDefinition], group_by: str | None = None) -> dict[str, TaskTable]:
+    """The tables of every task, from the lines that count."""
+    tasks = {
+        definition.name: TaskTable({part.options.get("scorer"): ScoreTable() for part in definition.aggregates})
+        for definition in definitions
+    }
+    failed: dict[str, Line] = {}
+    for line in read_lines(path, Line) if path.exists() else ():
+        if line.task not in tasks:
+            continue
+        if line.failures:
+            failed[line.key] = line
+        else:
+            failed.pop(line.key, None)
+            tasks[line.task].add(line, group_by)
+    for line in failed.values():
+        tasks[line.task].add(line, group_by)
+    return tasks
+
+
+def _full_marks(score: Score) -> bool:
+    return score.values.get("score", score.values.get("is_correct")) in (1, True)
+
+
+def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str | None) -> None:
+    """A scorer that did its part keeps its score, also when another scorer of the same attempt broke."""
+    values = {
+        name: value
+        for score in line.scores
+        if scorer is None or score.name == scorer
+        for name, value in score.values.items()
+    }
+    if line.failures and (scorer is None or not values):
+        table.add_failure(timeout=any(failure.kind == "timeout" for failure in line.failures))
+    elif line.excluded:
+        table.add_excluded()
+    elif values:
+        group = line.metadata.get(group_by) if group_by is not None else None
+        table.add(values, sample=line.index, attempt=line.attempt, group=None if group is None else str(group))
+
+
+def _digest(line: Line) -> int:
+    """What the attempt came to, without how long it took."""
+    said = line.trace.prediction if line.trace is not None else None
+    values = [(score.name, score.values) for score in line.scores]
+    kinds = [failure.kind for failure in line.failures]
+    data = canonical_json((line.key, said, values, kinds))
+    return int.from_bytes(blake2b(data, digest_size=DIGEST_BITS // 8).digest(), "big")

@@ -1,0 +1,137 @@
+"""Leaderboards as Markdown: a table that can be pasted into a pull request, and what a reader must know besides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.core.run_file import write_whole
+from assay.reports.leaderboard import Interval, Leaderboard, TaskRow
+
+
+def leaderboard_table(board: Leaderboard) -> str:
+    """One row per task and the overall score; columns that would be all zero are left out."""
+    shown = [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
+    header = ["task", "metric", "score", f"{_percent(board)} interval", "correct", "total", *shown, "ms"]
+    rows = [_cells(row, shown) for row in board.tasks]
+    rows.append(
+        ["**overall**", "", _number(board.overall_score), _interval(board.overall_interval), *[""] * (3 + len(shown))]
+    )
+    return table(header, rows, numeric_from=2)
+
+
+OPTIONAL = ("failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted", "left_out")
+
+
+def notes(board: Leaderboard) -> list[str]:
+    """Sentences for everything that keeps a number from being the whole truth."""
+    said = []
+    for row in board.tasks:
+        if row.refused is not None:
+            said.append(f"{row.task}: refused: {row.refused}")
+            continue
+        broken = row.failed + row.timeouts
+        if broken:
+            kinds = ", ".join(f"{count} × {kind}" for kind, count in row.failures.items())
+            bounds = (
+                f"; the score lies between {row.bounds.low:.3f} and {row.bounds.high:.3f} whatever they would have been"
+                if row.bounds is not None
+                else ""
+            )
+            said.append(f"{row.task}: {broken} of {row.total} attempts failed ({kinds}){bounds}")
+            said.extend(f"{row.task}:   {kind}: {_one_line(text)}" for kind, text in row.failure_examples.items())
+        if row.left_out:
+            said.append(f"{row.task}: {row.left_out} bad records of the task file were left out")
+        if row.score is None and row.reason:
+            said.append(f"{row.task}: no score: {row.reason}")
+    if board.overall_reason:
+        said.append(f"overall: {board.overall_reason}")
+    if not board.complete and (board.failed or board.timeouts):
+        said.append("the board is not complete; run the same command again to make only the failed attempts again")
+    return said
+
+
+def report_page(board: Leaderboard) -> str:
+    """The run on one page: the table, what to know besides, and what produced the numbers."""
+    model = ", ".join(f"{key} = {value}" for key, value in board.model.items() if value not in (None, {}, ""))
+    provenance = [
+        [_escape(row.task), f"`{row.signature}`", f"`{row.sha256[:16]}`", f"`{row.fingerprint[:16]}`"]
+        for row in board.tasks
+    ]
+    said = [f"- {_one_line(note)}" for note in notes(board)] or ["- nothing: every attempt was made and scored"]
+    return "\n".join(
+        [
+            f"# {_escape(board.adapter)}",
+            "",
+            leaderboard_table(board),
+            "",
+            "## What to know besides",
+            "",
+            *said,
+            "",
+            "## What produced these numbers",
+            "",
+            table(["task", "scoring", "content sha256", "task fingerprint"], provenance, numeric_from=9),
+            "",
+            f"- model: {_one_line(model)}",
+            f"- settings: {_one_line(str(board.settings))}",
+            f"- versions: {', '.join(f'{name} {version}' for name, version in board.versions.items())}",
+            f"- run fingerprint: `{board.run_fingerprint}`",
+            f"- result fingerprint: `{board.fingerprint}` (equal for runs that agree)",
+            "",
+        ]
+    )
+
+
+def write_report(path: Path, text: str) -> None:
+    write_whole(path, text.encode())
+
+
+def table(header: list[str], rows: list[list[str]], *, numeric_from: int) -> str:
+    """A Markdown table, padded so that it reads well in a terminal too."""
+    widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
+
+    def line(cells: list[str]) -> str:
+        padded = [
+            cell.rjust(width) if column >= numeric_from else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "| " + " | ".join(padded) + " |"
+
+    rule = ["-" * (width - 1) + ":" if column >= numeric_from else "-" * width for column, width in enumerate(widths)]
+    return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
+
+
+def _cells(row: TaskRow, shown: list[str]) -> list[str]:
+    score = "refused" if row.refused is not None else _number(row.score)
+    return [
+        _escape(row.task),
+        _escape(row.metric),
+        score,
+        _interval(row.interval),
+        f"{row.correct:,}",
+        f"{row.total:,}",
+        *(f"{getattr(row, column):,}" for column in shown),
+        f"{row.latency_ms:.1f}",
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _interval(interval: Interval | None) -> str:
+    return "–" if interval is None else f"{interval.low:.3f} – {interval.high:.3f}"
+
+
+def _percent(board: Leaderboard) -> str:
+    levels = {row.interval.level for row in board.tasks if row.interval is not None}
+    return f"{next(iter(levels), 0.95) * 100:g} %"
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _one_line(text: str) -> str:
+    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return flat if len(flat) <= 300 else flat[:299] + "…"

@@ -1,0 +1,126 @@
+"""Scores the answers of a finished run again, without calling a model: after a metric or a target changed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from assay.core.attempt import attempt_key, score_trace
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint
+from assay.core.journal import Journal, read_records
+from assay.core.model_stack import close_model
+from assay.core.run_file import RunFile, read_run_file, write_whole
+from assay.core.task import Task, task_fingerprint
+from assay.core.types import Record, Sample, TaskDefinition
+from assay.evaluation import versions
+from assay.reports.leaderboard import Leaderboard, build_leaderboard, write_leaderboard_file
+from assay.tasks.build import BuildContext, build_task
+
+BATCH = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescored:
+    """Where the new run lies, and what happened to the old one's records."""
+
+    folder: Path
+    leaderboard: Leaderboard
+    rescored: int
+    owed: int
+    """Attempts without an answer to score: failed, or their prompt is another one now."""
+    changed_prompts: int
+
+
+def rescore(run: Path, definitions: Sequence[TaskDefinition] | None = None, folder: Path | None = None) -> Rescored:
+    """A new run folder that holds the old answers and new scores.
+
+    `definitions` are the tasks as they are now; None reads them from the run itself, which is right when only the
+    code of a metric changed. An answer is scored again only if its sample still asks the same.
+    """
+    earlier = read_run_file(run)
+    tasks = tuple(definitions) if definitions is not None else earlier.definitions
+    folder = folder or run.with_name(f"{run.name}.rescored")
+    if (folder / "run.json").exists():
+        raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
+    return asyncio.run(_rescore(run, earlier, tasks, folder))
+
+
+async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], folder: Path) -> Rescored:
+    config = earlier.config
+    context = BuildContext(min_sandbox=config.min_sandbox, trust=config.trust)
+    tasks = {each.name: build_task(each, context=context, limit=config.limit) for each in definitions}
+    _write_run_file(folder, earlier, definitions, config)
+    answers = _answers(run / "journal.jsonl")
+    journal = Journal(folder / "journal.jsonl")
+    rescored = owed = changed = 0
+    try:
+        for task in tasks.values():
+            batch: list[Record] = []
+            for index, sample in enumerate(task.dataset):
+                for attempt in range(1, config.repeat + 1):
+                    found = answers.get((task.name, sample.id, attempt))
+                    if found is None or not _asks_the_same(found, sample):
+                        changed += found is not None
+                        owed += 1
+                        continue
+                    batch.append(await _score_again(task, found, sample, index))
+                    rescored += 1
+                if len(batch) >= BATCH:
+                    journal.append(batch)
+                    batch = []
+            journal.append(batch)
+            for scorer in task.scorers.values():
+                await close_model(scorer)
+    finally:
+        journal.close()
+    board = build_leaderboard(folder)
+    write_leaderboard_file(folder / "leaderboard.json", board)
+    return Rescored(folder=folder, leaderboard=board, rescored=rescored, owed=owed, changed_prompts=changed)
+
+
+def _write_run_file(folder: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], config: RunConfig) -> None:
+    tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
+    run_file = msgspec.structs.replace(
+        earlier,
+        fingerprint=fingerprint([tasks, earlier.model, config.identity()]),
+        tasks=tasks,
+        definitions=definitions,
+        versions=versions(),
+        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+    write_whole(folder / "run.json", msgspec.json.format(msgspec.json.encode(run_file), indent=2))
+
+
+def _answers(journal: Path) -> dict[tuple[str, str, int], Record]:
+    """The attempts that have an answer. An attempt whose scorer broke has one; one whose model broke has not."""
+    found: dict[tuple[str, str, int], Record] = {}
+    for record in read_records(journal):
+        if record.trace is not None:
+            found[record.task, record.sample_id, record.attempt] = record
+    return found
+
+
+def _asks_the_same(record: Record, sample: Sample) -> bool:
+    return record.trace is not None and (record.trace.prompt is None or record.trace.prompt == sample.prompt)
+
+
+async def _score_again(task: Task, record: Record, sample: Sample, index: int) -> Record:
+    assert record.trace is not None  # noqa: S101 - _answers keeps only records with a trace
+    scores, failures, excluded = await score_trace(task, sample, record.trace)
+    return msgspec.structs.replace(
+        record,
+        key=attempt_key(task.name, sample, record.attempt),
+        index=index,
+        targets=sample.targets,
+        metadata=sample.metadata,
+        scores=scores,
+        failures=failures,
+        excluded=excluded,
+    )

@@ -1,0 +1,1 @@
+"""What turns a sample and its trace into scores."""

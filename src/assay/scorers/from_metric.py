@@ -1,0 +1,52 @@
+"""A scorer out of a metric: post-process the prediction, compare it with the targets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from assay import catalog
+from assay.core.errors import FailureError
+from assay.core.seams import Metric
+from assay.core.types import Failure, Sample, Score, Trace
+from assay.metrics.post_process import nothing_extracted
+
+
+class FromMetric:
+    """Scores `score` in [0, 1]; anything else a metric returns is a failure at stage `metric`."""
+
+    def __init__(self, name: str, metric: Metric, rule: str, options: dict[str, Any]) -> None:
+        self.name = name
+        self._metric = metric
+        self._rule = rule
+        self._post_process: Callable[[str], str] | None = (
+            None if rule == "none" else catalog.resolve("post_process", rule)
+        )
+        self._options = options
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        prediction = trace.prediction
+        answer, extracted = None, True
+        if self._post_process is not None:
+            answer = self._post_process(prediction)
+            extracted = not nothing_extracted(prediction, self._rule, answer)
+        extras = {**self._options, **sample.extras} if self._options else sample.extras
+        try:
+            value = float(self._metric(prediction if answer is None else answer, sample.targets, extras))
+        except FailureError:
+            raise
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"[:2000]
+            raise FailureError(Failure(stage="metric", part=self.name, kind="exception", message=message)) from error
+        if not 0.0 <= value <= 1.0 or math.isnan(value):
+            message = f"the metric returned {value!r}, which is not in [0, 1]"
+            raise FailureError(Failure(stage="metric", part=self.name, kind="bad_output", message=message))
+        return Score(name=self.name, values={"score": value}, answer=answer, extracted=extracted)
+
+
+def from_metric(
+    key: str, *, metric: str, post_process: str = "none", context: object = None, **options: Any
+) -> FromMetric:
+    """The catalog's `metric` scorer: `metric` and `post_process` by name, other options go to the metric as extras."""
+    return FromMetric(key, catalog.resolve("metric", metric), post_process, options)

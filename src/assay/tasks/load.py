@@ -1,0 +1,82 @@
+"""Paths and names -> TaskDefinitions: looks at each file and lets the reader of its format read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.catalog import unknown_name
+from assay.core.errors import UsageError
+from assay.core.types import TaskDefinition
+
+BUILT_IN = {"starter": "the five starter tasks", "fixtures": "the ten tasks of the frozen spec"}
+
+
+def load_tasks(
+    sources: Sequence[str], *, allow_bad: bool = False, config: dict[str, Any] | None = None, trust: bool = False
+) -> list[TaskDefinition]:
+    """Every task that the given files, folders and built-in names hold. Names must be unique among them."""
+    definitions: list[TaskDefinition] = []
+    for source in sources:
+        for path in files_of(source):
+            definitions.extend(_read(path, allow_bad=allow_bad, config=config or {}, trust=trust))
+    _refuse_equal_names(definitions)
+    return definitions
+
+
+def looks_like_spec_file(path: Path) -> bool:
+    """Whether the first record of a JSONL file is of the frozen spec rather than of a task folder."""
+    with open(path, "rb") as file:
+        for _ in range(1000):
+            line = file.readline(1 << 16)
+            if not line:
+                return False
+            text = line.lstrip(b"\xef\xbb\xbf \t\r\n")
+            if text and not text.startswith(b"#"):
+                return b'"task_id"' in text or b'"metric_name"' in text
+    return False
+
+
+def files_of(source: str) -> list[Path]:
+    """The task files that a path or a built-in name stands for."""
+    if source in BUILT_IN and not Path(source).exists():
+        from assay.tasks.fixtures import built_in_files
+
+        return built_in_files(source)
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.suffix in (".jsonl", ".yaml", ".yml") and p.is_file())
+        if not files:
+            raise UsageError(f"{path}: no task files (.jsonl, .yaml) in this folder")
+        return files
+    if path.is_file():
+        return [path]
+    if "/" in source or "." in source:
+        raise UsageError(f"{source}: no such file or folder")
+    raise UsageError(unknown_name("task file, folder or built-in task set", source, BUILT_IN))
+
+
+def _read(path: Path, *, allow_bad: bool, config: dict[str, Any], trust: bool) -> list[TaskDefinition]:
+    if path.suffix in (".yaml", ".yml"):
+        raise UsageError(f"{path}: declarative tasks cannot be run yet")
+    if path.suffix != ".jsonl":
+        raise UsageError(f"{path}: a task file ends in .jsonl or .yaml")
+    if looks_like_spec_file(path):
+        from assay.tasks.spec_file import read_spec_file
+
+        return read_spec_file(path, allow_bad=allow_bad)
+    from assay.tasks.task_folder import read_task_file
+
+    return [read_task_file(path)]
+
+
+def _refuse_equal_names(definitions: list[TaskDefinition]) -> None:
+    sources: dict[str, str] = {}
+    for definition in definitions:
+        if definition.name in sources:
+            raise UsageError(
+                f"two tasks are called `{definition.name}`: in {sources[definition.name]} and in {definition.source}. "
+                "Rename one of the files, or run them apart."
+            )
+        sources[definition.name] = definition.source
