@@ -1,0 +1,66 @@
+"""`assay check`: a task set proved without a model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Every gold answer is scored and must get full marks; the empty answer must get none. Duplicates,\n"
+        "contradictions and near-empty prompts are pointed out. Exit code 2 when a gold answer or an empty one\n"
+        "scores wrongly."
+    )
+    parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
+    parser.add_argument("--all", action="store_true", help="every finding, not only the first of each task")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
+
+
+def run(options: argparse.Namespace) -> int:
+    import asyncio
+
+    import msgspec
+
+    from assay.cli.main import BAD_INPUT, DONE
+    from assay.core.model_stack import close_model
+    from assay.reports.markdown import table
+    from assay.tasks.build import BuildContext, build_task
+    from assay.tasks.check import SHOWN, TaskCheck, check_task, worst_first
+    from assay.tasks.load import load_tasks
+
+    async def check_all() -> list[TaskCheck]:
+        context = BuildContext(trust=options.trust)
+        found = []
+        for definition in load_tasks(options.tasks, trust=options.trust):
+            task = build_task(definition, context=context, limit=options.limit)
+            found.append(await check_task(task))
+            for scorer in task.scorers.values():
+                await close_model(scorer)
+        return found
+
+    checks = asyncio.run(check_all())
+    errors = sum(finding.error for check in checks for finding in check.findings)
+    if options.json:
+        print(msgspec.json.encode(checks).decode())
+        return BAD_INPUT if errors else DONE
+    rows = [
+        [
+            check.task,
+            str(check.samples),
+            str(check.gold_checked),
+            str(sum(finding.error for finding in check.findings)),
+            str(sum(not finding.error for finding in check.findings)),
+        ]
+        for check in checks
+    ]
+    print(table(["task", "samples", "gold tried", "errors", "remarks"], rows, numeric_from=1))
+    for check in checks:
+        findings = worst_first(check.findings)
+        for finding in findings if options.all else findings[:SHOWN]:
+            print(f"{finding.task}/{finding.sample}: {finding.problem}: {finding.detail}", file=sys.stderr)
+        if not options.all and len(findings) > SHOWN:
+            print(f"{check.task}: … and {len(findings) - SHOWN} more (--all shows them)", file=sys.stderr)
+    return BAD_INPUT if errors else DONE

@@ -1,0 +1,88 @@
+"""The `assay` command: finds the verb, lets its file read the flags, and turns errors into sentences and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
+
+VERBS = {
+    "run": "run tasks against a model and write the leaderboard",
+    "validate": "check task files, line by line, without running anything",
+    "check": "prove a task set without a model: gold answers must score, empty ones must not",
+    "list": "the names assay knows: tasks, metrics, scorers, models, …",
+    "show": "one task, metric or run in full",
+    "diff": "what changed between two leaderboards or runs",
+    "rescore": "score the answers of a run again, without calling a model",
+    "report": "write the leaderboard and report of a run again from its journal",
+    "verify": "check that a leaderboard was made with these very task files",
+    "init": "write a starter project",
+}
+
+EPILOG = """\
+first steps:
+  assay run                                    the starter tasks with the toy model
+  assay init my-evals && cd my-evals           a project of your own
+  assay run tasks/ --model openai:MODEL        your tasks against a server
+  assay run tasks/ --model my_module:my_model  … or against your own Python
+
+exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, 130 interrupted
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code says how it went."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(
+        prog="assay",
+        description="Measure language models, prompts and datasets.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    for verb, summary in VERBS.items():
+        described = verbs.add_parser(
+            verb, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if verb == asked:
+            importlib.import_module(f"assay.cli.{module_of(verb)}").add_arguments(described)
+    options = parser.parse_args(arguments)
+    if options.version:
+        from importlib.metadata import version
+
+        print(f"assay {version('assay-eval')}")
+        return DONE
+    if options.verb is None:
+        parser.print_help()
+        return DONE
+    return _run_verb(options)
+
+
+def _run_verb(options: argparse.Namespace) -> int:
+    from assay.core.errors import AssayError
+
+    try:
+        code: int = importlib.import_module(f"assay.cli.{module_of(options.verb)}").run(options)
+        sys.stdout.flush()
+    except AssayError as error:
+        print(f"assay {options.verb}: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print(f"assay {options.verb}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # the reader of our output went away (`assay … | head`): not an error of ours
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return code
+
+
+def module_of(verb: str) -> str:
+    # `list` and the like would shadow builtins as module names
+    return {"list": "list_names"}.get(verb, verb)

@@ -1,0 +1,85 @@
+"""The progress line: done, failed, rate, time left, mean so far; four times a second on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+from assay.core.types import Record
+from assay.evaluation import Progress
+
+TERMINAL_SECONDS = 0.25
+PLAIN_SECONDS = 10.0
+
+
+class ProgressLine(Progress):
+    """Talks on stderr, so that data on stdout stays clean."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._terminal = self._stream.isatty()
+        self._total = self._done = self._failed = self._already = 0
+        self._score_sum, self._scored = 0.0, 0
+        self._started = self._shown = time.monotonic()
+
+    def begin(self, total: int, done: int) -> None:
+        self._total, self._done, self._already = total, done, done
+        self._started = self._shown = time.monotonic()
+        if done and done < total:
+            self.say(f"going on: {done:,} of {total:,} attempts are done already")
+
+    def records(self, records: list[Record]) -> None:
+        self._done += len(records)
+        for record in records:
+            if record.failures:
+                self._failed += 1
+                continue
+            for score in record.scores:
+                value = score.values.get("score", score.values.get("is_correct"))
+                if isinstance(value, int | float):
+                    self._score_sum += value
+                    self._scored += 1
+        now = time.monotonic()
+        if now - self._shown >= (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
+            self._shown = now
+            self._show(now)
+
+    def say(self, sentence: str) -> None:
+        self._clear()
+        print(sentence, file=self._stream, flush=True)
+
+    def end(self) -> None:
+        self._clear()
+
+    def _show(self, now: float) -> None:
+        made = self._done - self._already
+        rate = made / max(now - self._started, 1e-9)
+        left = (self._total - self._done) / rate if rate else 0.0
+        parts = [f"{self._done:,}/{self._total:,}", f"{rate:,.0f}/s", f"{_duration(left)} left"]
+        if self._failed:
+            parts.insert(1, f"{self._failed:,} failed")
+        if self._scored:
+            parts.append(f"mean so far {self._score_sum / self._scored:.3f}")
+        line = "  ".join(parts)
+        if self._terminal:
+            width = 24
+            filled = int(width * self._done / max(self._total, 1))
+            self._stream.write(f"\r\x1b[K{'━' * filled}{'─' * (width - filled)}  {line}")
+        else:
+            self._stream.write(line + "\n")
+        self._stream.flush()
+
+    def _clear(self) -> None:
+        if self._terminal:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds + 0.5)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -1,0 +1,39 @@
+"""`assay rescore`: new scores for old answers, without a model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "After a target or metric changed in the task files, name them; after only the code of a metric changed,\n"
+        "name the run alone. An answer is used only if its sample still asks the same."
+    )
+    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
+    parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
+    parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+
+
+def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    import msgspec
+
+    from assay.cli.main import DONE, WITH_FAILURES
+    from assay.reports.markdown import leaderboard_table, notes
+    from assay.rescore import rescore
+    from assay.tasks.load import load_tasks
+
+    folder = Path(options.run_dir) if options.run_dir else None
+    result = rescore(Path(options.run), load_tasks(options.tasks) if options.tasks else None, folder)
+    board = result.leaderboard
+    print(msgspec.json.encode(board).decode() if options.json else leaderboard_table(board))
+    for note in notes(board):
+        print(note, file=sys.stderr)
+    changed = f", of which {result.changed_prompts} ask something else now" if result.changed_prompts else ""
+    print(f"scored {result.rescored} answers again; {result.owed} attempts have none{changed}", file=sys.stderr)
+    print(f"run: {result.folder}", file=sys.stderr)
+    return DONE if board.complete else WITH_FAILURES

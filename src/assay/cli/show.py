@@ -1,0 +1,80 @@
+"""`assay show`: one thing in full: a task set, a metric or other named part, or a run."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "examples:\n"
+        "  assay show tasks/arithmetic.jsonl      the task as data, and how its first sample is asked\n"
+        "  assay show rouge_l                     what a metric measures and when it misleads\n"
+        "  assay show runs/toy-starter-1a2b3c4d   what a run was"
+    )
+    parser.add_argument("what", metavar="WHAT", help="a task file or folder, a catalog name, or a run folder")
+    parser.add_argument("--samples", type=int, default=1, metavar="N", help="how many samples to show (default 1)")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from assay import catalog
+    from assay.cli.main import DONE
+
+    path = Path(options.what)
+    kinds = [kind for kind in catalog.CATALOG if options.what in catalog.CATALOG[kind]]
+    if (path / "run.json").exists():
+        show_run(path, options)
+    elif kinds and not path.exists():
+        for kind in kinds:
+            show_part(kind, options)
+    else:
+        show_tasks(options)
+    return DONE
+
+
+def show_run(path: object, options: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    import msgspec
+
+    from assay.core.run_file import read_run_file
+
+    run_file = read_run_file(Path(str(path)))
+    print(msgspec.json.format(msgspec.json.encode(run_file), indent=2).decode())
+
+
+def show_part(kind: str, options: argparse.Namespace) -> None:
+    import inspect
+
+    import msgspec
+
+    from assay import catalog
+
+    target = catalog.CATALOG[kind][options.what]
+    text = inspect.getdoc(catalog.resolve(kind, options.what)) or ""
+    if options.json:
+        print(msgspec.json.encode({"kind": kind, "name": options.what, "object": target, "doc": text}).decode())
+        return
+    print(f"{kind} {options.what}   ({target})\n\n{text}")
+
+
+def show_tasks(options: argparse.Namespace) -> None:
+    from itertools import islice
+
+    import msgspec
+
+    from assay.tasks.build import build_task
+    from assay.tasks.load import load_tasks
+
+    for definition in load_tasks([options.what], allow_bad=True):
+        samples = list(islice(build_task(definition).dataset, options.samples))
+        shown = {"definition": definition, "samples": samples}
+        if options.json:
+            print(msgspec.json.encode(shown).decode())
+            continue
+        print(msgspec.json.format(msgspec.json.encode(definition), indent=2).decode())
+        for sample in samples:
+            print(f"\nsample {sample.id}, as it is asked:\n{sample.prompt}\ntargets: {list(sample.targets)}\n")

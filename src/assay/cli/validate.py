@@ -1,0 +1,96 @@
+"""`assay validate`: every bad line of every task file, in one table; nothing is run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "exit code 0 when every record keeps every rule, 2 when not"
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="task files, folders or built-in names")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    import msgspec
+
+    from assay.cli.main import BAD_INPUT, DONE
+    from assay.reports.markdown import table
+    from assay.tasks.load import files_of
+
+    checked = [check_file(path) for source in options.paths for path in files_of(source)]
+    errors = [error for file in checked for error in file["errors"]]
+    if options.json:
+        print(msgspec.json.encode({"files": checked, "valid": not errors}).decode())
+        return BAD_INPUT if errors else DONE
+    if errors:
+        rows = [[_place(error), error["rule"], error["field"], error["detail"]] for error in errors]
+        print(table(["where", "rule", "field", "what is wrong"], rows, numeric_from=9))
+    for file in checked:
+        print(f"{file['file']}: {file['format']}, {file['good']} good, {len(file['errors'])} bad", file=sys.stderr)
+    return BAD_INPUT if errors else DONE
+
+
+def check_file(path: Path) -> dict[str, Any]:
+    """One file: its format, how many records are good, and every error."""
+    from assay.tasks.load import looks_like_spec_file
+
+    if path.suffix in (".yaml", ".yml"):
+        return _whole_file(path, "declarative task")
+    if looks_like_spec_file(path):
+        return _spec_file(path)
+    return _task_file(path)
+
+
+def _spec_file(path: Path) -> dict[str, Any]:
+    from assay.tasks.spec_file import TaskSpec, iter_validated
+
+    good, errors = 0, []
+    for outcome in iter_validated(path):
+        if isinstance(outcome, TaskSpec):
+            good += 1
+        else:
+            errors.append(
+                _error(path, outcome.line_number, outcome.rule, outcome.field, outcome.detail, text=outcome.line)
+            )
+    return _checked(path, "frozen task spec", good, errors)
+
+
+def _task_file(path: Path) -> dict[str, Any]:
+    from assay.tasks.task_folder import Example, iter_examples
+
+    good, errors = 0, []
+    for outcome in iter_examples(path):
+        if isinstance(outcome, Example):
+            good += 1
+        else:
+            errors.append(_error(path, outcome.line_number, "task_folder", outcome.field, outcome.detail))
+    return _checked(path, "task folder file", good, errors)
+
+
+def _whole_file(path: Path, form: str) -> dict[str, Any]:
+    from assay.core.errors import UsageError
+    from assay.tasks.load import load_tasks
+
+    try:
+        found = load_tasks([str(path)])
+    except UsageError as error:
+        return _checked(path, form, 0, [_error(path, 0, "declarative", "", line) for line in str(error).splitlines()])
+    return _checked(path, form, len(found), [])
+
+
+def _checked(path: Path, form: str, good: int, errors: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"file": str(path), "format": form, "good": good, "errors": errors}
+
+
+def _error(path: Path, line: int, rule: str, field: str, detail: str, *, text: str = "") -> dict[str, Any]:
+    return {"file": str(path), "line": line, "rule": rule, "field": field, "detail": detail, "text": text}
+
+
+def _place(error: dict[str, Any]) -> str:
+    return f"{error['file']}:{error['line']}" if error["line"] else str(error["file"])

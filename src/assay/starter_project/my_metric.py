@@ -1,0 +1,7 @@
+"""A metric of your own: a plain function, named in a task file as `my_metric:starts_politely`."""
+
+
+def starts_politely(prediction, targets, extras):
+    """1.0 when the answer begins with one of the targets, ignoring case."""
+    text = prediction.strip().lower()
+    return float(any(text.startswith(target) for target in targets))
