@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
 
 import msgspec
 import pytest
@@ -34,25 +33,16 @@ async def closing(model: Model) -> AsyncIterator[Model]:
 
 def check_model(make: MakeModel) -> None:
     """Every promise of the seam, on a fresh model each."""
-    check_answering_model(make)
-    _keep(fails_with_a_failure_error_and_answers_afterwards, make)
-
-
-def check_answering_model(make: MakeModel) -> None:
-    """The promises of a model that has no way to fail."""
     for promise in (
         answers_a_prompt,
         answers_a_single_message_like_the_same_prompt,
         answers_many_at_once_each_with_its_own,
+        fails_with_a_failure_error_and_answers_afterwards,
         can_be_cancelled_and_answers_afterwards,
         has_a_name_and_settings_that_are_plain_data,
         can_be_closed_twice,
     ):
-        _keep(promise, make)
-
-
-def _keep(promise: Callable[[MakeModel], Coroutine[Any, Any, None]], make: MakeModel) -> None:
-    asyncio.run(asyncio.wait_for(promise(make), 60))
+        asyncio.run(asyncio.wait_for(promise(make), 60))
 
 
 async def answers_a_prompt(make: MakeModel) -> None:

@@ -1,0 +1,147 @@
+"""What a sample costs: CPU and memory of the whole run, beside a bare HTTP client on the same fake server.
+
+Each measurement is a process of its own; CPU is user + system time of that process, so that the server and other
+jobs on the machine do not count. Peers are measured too where they are installed (`lm_eval`, `inspect`): see
+`bench/peers.py`. Sizes: `python -m bench.overhead --quick` for a first look.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.end_to_end.commands import ROOT, environment, fake_server
+
+BARE_CLIENT = """
+import asyncio, sys, json, aiohttp
+base, count, concurrency = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+async def main():
+    numbers = iter(range(count))
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        async def worker():
+            for n in numbers:
+                body = json.dumps({"model": "fake", "messages": [{"role": "user", "content": f"compute: {n} + 1"}]})
+                async with session.post(base + "/chat/completions", data=body,
+                                        headers={"content-type": "application/json"}) as answer:
+                    json.loads(await answer.read())["choices"][0]["message"]["content"]
+        await asyncio.gather(*(worker() for _ in range(concurrency)))
+asyncio.run(main())
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the samples")
+    parser.add_argument("--million", action="store_true", help="also a million samples in-process")
+    options = parser.parse_args()
+    scale = 10 if options.quick else 1
+    rows: list[list[str]] = []
+    with tempfile.TemporaryDirectory() as name, fake_server() as server:
+        folder = Path(name)
+        rows += help_rows(folder)
+        sizes = [10_000 // scale, 100_000 // scale, *([1_000_000] if options.million else [])]
+        rows += [in_process(folder, size) for size in sizes]
+        for concurrency in (32, 256):
+            for size in (10_000 // scale, 100_000 // scale):
+                rows += over_http(folder, server.base_url, size, concurrency)
+    header = ["what", "samples", "samples/s", "CPU ms/sample", "× bare client", "peak MB"]
+    print("| " + " | ".join(header) + " |\n|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+def help_rows(folder: Path) -> list[list[str]]:
+    best = min(measure([sys.executable, "-m", "assay", "--help"], folder)[0] for _ in range(5))
+    bare = min(measure([sys.executable, "-c", "pass"], folder)[0] for _ in range(5))
+    return [["`assay --help`, wall", "", "", f"{best * 1000:.0f} in all (bare Python {bare * 1000:.0f})", "", ""]]
+
+
+def in_process(folder: Path, count: int) -> list[str]:
+    task = write_sums(folder / f"in-process-{count}.jsonl", count)
+    wall, cpu, peak = measure(run_command(task, folder, "toy"), folder)
+    return [
+        "assay, in-process toy model",
+        f"{count:,}",
+        f"{count / wall:,.0f}",
+        f"{cpu / count * 1000:.4f}",
+        "",
+        f"{peak:.0f}",
+    ]
+
+
+def over_http(folder: Path, base_url: str, count: int, concurrency: int) -> list[list[str]]:
+    task = write_sums(folder / f"http-{count}.jsonl", count)
+    bare_wall, bare_cpu, bare_peak = measure(
+        [sys.executable, "-c", BARE_CLIENT, base_url, str(count), str(concurrency)], folder
+    )
+    extra = ["--model-arg", f"base_url={base_url}", "--concurrency", str(concurrency), "--no-cache"]
+    wall, cpu, peak = measure(run_command(task, folder, "openai:fake", *extra), folder)
+    where = f"HTTP, {concurrency} at once"
+    return [
+        [
+            f"bare aiohttp client, {where}",
+            f"{count:,}",
+            f"{count / bare_wall:,.0f}",
+            f"{bare_cpu / count * 1000:.3f}",
+            "1.0",
+            f"{bare_peak:.0f}",
+        ],
+        [
+            f"**assay**, {where}",
+            f"{count:,}",
+            f"{count / wall:,.0f}",
+            f"{cpu / count * 1000:.3f}",
+            f"{cpu / bare_cpu:.1f}",
+            f"{peak:.0f}",
+        ],
+    ]
+
+
+def run_command(task: Path, folder: Path, model: str, *extra: str) -> list[str]:
+    place = tempfile.mkdtemp(dir=folder)
+    return [
+        sys.executable,
+        "-m",
+        "assay",
+        "run",
+        str(task),
+        "--model",
+        model,
+        *extra,
+        "--quiet",
+        "--run-dir",
+        f"{place}/run",
+    ]
+
+
+def measure(command: list[str], folder: Path) -> tuple[float, float, float]:
+    """Wall seconds, CPU seconds and peak memory (MB) of a command."""
+    started = time.perf_counter()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=said)
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            sys.exit(f"{' '.join(command)}\n{said.read().decode()}")
+    return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def write_sums(path: Path, count: int) -> Path:
+    with path.open("w") as file:
+        for n in range(count):
+            line = {"id": f"s-{n}", "prompt": f"compute: {n} + 1", "targets": [str(n + 1)], "metric": "exact_match"}
+            file.write(json.dumps(line) + "\n")
+    return path
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    main()

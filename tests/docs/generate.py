@@ -1,0 +1,64 @@
+"""Writes the generated reference pages: every catalog name with its docstring, every command with its help.
+
+`python -m tests.docs.generate` writes them; the tests fail when they are stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import os
+from pathlib import Path
+
+from assay import catalog
+from assay.cli import main as cli
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def pages() -> dict[Path, str]:
+    return {REFERENCE / "catalog.md": catalog_page(), REFERENCE / "cli.md": cli_page()}
+
+
+def catalog_page() -> str:
+    said = [
+        "# Catalog",
+        "",
+        "Every name that a task file or a flag may use. Generated from `assay.catalog`; `make docs` writes it again.",
+        "A part of your own needs no entry here: write `package.module:name` wherever a name goes.",
+    ]
+    for kind, names in catalog.CATALOG.items():
+        if names:
+            said += ["", f"## {kind}", ""]
+        for name, target in sorted(names.items()):
+            said += [f"### `{name}`", "", f"`{target}`", "", "```text", docstring(kind, name), "```", ""]
+    return "\n".join(said).rstrip() + "\n"
+
+
+def docstring(kind: str, name: str) -> str:
+    found = catalog.resolve(kind, name)
+    text = inspect.getdoc(found)
+    if not text:
+        raise SystemExit(f"{kind} `{name}` ({catalog.CATALOG[kind][name]}) has no docstring")
+    return text
+
+
+def cli_page() -> str:
+    os.environ["COLUMNS"] = "100"
+    said = ["# Command line", "", "Generated from `--help`; `make docs` writes it again."]
+    for verb, summary in cli.VERBS.items():
+        parser = argparse.ArgumentParser(
+            prog=f"assay {verb}", description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        importlib.import_module(f"assay.cli.{cli.module_of(verb)}").add_arguments(parser)
+        said += ["", f"## assay {verb}", "", "```text", parser.format_help().rstrip(), "```"]
+    return "\n".join(said) + "\n"
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))

@@ -1,0 +1,89 @@
+"""Runs the `assay` command of this checkout, and a fake server in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    return {**os.environ, "PYTHONPATH": path, "COLUMNS": "100", **changes}
+
+
+def assay(*arguments: str | Path, cwd: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "assay", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**changes),
+        capture_output=True,
+        text=True,
+    )
+
+
+def start_assay(*arguments: str | Path, cwd: Path) -> subprocess.Popen[bytes]:
+    """Start the command and let it run."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "assay", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+class Server:
+    """A fake server in another process."""
+
+    def __init__(self, port: int) -> None:
+        self.base_url = f"http://127.0.0.1:{port}/v1"
+        self._seen = f"http://127.0.0.1:{port}/_seen"
+
+    def seen(self) -> dict[str, int]:
+        """How often each prompt was served."""
+        with urllib.request.urlopen(self._seen) as answer:
+            found: dict[str, int] = json.load(answer)
+            return found
+
+
+@contextlib.contextmanager
+def fake_server() -> Iterator[Server]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.servers.fake_openai", "--port", "0"],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield Server(int(process.stdout.readline()))
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def write_task(path: Path, prompts: dict[str, str], metric: str = "exact_match") -> Path:
+    """A task file of prompt -> target."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        for number, (prompt, target) in enumerate(prompts.items()):
+            line = {"id": f"s-{number:05}", "prompt": prompt, "targets": [target], "metric": metric}
+            file.write(json.dumps(line) + "\n")
+    return path
+
+
+def leaderboard(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / "leaderboard.json").read_text())
+    return found

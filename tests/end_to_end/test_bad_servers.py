@@ -1,0 +1,53 @@
+"""Whatever a server does, it ends as the right failure or as an answer after a retry; never as a score of 0."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.end_to_end.commands import assay, fake_server, leaderboard, write_task
+
+RECOVERS = ["behave: status 429 2 Retry-After=0", "behave: status 500 2"]
+FAILS = {
+    "behave: invalid_json": "bad_output",
+    'behave: body {"choices": []}': "bad_output",
+    'behave: message stop {"content": null}': "bad_output",
+    "behave: wrong_type": "bad_output",
+    "behave: cut": "connection",
+    "behave: slow 30": "timeout",
+    "break": "server_error",
+}
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    folder = tmp_path_factory.mktemp("bad-servers")
+    prompts = {f"{script}\ncompute: 2 + 3": "5" for script in [*RECOVERS, *FAILS]}
+    task = write_task(folder / "weather.jsonl", prompts)
+    with fake_server() as server:
+        done = assay(
+            *("run", task, "--model", "openai:fake", "--model-arg", f"base_url={server.base_url}"),
+            *("--timeout", "1.5", "--retries", "3", "--run-dir", "run", "--include-per-example"),
+            cwd=folder,
+        )
+    assert done.returncode == 3, done.stderr
+    return leaderboard(folder / "run")
+
+
+def test_what_recovers_is_scored(board: dict[str, object]) -> None:
+    scored = [e for e in board["tasks"][0]["per_example"] if e["score"] is not None]  # type: ignore[index]
+    assert [example["prediction"] for example in scored] == ["5"] * len(RECOVERS)
+    assert board["overall_score"] == 1.0
+
+
+def test_what_breaks_is_a_failure_of_its_own_kind(board: dict[str, object]) -> None:
+    failures = [e["failure"].split(":")[0] for e in board["tasks"][0]["per_example"] if e["failure"]]  # type: ignore[index]
+    assert failures == list(FAILS.values())
+
+
+def test_failures_have_their_own_columns_and_bounds(board: dict[str, object]) -> None:
+    row = board["tasks"][0]  # type: ignore[index]
+    assert (row["failed"], row["timeouts"], row["scored"]) == (len(FAILS) - 1, 1, len(RECOVERS))
+    assert row["complete"] is False
+    assert row["bounds"] == {"low": pytest.approx(2 / 9), "high": 1.0}
+    assert json.dumps(board).find("NaN") == -1

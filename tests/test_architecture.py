@@ -1,0 +1,46 @@
+"""The shape of the program: instant start-up, a small core, and names that are what they say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import assay
+from assay import catalog
+
+SOURCE = Path(assay.__file__).parent
+HEAVY = {"msgspec", "numpy", "aiohttp", "yaml", "jinja2", "asyncio", "rapidfuzz", "uvloop"}
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from assay.cli.main import main; main([]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert HEAVY.isdisjoint(done.stderr.split())
+
+
+def test_the_core_can_be_read_in_fifteen_minutes() -> None:
+    lines = sum(len(path.read_text().splitlines()) for path in (SOURCE / "core").glob("*.py"))
+    assert lines < 1500
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    vague = {"utils.py", "util.py", "helpers.py", "common.py", "misc.py"}
+    assert not [path for path in SOURCE.rglob("*.py") if path.name in vague]
+
+
+def test_every_file_opens_by_saying_what_it_is_for() -> None:
+    silent = [path for path in SOURCE.rglob("*.py") if not path.read_text().lstrip().startswith('"""')]
+    assert not silent
+
+
+def test_every_catalog_name_resolves() -> None:
+    for kind, names in catalog.CATALOG.items():
+        for name in names:
+            assert callable(catalog.resolve(kind, name)), (kind, name)
+
+
+def test_the_public_names_are_the_exported_ones() -> None:
+    assert sorted(assay.__all__) == list(assay.__all__)
+    for name in assay.__all__:
+        assert getattr(assay, name) is not None
