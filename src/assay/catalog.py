@@ -69,6 +69,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "precision": "assay.stats.aggregates:precision",
         "f1_score": "assay.stats.aggregates:f1_score",
         "weighted_average": "assay.stats.aggregates:weighted_average",
+        "repetitions": "assay.stats.repetitions:repetitions",
     },
     "action": {},
 }

@@ -239,6 +239,7 @@ EVERY = [
     ("multiclass-classification", {"field_gt": "a", "field_pred": "b"}),
     *FIELDS.items(),
     ("weighted_average", {"field": "score", "weights": {"a": 1.0}}),
+    ("repetitions", {"k": 2}),
 ]
 
 

@@ -145,8 +145,8 @@ def test_order_of_samples_does_not_matter_and_a_higher_level_is_wider(values, ra
 
 COVERAGE = {
     "mean of right and wrong": lambda random: ((random.random(150) < 0.6).astype(float), 0.6, None, "expanded"),
-    "mean, skewed": lambda random: (random.gamma(4.0, 0.25, size=80), 1.0, None, "expanded"),
-    "mean, skewed, BCa": lambda random: (random.gamma(4.0, 0.25, size=80), 1.0, None, "bca"),
+    "mean, skewed": lambda random: (random.gamma(4.0, 0.25, size=60), 1.0, None, "expanded"),
+    "mean, skewed, BCa": lambda random: (random.gamma(4.0, 0.25, size=60), 1.0, None, "bca"),
     "mean of clusters": lambda random: (
         random.normal(size=(50, 1)).repeat(4, axis=1).reshape(-1) + random.normal(size=200),
         0.0,
@@ -162,7 +162,7 @@ def test_bootstrap_covers_the_truth_as_often_as_it_says(case):
     covered = 0
     for seed in range(DATA_SETS):
         values, truth, groups, kind = COVERAGE[case](random)
-        interval = bootstrap_mean(values, groups=groups, resamples=250, seed=seed, kind=kind)
+        interval = bootstrap_mean(values, groups=groups, resamples=200, seed=seed, kind=kind)
         covered += interval.low <= truth <= interval.high
     assert 0.93 <= covered / DATA_SETS <= 0.97
 
@@ -173,7 +173,7 @@ def test_bootstrap_of_f1_covers_the_truth_as_often_as_it_says():
     covered = 0
     for seed in range(DATA_SETS):
         cells = random.choice(3, p=[0.5, 0.2, 0.3], size=150)
-        interval = bootstrap_sums(np.eye(3)[cells], f1, resamples=300, seed=seed)
+        interval = bootstrap_sums(np.eye(3)[cells], f1, resamples=200, seed=seed)
         covered += interval.low <= truth <= interval.high
     assert 0.93 <= covered / DATA_SETS <= 0.97
 

@@ -47,7 +47,7 @@ def test_a_missing_value_is_unscored_not_zero():
     assert table.numbers("a", "b").unscored == 2
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, ["a", "list"], {"a": "mapping"}])
 def test_a_value_that_is_no_number_is_unscored(value):
     table = ScoreTable()
     table.add({"score": value}, sample=0)

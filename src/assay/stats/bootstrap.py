@@ -228,19 +228,21 @@ def _multinomial_sums(
 
 
 def _poisson_sums(rows: Floats, resamples: int, random: np.random.Generator) -> Floats:
-    """Poisson(1) weights from a lookup table over 16 random bits, times the rows, block by block."""
+    """Poisson(1) weights from a lookup table over 16 random bits, times the rows, a block of rows at a time."""
     table = _poisson_table()
-    block = 1 << 15
-    per_chunk = max(1, _CHUNK_CELLS // block)
+    block = max(256, _CHUNK_CELLS // resamples)
     sums = np.zeros((resamples, rows.shape[1]))
     for first in range(0, len(rows), block):
         part = rows[first : first + block].astype(np.float32)
-        for start in range(0, resamples, per_chunk):
-            stop = min(start + per_chunk, resamples)
-            cells = (stop - start) * len(part)
-            bits = np.frombuffer(random.bytes(2 * cells), dtype=np.uint16)
-            sums[start:stop] += table[bits].reshape(stop - start, len(part)) @ part
+        bits = random_bytes(random, 2 * resamples * len(part)).view(np.uint16)
+        sums += table.take(bits, mode="wrap").reshape(resamples, len(part)) @ part
     return sums
+
+
+def random_bytes(random: np.random.Generator, count: int) -> NDArray[np.uint8]:
+    """That many random bytes, drawn eight at a time: several times faster than asking for bytes."""
+    words = random.integers(0, 2**64 - 1, size=-(-count // 8), dtype=np.uint64, endpoint=True)
+    return words.view(np.uint8)[:count]
 
 
 def _poisson_table() -> np.ndarray[Any, np.dtype[np.float32]]:

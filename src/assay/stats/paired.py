@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
+from assay.stats.bootstrap import random_bytes
 from assay.stats.intervals import (
     Floats,
     Interval,
@@ -289,17 +290,14 @@ def _flipped_histogram(
 
 def _flipped(sizes: Floats, number: int, random: np.random.Generator) -> Floats:
     """Sums under random signs, one random bit per difference, a block of differences at a time."""
-    block = 1 << 15
-    per_chunk = _CHUNK_CELLS // block
-    sums = np.zeros(number)
+    block = max(256, _CHUNK_CELLS // number)
+    sums = np.full(number, -float(sizes.sum()))
     for first in range(0, len(sizes), block):
         part = sizes[first : first + block]
         width = -(-len(part) // 8)
-        for start in range(0, number, per_chunk):
-            rows = min(per_chunk, number - start)
-            packed = np.frombuffer(random.bytes(rows * width), dtype=np.uint8).reshape(rows, width)
-            signs = np.unpackbits(packed, axis=1, count=len(part))
-            sums[start : start + rows] += 2.0 * (signs @ part) - part.sum()
+        packed = random_bytes(random, number * width).reshape(number, width)
+        positive = np.unpackbits(packed, axis=1, count=len(part)).astype(np.float64)
+        sums += 2.0 * (positive @ part)
     return sums
 
 

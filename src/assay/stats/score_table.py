@@ -126,7 +126,8 @@ class ScoreTable:
         self._attempts.append(attempt)
         self._groups.append(_ABSENT if group is None else self._group_codes.setdefault(group, len(self._group_codes)))
         for name, value in values.items():
-            if value is not None:
+            # a user's scorer may leave lists or mappings for the reader; they have no place in a column
+            if isinstance(value, bool | int | float | str):
                 self._put(name, row, value)
 
     def add_failure(self, *, timeout: bool = False) -> None:
@@ -258,7 +259,7 @@ class _NumberColumn:
 
     def put(self, row: int, value: float | bool) -> None:
         # infinity cannot be averaged and JSON cannot hold it: such a row stays unscored, as NaN does
-        number = float(value)
+        number = _float_or_nan(value)
         _pad(self._values, row, math.nan)
         self._values.append(number if math.isfinite(number) else math.nan)
         self._kinds.add(type(value))
@@ -318,6 +319,13 @@ class _TextColumn:
 def as_text(value: float | bool | str) -> str:
     """A score value as tables and names show it: `True`, `3`, `0.5`, or the text itself."""
     return value if isinstance(value, str) else str(value)
+
+
+def _float_or_nan(value: float | bool) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan  # an integer beyond any float
 
 
 def _pad(column: array[_Item], row: int, filler: _Item) -> None:
