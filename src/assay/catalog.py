@@ -41,6 +41,7 @@ CATALOG: dict[str, dict[str, str]] = {
     "scorer": {
         "metric": "assay.scorers.from_metric:from_metric",
         "code_exec": "assay.scorers.code_exec:code_exec",
+        "evaluator": "assay.scorers.evaluator:evaluator",
     },
     "solver": {
         "single_turn": "assay.solvers.single_turn:single_turn",

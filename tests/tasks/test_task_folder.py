@@ -103,7 +103,7 @@ GOOD = [
     example(metric="forbidden_patterns", targets=[], extras={"patterns": ["a"]}),
     example(metric="contains"),
     example(metric="f1"),
-    example(metric="evaluator", targets=[]),
+    example(metric="evaluator", targets=[], extras={"evaluator": {"url": "http://127.0.0.1:9/"}}),
     {**code(io_pairs=[[1, 2]]), "targets": []},
     code(stdout=True),
 ]
@@ -178,7 +178,11 @@ SCORERS = [
     (example(metric="rouge_l"), "metric", {"metric": "rouge_l"}),
     (code(io_pairs=[[1, 2]]), "code_exec", {"shape": "io_pairs"}),
     (code(stdout=True), "code_exec", {"shape": "stdout"}),
-    (example(metric="evaluator"), "evaluator", {}),
+    (
+        example(metric="evaluator", extras={"evaluator": {"command": ["./score.sh"], "timeout_seconds": 5}}),
+        "evaluator",
+        {"command": ["./score.sh"], "timeout_seconds": 5},
+    ),
 ]
 
 

@@ -106,7 +106,10 @@ class JudgeEvaluator:
         return self._evaluation(verdict)
 
     async def close(self) -> None:
-        """The model belongs to whoever made it."""
+        """Close the model, if it has anything to close."""
+        close = getattr(self._model, "aclose", None)
+        if close is not None:
+            await close()
 
     def _prompt(self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> str:
         shown_example = "none" if example is None else json.dumps(example, ensure_ascii=False, indent=2, default=str)

@@ -126,6 +126,8 @@ def iter_examples(path: Path) -> Iterator[Example | Problem]:
             example = _check_line(line)
             if first is not None:
                 _check_like_the_first(example, first)
+            elif example.metric == "evaluator":
+                _check_evaluator(example)
             _check_new(example.id, lines_of.setdefault(example.id, line.number), line.number)
         except _LineError as error:
             yield Problem(path=str(path), line_number=line.number, field=error.field, detail=error.detail)
@@ -214,7 +216,7 @@ def _scorer(example: Example) -> PartSpec:
         options["shape"] = _shape(example)
         return PartSpec(key=example.metric, use="code_exec", options=options)
     if example.metric == "evaluator":
-        return PartSpec(key=example.metric, use="evaluator", options=options)
+        return PartSpec(key=example.metric, use="evaluator", options={**options, **example.extras["evaluator"]})
     options["metric"] = CATALOG_NAMES.get(example.metric, example.metric)
     return PartSpec(key=example.metric, use="metric", options=options)
 
@@ -335,6 +337,13 @@ def _check_pairs(pairs: object) -> None:
             raise _LineError(f"extras.io_pairs[{number}]", f"is {show(pair)}; must be a pair [input, output]")
 
 
+def _check_evaluator(example: Example) -> None:
+    """The first example says who scores the whole file; `assay.scorers.evaluator` knows the options."""
+    if not isinstance(example.extras.get("evaluator"), dict):
+        wanted = 'an object such as {"url": "http://127.0.0.1:8000/score"} or {"command": ["python3", "score.py"]}'
+        raise _LineError("extras.evaluator", f"required in the first example of a file; {wanted}")
+
+
 _EXTRAS_CHECKS: dict[str, Callable[[Example], None]] = {"code_exec": _check_code}
 
 
@@ -349,6 +358,11 @@ def _check_like_the_first(example: Example, first: Example) -> None:
     ):
         if this != other:
             raise _LineError(name, f"is {plain(this)}, but the file began with {plain(other)}; a file has one {name}")
+    if (
+        example.metric == "evaluator"
+        and example.extras.get("evaluator", first.extras["evaluator"]) != (first.extras["evaluator"])
+    ):
+        raise _LineError("extras.evaluator", "is not the one the file began with; a file has one evaluator")
     if example.metric == "code_exec" and _shape(example) != _shape(first):
         raise _LineError("extras", f"has {_shape(example)}, but the file began with {_shape(first)}; a file has one")
 

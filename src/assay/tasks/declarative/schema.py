@@ -253,6 +253,13 @@ def _label_sets(result: dict[str, Any], where: FieldPath, report: Report) -> Non
         report.wrong((*where, "incorrect_labels"), f"`{both[0]}` is also a correct label")
 
 
+def _one_evaluator(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+    given = [name for name in ("command", "url", "model_key") if result[name] is not None]
+    if len(given) != 1:
+        found = f"got {' and '.join(given)}" if given else "got none of them"
+        report.wrong(where, f"an evaluator scorer needs one of `command`, `url` and `model_key`; {found}")
+
+
 _GROUND_TRUTH = _text("Template of the expected text; may read `sample`.")
 _VALUE = _text("Template of the text compared; the last answer of the model when absent.", None)
 _MODEL_KEY = Field(REFERENCED_KEY, doc="The key of the model that judges.")
@@ -339,6 +346,23 @@ SCORER = Tagged(
             "Which of the required function calls were made.",
             function_calls=_text("Template of a JSON list of names or {name, arguments}."),
             mode=Field(Text(words=("any_order", "in_order")), "any_order"),
+        ),
+        "evaluator": _scorer(
+            "evaluator",
+            "A command, an HTTP service or a judge model that speaks evaluator protocol v2.",
+            _one_evaluator,
+            command=Field(ListOf(Text(), least=1), None, "The program and its arguments; needs `--trust`."),
+            url=_text("The address that candidates are posted to.", None),
+            model_key=Field(REFERENCED_KEY, None, "The key of the model that judges."),
+            objective=_text("What a good answer is, for a judge.", None),
+            quality_dimensions=Field(MapOf(Number(), least=1), None, "Names and weights, for a judge."),
+            hard_constraints=Field(ListOf(Text()), None, "What must hold, for a judge."),
+            cwd=_text("Working directory of the program.", None),
+            headers=Field(MapOf(Text()), None, "Sent with every request to the service."),
+            pass_env=Field(ListOf(Text()), None, "Variables the program gets although they look like secrets."),
+            timeout_seconds=Field(Number(), None, "Patience for one evaluation."),
+            score_range=Field(Text(words=("unit", "any")), "unit", "`unit` is [0, 1], `any` every finite number."),
+            task_model=_text("The name of the model the candidate is meant for.", None),
         ),
     },
 )

@@ -1,0 +1,178 @@
+"""The flags that say who scores an artifact, shared by `score` and `optimize`, and what they become."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.evaluators import Evaluator
+
+_CALLS = "evaluator calls in flight"
+
+
+def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
+    who = parser.add_argument_group("who scores (one of these)")
+    who.add_argument(
+        "--evaluator-command",
+        metavar="COMMAND",
+        help="a program: the payload on stdin, a JSON object with a score on stdout; "
+        "one quoted text such as 'python3 -u score.py', split into words, never read by a shell",
+    )
+    who.add_argument("--evaluator-url", metavar="URL", help="a service that the payload is posted to")
+    who.add_argument(
+        "--judge-model", action="append", default=[], metavar="MODEL", help="a model that judges, such as openai:NAME"
+    )
+    how = parser.add_argument_group("how it scores")
+    how.add_argument("--objective", metavar="TEXT", help="what a good artifact is; a judge needs it")
+    how.add_argument(
+        "--dimension", action="append", default=[], metavar="NAME=WEIGHT", help="a quality the judge scores on its own"
+    )
+    how.add_argument(
+        "--constraint", action="append", default=[], metavar="TEXT", help="what must hold, or the judge's score is 0"
+    )
+    how.add_argument(
+        "--judge-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the judge's model"
+    )
+    how.add_argument(
+        "--score-range",
+        choices=("unit", "any"),
+        default="unit",
+        help="unit: scores lie in [0, 1] (default); any: every finite number",
+    )
+    how.add_argument("--task-model", metavar="NAME", help="the model the artifact is meant for; evaluators are told")
+    how.add_argument("--evaluator-cwd", metavar="DIR", help="working directory of the command")
+    how.add_argument(
+        "--evaluator-env", action="append", default=[], metavar="NAME", help="a secret variable the command may have"
+    )
+    how.add_argument(
+        "--evaluator-header", action="append", default=[], metavar="NAME:VALUE", help="sent to the service"
+    )
+    how.add_argument("--evaluator-timeout", type=float, metavar="SECONDS", help="default 30; 60 for judges")
+    how.add_argument("--concurrency", type=int, default=4, metavar="N", help=f"{_CALLS} (default 4)")
+    how.add_argument("--no-preflight", action="store_true", help="do not try the evaluator before the work begins")
+
+
+def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
+    """The evaluators that the flags name: one, or one for each judge."""
+    from assay.core.errors import UsageError
+
+    if options.concurrency < 1:
+        raise UsageError(f"--concurrency must be at least 1, not {options.concurrency}")
+    sources = {
+        "--evaluator-command": bool(options.evaluator_command),
+        "--evaluator-url": bool(options.evaluator_url),
+        "--judge-model": bool(options.judge_model),
+    }
+    given = [flag for flag, there in sources.items() if there]
+    if len(given) != 1:
+        found = f"; got {' and '.join(given)}" if given else ""
+        raise UsageError(f"say who scores: one of {', '.join(sources)}{found}")
+    if options.evaluator_command:
+        return [_command(options)]
+    if options.evaluator_url:
+        return [_service(options)]
+    return [_judge(options, model) for model in options.judge_model]
+
+
+def read_artifact(path: str) -> str:
+    """The text of a file, exactly as it is."""
+    from assay.core.errors import UsageError
+
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: byte {error.start + 1} is not UTF-8; an artifact is a text") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_set(path: str) -> list[dict[str, Any]]:
+    """The records of a dataset; an empty one has nothing to score on."""
+    from assay.core.errors import UsageError
+    from assay.evaluators import load_dataset
+
+    records = load_dataset(path)
+    if not records:
+        raise UsageError(f"{path}: holds no records; a set has one JSON object per line")
+    return records
+
+
+def _timeout(options: argparse.Namespace) -> dict[str, float]:
+    return {} if options.evaluator_timeout is None else {"timeout_seconds": options.evaluator_timeout}
+
+
+def _command(options: argparse.Namespace) -> Evaluator:
+    import shlex
+
+    from assay.core.errors import UsageError
+    from assay.evaluators import command_evaluator
+
+    try:
+        words = shlex.split(options.evaluator_command)
+    except ValueError as error:
+        raise UsageError(f"--evaluator-command {options.evaluator_command!r}: {error}") from error
+    return command_evaluator(
+        words,
+        cwd=options.evaluator_cwd,
+        score_range=options.score_range,
+        pass_env=options.evaluator_env,
+        **_timeout(options),
+    )
+
+
+def _service(options: argparse.Namespace) -> Evaluator:
+    from assay.core.errors import UsageError
+    from assay.evaluators import http_evaluator
+
+    headers = {}
+    for header in options.evaluator_header:
+        name, colon, value = header.partition(":")
+        if not colon or not name.strip():
+            raise UsageError(f"--evaluator-header {header!r}: expected NAME:VALUE")
+        headers[name.strip()] = value.strip()
+    return http_evaluator(options.evaluator_url, headers=headers, score_range=options.score_range, **_timeout(options))
+
+
+def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
+    from assay.cli.run import key_values
+    from assay.core.errors import UsageError
+    from assay.core.model_stack import Retrying
+    from assay.evaluators import llm_judge_evaluator
+    from assay.models.build import make_model
+
+    objective = getattr(options, "judge_objective", None) or options.objective
+    if not objective:
+        raise UsageError("a judge needs --objective: what a good artifact is, in a sentence")
+    model = make_model(spec, key_values(options.judge_arg, "--judge-arg"))
+    return llm_judge_evaluator(
+        objective,
+        Retrying(model, retries=3),
+        quality_dimensions={name: _weight(name, text) for name, text in _pairs(options.dimension)},
+        hard_constraints=options.constraint,
+        **_timeout(options),
+    )
+
+
+def _pairs(dimensions: list[str]) -> list[tuple[str, str]]:
+    from assay.core.errors import UsageError
+
+    pairs = []
+    for dimension in dimensions:
+        name, equals, weight = dimension.rpartition("=")
+        if not equals:
+            name, weight = weight, "1"
+        if name in (known for known, _ in pairs):
+            raise UsageError(f"--dimension {name} is given twice")
+        pairs.append((name, weight))
+    return pairs
+
+
+def _weight(name: str, text: str) -> float:
+    from assay.core.errors import UsageError
+
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"--dimension {name}={text}: the weight must be a number") from error

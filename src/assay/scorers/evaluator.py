@@ -1,0 +1,123 @@
+"""An evaluator as a scorer: the prediction is the candidate, the sample is the example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from assay import catalog
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Model
+from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
+from assay.evaluators.command import CommandEvaluator, command_evaluator
+from assay.evaluators.http_service import http_evaluator
+from assay.evaluators.llm_judge import llm_judge_evaluator
+from assay.evaluators.payload import Evaluator, check_score_range, why_not_a_number
+
+
+def evaluator(
+    key: str,
+    *,
+    context: Any = None,
+    command: Sequence[str] | None = None,
+    url: str | None = None,
+    model_key: str | None = None,
+    objective: str | None = None,
+    quality_dimensions: Mapping[str, float] | None = None,
+    hard_constraints: Sequence[str] | None = None,
+    cwd: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    pass_env: Sequence[str] | None = None,
+    timeout_seconds: float | None = None,
+    score_range: str | None = None,
+    task_model: str | None = None,
+    post_process: str = "none",
+) -> EvaluatorScorer:
+    """The catalog's `evaluator` scorer: exactly one of `command`, `url` and `model_key` says who scores.
+
+    The evaluator is sent the prediction as `candidate`, and as `example` the dataset row, or the sample's id, prompt,
+    targets and extras. A task file may run a command only with `--trust`.
+    """
+    given = [name for name, value in (("command", command), ("url", url), ("model_key", model_key)) if value]
+    if len(given) != 1:
+        found = f"got {' and '.join(given)}" if given else "got none of them"
+        raise UsageError(f"scorer `{key}`: an evaluator is one of `command`, `url` and `model_key`; {found}")
+    options: dict[str, Any] = {"task_model": task_model}
+    if timeout_seconds is not None:
+        options["timeout_seconds"] = timeout_seconds
+    made: Evaluator
+    if model_key is not None:
+        made = llm_judge_evaluator(
+            objective or "",
+            _judge_model(key, model_key, context),
+            quality_dimensions=quality_dimensions,
+            hard_constraints=hard_constraints or (),
+            **options,
+        )
+    else:
+        options["score_range"] = check_score_range(score_range or "unit")
+        if command is not None:
+            made = _command(key, command, context, cwd=cwd, pass_env=pass_env or (), **options)
+        else:
+            made = http_evaluator(url or "", headers=headers, **options)
+    return EvaluatorScorer(key, made, post_process)
+
+
+class EvaluatorScorer:
+    """Scores `score`, and one value for each sub-score in the evaluator's `scores`."""
+
+    def __init__(self, name: str, made: Evaluator, post_process: str) -> None:
+        self.name = name
+        self._evaluator = made
+        self._post_process: Callable[[str], str] | None = (
+            None if post_process == "none" else catalog.resolve("post_process", post_process)
+        )
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        answer = None if self._post_process is None else self._post_process(trace.prediction)
+        evaluation = await self._evaluator(trace.prediction if answer is None else answer, _example(sample))
+        reasoning = evaluation.side_info.get("reasoning")
+        return Score(
+            name=self.name,
+            values={**_sub_scores(evaluation.side_info), "score": evaluation.score},
+            answer=answer,
+            reason=reasoning if isinstance(reasoning, str) else None,
+            metadata=evaluation.side_info or None,
+        )
+
+    async def aclose(self) -> None:
+        await self._evaluator.close()
+
+
+def _command(key: str, command: Sequence[str], context: Any, **options: Any) -> CommandEvaluator:
+    made = command_evaluator(command, **options)
+    if not getattr(context, "trust", False):
+        raise UsageError(f"scorer `{key}` runs a program: {made.name}. Say --trust if you know what it does.")
+    try:
+        made.check()
+    except UsageError as error:
+        failure = Failure(stage="scorer", part=key, kind="not_started", message=str(error))
+        raise FailureError(failure) from error
+    return made
+
+
+def _judge_model(key: str, model_key: str, context: Any) -> Model:
+    model_for: Callable[[str], Model] | None = getattr(context, "model_for", None)
+    if model_for is None:
+        raise UsageError(f"scorer `{key}`: there is no model called `{model_key}` in this run to be the judge")
+    return model_for(model_key)
+
+
+def _example(sample: Sample) -> dict[str, Any]:
+    if sample.row is not None:
+        return sample.row
+    # how to score is between the task and us; the evaluator is sent what to score
+    extras = {name: value for name, value in sample.extras.items() if name != "evaluator"}
+    return {"id": sample.id, "prompt": sample.prompt, "targets": list(sample.targets), "extras": extras}
+
+
+def _sub_scores(side_info: Mapping[str, Any]) -> dict[str, ScoreValue]:
+    scores = side_info.get("scores")
+    if not isinstance(scores, dict):
+        return {}
+    return {str(name): float(value) for name, value in scores.items() if why_not_a_number(value) is None}
