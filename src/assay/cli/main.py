@@ -20,6 +20,7 @@ VERBS = {
     "rescore": "score the answers of a run again, without calling a model",
     "report": "write the leaderboard and report of a run again from its journal",
     "verify": "check that a leaderboard was made with these very task files",
+    "score": "score one text with an evaluator: a command, a service or judge models",
     "init": "write a starter project",
 }
 

@@ -32,9 +32,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(_as_json(options.artifact, scores, dead))
     else:
-        _print_scores(scores)
-    for name, reason in dead.items():
-        print(f"dead, and in no mean: {name}: {reason}", file=sys.stderr)
+        _print_scores(scores, named=len(scores) + len(dead) > 1)
+    for reason in dead.values():
+        print(f"dead, and in no mean: {reason}", file=sys.stderr)
     complete = not dead and all(score.failed == 0 for score in scores)
     return DONE if complete else WITH_FAILURES
 
@@ -75,10 +75,10 @@ def _unused(name: str, taken: dict[str, str]) -> str:
     return name if name not in taken else f"{name} ({len(taken) + 1})"
 
 
-def _print_scores(scores: list[ArtifactScore]) -> None:
+def _print_scores(scores: list[ArtifactScore], *, named: bool) -> None:
     for score in scores:
-        if len(scores) > 1:
-            print(f"{score.evaluator}")
+        if named:
+            print(score.evaluator)
         print(_headline(score))
         for example in score.examples:
             _print_example(example)

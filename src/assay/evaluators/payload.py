@@ -5,6 +5,7 @@ Parse time and preflight time both go through `read_answer`, and `read_answer` g
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, get_args
@@ -138,7 +139,7 @@ def failed(
 
 def shortened(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
     """A value on one line, cut where it gets long."""
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 

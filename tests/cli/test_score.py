@@ -1,0 +1,128 @@
+"""`assay score` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.evaluators.loopback import Answer, serving
+
+from assay.cli.main import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "evaluators"
+
+
+@pytest.fixture
+def artifact(tmp_path: Path) -> str:
+    path = tmp_path / "artifact.txt"
+    path.write_text("Please answer with a label.", encoding="utf-8")
+    return str(path)
+
+
+def dataset(tmp_path: Path, *lines: str) -> str:
+    path = tmp_path / "set.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("command", ["bash score.sh", "python3 score.py", "node score.js", "python3 score_v1.py"])
+@pytest.mark.parametrize("with_dataset", [False, True])
+def test_the_example_evaluators_score(command: str, with_dataset: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    more = ["--dataset", str(EXAMPLES / "dataset.jsonl")] if with_dataset else []
+    arguments = ["score", str(EXAMPLES / "artifact.txt"), "--evaluator-command", command]
+    assert main([*arguments, "--evaluator-cwd", str(EXAMPLES), *more, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["evaluators"]
+    assert found["scored"] == (2 if with_dataset else 1)
+    assert 0.0 < found["mean"] <= 1.0
+
+
+def test_mean_spread_and_each_example_are_printed(
+    artifact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(lambda payload: Answer(json.dumps(payload["example"]).encode())) as server:
+        records = dataset(tmp_path, '{"score": 0.5, "note": "fine"}', '{"score": 1}', '{"score": "none"}')
+        assert main(["score", artifact, "--evaluator-url", server.url, "--dataset", records]) == 3
+    printed = capsys.readouterr().out
+    assert "mean 0.7500 ± 0.3536, from 0.5000 to 1.0000, 2 scored, 1 failed" in printed
+    assert "note: fine" in printed
+    assert "not numeric" in printed
+
+
+def test_judges_are_compared_and_the_dead_are_named_not_averaged(
+    artifact: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judges = ['stub:{"score": 0.5}', 'stub:{"score": 0.9}', "stub:nonsense"]
+    flags = [word for judge in judges for word in ("--judge-model", judge)]
+    assert main(["score", artifact, *flags, "--objective", "clear"]) == 3
+    said = capsys.readouterr()
+    assert "2 judges: mean 0.7000, from 0.5000 to 0.9000" in said.out
+    assert "dead, and in no mean: judge `stub:nonsense`" in said.err
+
+
+def test_with_all_judges_dead_there_is_no_mean(artifact: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--judge-model", "stub:no", "--judge-model", "stub:not me", "--objective", "clear", "--json"]
+    assert main(["score", artifact, *flags]) == 3
+    result = json.loads(capsys.readouterr().out)
+    assert result["evaluators"] == []
+    assert len(result["dead"]) == 2
+
+
+def test_p9_a_failed_preflight_ends_it_with_the_reason(artifact: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(Answer(b"{}")) as server:
+        assert main(["score", artifact, "--evaluator-url", server.url]) == 2
+    assert len(server.received) == 1
+    assert server.url in capsys.readouterr().err
+
+
+def test_a_bad_dataset_ends_it_before_anything_is_called(
+    artifact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(Answer()) as server:
+        records = dataset(tmp_path, "{}", "[]", "nonsense")
+        assert main(["score", artifact, "--evaluator-url", server.url, "--dataset", records]) == 2
+        assert main(["score", artifact, "--evaluator-url", server.url, "--dataset", dataset(tmp_path, "")]) == 2
+    assert server.received == []
+    errors = capsys.readouterr().err
+    assert f"{records}:2: " in errors
+    assert f"{records}:3: " in errors
+    assert "holds no records" in errors
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        ([], "--evaluator-command, --evaluator-url, --judge-model"),
+        (["--evaluator-url", "http://h/", "--judge-model", "toy"], "--evaluator-url and --judge-model"),
+        (["--judge-model", "toy"], "--objective"),
+        (["--evaluator-command", "python3 'x"], "No closing quotation"),
+        (["--evaluator-url", "h:80"], "http://"),
+        (["--evaluator-url", "http://h/", "--evaluator-header", "x"], "NAME:VALUE"),
+        (["--judge-model", "toy", "--objective", "x", "--dimension", "a=b"], "number"),
+        (["--evaluator-url", "http://h/", "--concurrency", "0"], "--concurrency"),
+        (["--evaluator-command", "python3 none.py"], "script not found"),
+    ],
+)
+def test_bad_flags_get_a_sentence(
+    artifact: str, flags: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", artifact, *flags]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_an_artifact_must_be_a_readable_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    assert main(["score", str(tmp_path / "bytes"), "--evaluator-command", "true"]) == 2
+    assert main(["score", str(tmp_path / "none"), "--evaluator-command", "true"]) == 2
+    errors = capsys.readouterr().err
+    assert "not UTF-8" in errors
+    assert "No such file" in errors
+
+
+def test_headers_and_task_model_reach_the_service(artifact: str) -> None:
+    with serving(Answer()) as server:
+        flags = ["--evaluator-header", "X-Team: evals", "--task-model", "openai/small", "--no-preflight"]
+        assert main(["score", artifact, "--evaluator-url", server.url, *flags]) == 0
+    (received,) = server.received
+    assert received.headers["X-Team"] == "evals"
+    assert received.payload["task_model"] == "openai/small"
