@@ -99,7 +99,7 @@ def read_set(path: str) -> list[dict[str, Any]]:
     return records
 
 
-def _timeout(options: argparse.Namespace) -> dict[str, float]:
+def _timeout(options: argparse.Namespace) -> dict[str, Any]:
     return {} if options.evaluator_timeout is None else {"timeout_seconds": options.evaluator_timeout}
 
 
@@ -158,7 +158,7 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
 def _pairs(dimensions: list[str]) -> list[tuple[str, str]]:
     from assay.core.errors import UsageError
 
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     for dimension in dimensions:
         name, equals, weight = dimension.rpartition("=")
         if not equals:
