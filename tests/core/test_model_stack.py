@@ -200,3 +200,14 @@ def test_a_batch_that_raises_fails_every_request_in_it_and_no_other() -> None:
 
     answers = ask(Batched(ListAdapter(answer), 2), *"abcd")
     assert [isinstance(answer, ValueError) for answer in answers] == [True, True, False, False]
+
+
+def test_one_bad_answer_fails_only_itself() -> None:
+    class Mixed:
+        name = "mixed"
+
+        async def generate_batch(self, requests: Sequence[Request]) -> list[Completion | FailureError]:
+            return [broke("bad_output") if r.prompt == "b" else Completion(text=r.text()) for r in requests]
+
+    answers = ask(Batched(Mixed(), 4), *"abc")
+    assert [isinstance(answer, FailureError) for answer in answers] == [False, True, False]

@@ -228,7 +228,9 @@ class BatchModel(Protocol):
 
     name: str
 
-    async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion]: ...
+    async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]:
+        """One outcome per request, in their order: one bad answer fails only itself."""
+        ...
 
 
 class Batched:
@@ -279,8 +281,10 @@ class Batched:
                     answer.set_exception(error)
             return
         share = (perf_counter() - started) / len(batch)
-        for (_, answer), completion in zip(batch, completions, strict=True):
-            if not answer.done():
-                answer.set_result(
-                    completion if completion.seconds else msgspec.structs.replace(completion, seconds=share)
-                )
+        for (_, answer), outcome in zip(batch, completions, strict=True):
+            if answer.done():
+                continue
+            if isinstance(outcome, FailureError):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome if outcome.seconds else msgspec.structs.replace(outcome, seconds=share))
