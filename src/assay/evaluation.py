@@ -15,17 +15,15 @@ import time
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from assay.core.cache import CompletionCache
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.journal import Journal, finished_keys
-from assay.core.model_stack import Batched, Cached, Limited, RateLimited, Retrying, Timed, close_model
+from assay.core.model_stack import close_model
 from assay.core.run import Stop, run_attempts
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, what_changed, write_whole
 from assay.core.seams import Model
@@ -33,6 +31,7 @@ from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, TaskDefinition
 from assay.executors.local import LocalExecutor
 from assay.models.build import make_model
+from assay.models.pool import ModelPool, identity_of
 from assay.models.python_callable import as_model
 from assay.reports.leaderboard import Leaderboard, build_leaderboard, write_leaderboard_file
 from assay.reports.markdown import report_page, write_report
@@ -74,10 +73,14 @@ def run_evaluation(
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
     """
     asked = make_model(config.model, config.model_options) if model is None else as_model(model)
+    models = ModelPool(config)
+    context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
+    # every part is built before anything is written: bad input leaves no trace
+    tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
     run_file = describe_run(definitions, asked, config, command)
     folder = folder or Path("runs") / run_name(run_file, definitions)
     prepare_folder(folder, run_file, fresh=fresh)
-    return asyncio.run(_run(folder, run_file, asked, progress or Progress()))
+    return asyncio.run(_run(folder, run_file, tasks, models, models.wrap(asked), progress or Progress()))
 
 
 def describe_run(
@@ -85,7 +88,7 @@ def describe_run(
 ) -> RunFile:
     """What this run would be, before anything is made of it."""
     tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
-    identity = {"name": model.name, **getattr(model, "settings", {})}
+    identity = identity_of(model)
     settings = config.identity()
     return RunFile(
         schema=RUN_SCHEMA,
@@ -124,10 +127,7 @@ def prepare_folder(folder: Path, run_file: RunFile, *, fresh: bool) -> None:
     """The folder holds this very run or none; another run in it is refused, or put aside when `fresh`."""
     path = folder / "run.json"
     if path.exists() and fresh:
-        number = 1
-        while (aside := folder.with_name(f"{folder.name}.old-{number}")).exists():
-            number += 1
-        shutil.move(folder, aside)
+        _put_aside(folder)
     if path.exists():
         earlier = read_run_file(folder)
         if earlier.fingerprint != run_file.fingerprint:
@@ -139,21 +139,27 @@ def prepare_folder(folder: Path, run_file: RunFile, *, fresh: bool) -> None:
     write_whole(path, msgspec.json.format(msgspec.json.encode(run_file), indent=2))
 
 
+def _put_aside(folder: Path) -> None:
+    Journal(folder / "journal.jsonl").close()  # refused while another process writes this run
+    number = 1
+    while (aside := folder.with_name(f"{folder.name}.old-{number}")).exists():
+        number += 1
+    shutil.move(folder, aside)
+
+
 def planned(definition: TaskDefinition, config: RunConfig) -> int:
     """How many attempts a task asks for."""
     size = definition.dataset.size if config.limit is None else min(config.limit, definition.dataset.size)
     return size * config.repeat
 
 
-async def _run(folder: Path, run_file: RunFile, asked: Model, progress: Progress) -> RunResult:
+async def _run(
+    folder: Path, run_file: RunFile, tasks: Sequence[Task], models: ModelPool, model: Model, progress: Progress
+) -> RunResult:
     config = run_file.config
-    journal = Journal(folder / "journal.jsonl")
-    cache = _open_cache(config, asked)
     stop = Stop()
+    journal = Journal(folder / "journal.jsonl")
     try:
-        model = wrap_model(asked, config, cache)
-        context = BuildContext(min_sandbox=config.min_sandbox, trust=config.trust)
-        tasks = [build_task(definition, context=context, limit=config.limit) for definition in run_file.definitions]
         finished = finished_keys(journal.path)
         progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
         with _signals(stop, progress):
@@ -168,48 +174,21 @@ async def _run(folder: Path, run_file: RunFile, asked: Model, progress: Progress
                 stop=stop,
                 on_records=progress.records,
             )
-        await _close_parts(tasks)
     finally:
         progress.end()
-        await close_model(asked)
-        if cache is not None:
-            cache.close()
         journal.close()
+        await _close(tasks, models)
     leaderboard = build_leaderboard(folder)
     write_leaderboard_file(folder / "leaderboard.json", leaderboard)
     write_report(folder / "report.md", report_page(leaderboard))
     return RunResult(folder=folder, leaderboard=leaderboard, interrupted=stop.asked)
 
 
-def wrap_model(model: Model, config: RunConfig, cache: CompletionCache | None) -> Model:
-    """The model with everything the config asks for around it. See `core/model_stack.py` for the order."""
-    wrapped: Any = model
-    if hasattr(model, "generate_batch"):
-        wrapped = Batched(wrapped, config.batch_size)
-    if config.timeout_seconds is not None:
-        wrapped = Timed(wrapped, config.timeout_seconds)
-    wrapped = Limited(wrapped, config.concurrency)
-    if config.requests_per_minute or config.tokens_per_minute:
-        wrapped = RateLimited(
-            wrapped, requests_per_minute=config.requests_per_minute, tokens_per_minute=config.tokens_per_minute
-        )
-    if config.retries:
-        wrapped = Retrying(wrapped, retries=config.retries)
-    if cache is not None:
-        wrapped = Cached(wrapped, cache, {"name": model.name, **getattr(model, "settings", {})})
-    result: Model = wrapped
-    return result
-
-
-def _open_cache(config: RunConfig, model: Model) -> CompletionCache | None:
-    wanted = getattr(model, "cacheable", False) if config.cache is None else config.cache
-    return CompletionCache(Path(config.cache_path)) if wanted else None
-
-
-async def _close_parts(tasks: Sequence[Task]) -> None:
+async def _close(tasks: Sequence[Task], models: ModelPool) -> None:
     for task in tasks:
         for part in (*task.scorers.values(), task.solver):
             await close_model(part)
+    await models.aclose()
 
 
 class _signals:  # noqa: N801 - reads as a statement: with _signals(stop)

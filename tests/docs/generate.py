@@ -1,4 +1,5 @@
-"""Writes the generated reference pages: every catalog name with its docstring, every command with its help.
+"""Writes the generated reference pages: every catalog name with its docstring, every command with its help, and
+the JSON Schema of the leaderboard.
 
 `python -m tests.docs.generate` writes them; the tests fail when they are stale.
 """
@@ -11,15 +12,28 @@ import inspect
 import os
 from pathlib import Path
 
+import msgspec
+
 from assay import catalog
 from assay.cli import main as cli
+from assay.reports.leaderboard import Leaderboard
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
+SCHEMA = ROOT / "src" / "assay" / "reports" / "leaderboard.v1.schema.json"
 
 
 def pages() -> dict[Path, str]:
-    return {REFERENCE / "catalog.md": catalog_page(), REFERENCE / "cli.md": cli_page()}
+    return {
+        REFERENCE / "catalog.md": catalog_page(),
+        REFERENCE / "cli.md": cli_page(),
+        SCHEMA: leaderboard_schema(),
+    }
+
+
+def leaderboard_schema() -> str:
+    schema = msgspec.json.schema(Leaderboard)
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
 
 
 def catalog_page() -> str:

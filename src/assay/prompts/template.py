@@ -287,7 +287,7 @@ def _zip(*sequences: Iterable[Any]) -> list[tuple[Any, ...]]:
     return list(zip(*sequences, strict=False))
 
 
-def _regex_replace(  # noqa: PLR0917 - the filter's own signature
+def _regex_replace(
     value: Any, pattern: str, repl: str = "", multiline: bool = False, ignorecase: bool = False, count: int = 0
 ) -> str:
     flags = (re.MULTILINE if multiline else 0) | (re.IGNORECASE if ignorecase else 0)

@@ -21,8 +21,8 @@ from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
 class BuildContext:
     """What scorers, solvers and actions may need besides their options: every factory of theirs is given one."""
 
-    model_for: Callable[[str], Model] | None = None
-    """Another model by its key: judges, user simulators."""
+    model_for: Callable[..., Model] | None = None
+    """Another model by what a user writes for it, and its options: judges, user simulators."""
     project: Path = field(default_factory=Path.cwd)
     trust: bool = False
     min_sandbox: str | None = None

@@ -1,0 +1,66 @@
+"""The models of one run: the one that is measured and those that judge, each wrapped once and closed together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from assay.core.cache import CompletionCache
+from assay.core.config import RunConfig
+from assay.core.model_stack import Batched, Cached, Limited, RateLimited, Retrying, Timed, close_model
+from assay.core.seams import Model
+from assay.models.build import make_model
+
+
+class ModelPool:
+    """Hands out wrapped models by what a user writes for them; the same words give the same model."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._plain: list[Model] = []
+        self._wrapped: dict[str, Model] = {}
+        self._cache: CompletionCache | None = None
+
+    def model_for(self, spec: str, options: dict[str, Any] | None = None) -> Model:
+        """Another model of the run, such as a judge: same cache, same limits, same retries."""
+        key = f"{spec} {sorted((options or {}).items())}"
+        if key not in self._wrapped:
+            self._wrapped[key] = self.wrap(make_model(spec, options or {}))
+        return self._wrapped[key]
+
+    def wrap(self, model: Model) -> Model:
+        """The model with everything the config asks for around it. See `core/model_stack.py` for the order."""
+        self._plain.append(model)
+        config = self._config
+        wrapped: Any = model
+        if hasattr(model, "generate_batch"):
+            wrapped = Batched(wrapped, config.batch_size)
+        if config.timeout_seconds is not None:
+            wrapped = Timed(wrapped, config.timeout_seconds)
+        wrapped = Limited(wrapped, config.concurrency)
+        if config.requests_per_minute or config.tokens_per_minute:
+            wrapped = RateLimited(
+                wrapped, requests_per_minute=config.requests_per_minute, tokens_per_minute=config.tokens_per_minute
+            )
+        if config.retries:
+            wrapped = Retrying(wrapped, retries=config.retries)
+        if getattr(model, "cacheable", False) if config.cache is None else config.cache:
+            wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
+        result: Model = wrapped
+        return result
+
+    async def aclose(self) -> None:
+        for model in self._plain:
+            await close_model(model)
+        if self._cache is not None:
+            self._cache.close()
+
+    def _open_cache(self) -> CompletionCache:
+        if self._cache is None:
+            self._cache = CompletionCache(Path(self._config.cache_path))
+        return self._cache
+
+
+def identity_of(model: Model) -> dict[str, Any]:
+    """What tells this model from every other: its name and its settings, never a secret."""
+    return {"name": model.name, **getattr(model, "settings", {})}
