@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import sacrebleu
@@ -12,8 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
+import assay
 from assay.metrics.overlap import _lcs_length, _lcs_length_in_python, bleu_4, rouge_l
 
+SOURCE = str(Path(assay.__file__).parents[1])
 theirs_bleu = sacrebleu.BLEU(effective_order=True)
 theirs_rouge = RougeScorer(["rougeL"])
 
@@ -91,5 +94,5 @@ def test_rouge_l_works_where_rapidfuzz_is_not_installed() -> None:
         "from assay.metrics.overlap import rouge_l, _lcs_length\n"
         "print(_lcs_length.__name__, rouge_l('the quick brown fox', ['the quick red fox'], {}))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": "src"})
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": SOURCE})
     assert done.stdout.split() == ["_lcs_length_in_python", "0.75"], done.stderr

@@ -26,7 +26,7 @@ _ROUGE_TABLE = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def _rouge_words(text: str) -> list[bytes]:
-    # Bytes, because their table lookup beats a regular expression five times; the tokens are only ever compared.
+    # Bytes, because a table lookup takes less than half the time of a regular expression; tokens are only compared.
     return text.lower().encode("ascii", "replace").translate(_ROUGE_TABLE).split()
 
 
@@ -54,7 +54,7 @@ try:
     from rapidfuzz.distance import LCSseq
 
     _lcs_length = LCSseq.similarity
-except ImportError:  # no wheel for this platform: the same number, some ten times slower
+except ImportError:  # no wheel for this platform: the same length, eight to ten times slower
     _lcs_length = _lcs_length_in_python
 
 
@@ -94,9 +94,9 @@ def _shared(grams: Sequence[Any], target: Sequence[Any]) -> int:
         left[gram] = left.get(gram, 0) + 1
     hits = 0
     for gram in grams:
-        count = left.get(gram)
-        if count:
-            left[gram] = count - 1
+        spare = left.get(gram)
+        if spare:
+            left[gram] = spare - 1
             hits += 1
     return hits
 
@@ -115,7 +115,7 @@ def _shared_longer(words: list[str], target: list[str]) -> list[int]:
         places = [*map(place.get, grams, repeat(0))]
         found = len(places) - places.count(0)
         if len(place) == len(target_grams) and len({*places, 0}) > found:
-            return [*shared, found, *_runs(places)]
+            return [*shared, found, *_runs(places)][:3]
         shared.append(_shared(grams, target_grams))
     return shared
 

@@ -88,7 +88,7 @@ def extract_code_block(text: str) -> str:
 
 def _end_of_block(text: str, start: int, ticks: str) -> int:
     # A fence at the start of a line closes before one inside a line does: the code may print backticks.
-    closing = re.compile(rf"^[ \t]*{ticks}", re.MULTILINE).search(text, start)
+    closing = re.compile(rf"^[ \t]*`{{{len(ticks)},}}", re.MULTILINE).search(text, start)
     if closing:
         return max(start, closing.start() - 1)
     inside = text.find(ticks, start)
