@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+INSTALLED := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fix docs bench lock clean
@@ -10,40 +12,46 @@ STAMP := $(VENV)/.installed
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-setup: $(STAMP)  ## a virtual environment in .venv with exactly the locked packages
+setup: $(TOOLS)  ## a virtual environment in .venv with exactly the locked packages
 
-$(STAMP): requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "assay needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $(STAMP)
+	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $(INSTALLED)
 
-demo: $(STAMP)  ## run the starter tasks with the toy model and show the leaderboard
+$(TOOLS): $(INSTALLED) requirements-dev.lock
+	$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $(TOOLS)
+
+demo: $(INSTALLED)  ## run the starter tasks with the toy model and show the leaderboard
 	$(BIN)/assay run
 
 test: check  ## checks, then the whole test suite
 	$(BIN)/python -m pytest -n 2
 
-check: $(STAMP)  ## ruff, mypy strict, import direction, docs
+check: $(TOOLS)  ## ruff, mypy strict, import direction, docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/docs tests/test_architecture.py
 
-fix: $(STAMP)  ## format and repair what ruff can
+fix: $(TOOLS)  ## format and repair what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(STAMP)  ## write the generated reference pages again
+docs: $(TOOLS)  ## write the generated reference pages again
 	$(BIN)/python -m tests.docs.generate
 
-bench: $(STAMP)  ## measurements beside the peers' ways, as ratios; never part of the tests
+bench: $(TOOLS)  ## measurements beside the peers' ways, as ratios; never part of the tests
 	$(BIN)/python -m bench
 
+COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 lock:  ## resolve the dependencies again (needs uv)
-	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock
+	$(COMPILE) --extra speed --extra build -o requirements.lock
+	$(COMPILE) --extra speed --extra build --extra dev -c requirements.lock -o requirements-dev.lock
 
 clean:  ## remove what setup and runs made
 	rm -rf $(VENV) runs outputs .assay build dist
