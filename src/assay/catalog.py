@@ -40,6 +40,9 @@ CATALOG: dict[str, dict[str, str]] = {
     },
     "scorer": {
         "metric": "assay.scorers.from_metric:from_metric",
+        "contains": "assay.scorers.from_metric:contains",
+        "label_in_set": "assay.scorers.from_metric:label_in_set",
+        "forbidden_patterns": "assay.scorers.from_metric:forbidden_patterns",
         "code_exec": "assay.scorers.code_exec:code_exec",
         "evaluator": "assay.scorers.evaluator:evaluator",
     },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay import catalog
@@ -36,6 +36,8 @@ class FromMetric:
             value = float(self._metric(prediction if answer is None else answer, sample.targets, extras))
         except FailureError:
             raise
+        except TimeoutError as error:
+            raise FailureError(Failure(stage="metric", part=self.name, kind="timeout", message=str(error))) from error
         except Exception as error:
             message = f"{type(error).__name__}: {error}"[:2000]
             raise FailureError(Failure(stage="metric", part=self.name, kind="exception", message=message)) from error
@@ -50,3 +52,24 @@ def from_metric(
 ) -> FromMetric:
     """The catalog's `metric` scorer: `metric` and `post_process` by name, other options go to the metric as extras."""
     return FromMetric(key, catalog.resolve("metric", metric), post_process, options)
+
+
+def contains(key: str, *, post_process: str = "none", context: object = None) -> FromMetric:
+    """The assertion `contains` as a scorer: a target occurs in the prediction, case ignored."""
+    return from_metric(key, metric="contains", post_process=post_process)
+
+
+def label_in_set(
+    key: str, *, allowed: Sequence[str] | None = None, post_process: str = "none", context: object = None
+) -> FromMetric:
+    """The assertion `label_in_set` as a scorer: the prediction is one of `allowed`, here or in the sample's extras."""
+    options = {} if allowed is None else {"allowed": list(allowed)}
+    return from_metric(key, metric="label_in_set", post_process=post_process, **options)
+
+
+def forbidden_patterns(
+    key: str, *, patterns: Sequence[str] | None = None, post_process: str = "none", context: object = None
+) -> FromMetric:
+    """The forbidden-pattern scan as a scorer: 1.0 when none of `patterns`, here or in the sample's extras, is found."""
+    options = {} if patterns is None else {"patterns": list(patterns)}
+    return from_metric(key, metric="forbidden_patterns", post_process=post_process, **options)

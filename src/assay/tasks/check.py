@@ -12,6 +12,8 @@ from assay.core.task import Task
 from assay.core.types import Sample, Score, Trace
 
 SHORTEST_PROMPT = 3
+REWARDS_SILENCE = {"forbidden_patterns"}
+"""Metrics that look for what must not be said: an empty answer rightly scores."""
 SHOWN = 20
 
 
@@ -83,6 +85,10 @@ async def _try_gold(task: Task, sample: Sample, gold: str) -> list[Finding]:
 
 
 async def _try_empty(task: Task, sample: Sample) -> list[Finding]:
+    if any(
+        part.use in REWARDS_SILENCE or part.options.get("metric") in REWARDS_SILENCE for part in task.definition.scorers
+    ):
+        return []
     scores, _, _ = await score_trace(task, sample, Trace(prediction="", prompt=sample.prompt))
     return [
         _finding(task, sample, "empty_answer_scores", f"{score.name} gives the empty answer {_value(score)}")

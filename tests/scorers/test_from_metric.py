@@ -1,0 +1,58 @@
+"""A metric as a scorer: post-processing first, and nothing outside [0, 1] passes for a score."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+import pytest
+
+from assay.core.errors import FailureError
+from assay.core.types import Sample, Score, Trace
+from assay.scorers.from_metric import FromMetric, contains, forbidden_patterns, from_metric, label_in_set
+
+
+def score(scorer: FromMetric, prediction: str, *targets: str, **extras: Any) -> Score:
+    return asyncio.run(scorer(Sample(id="s", targets=targets, extras=extras), Trace(prediction=prediction)))
+
+
+def failure(scorer: FromMetric, prediction: str, *targets: str, **extras: Any) -> tuple[str, str]:
+    with pytest.raises(FailureError) as caught:
+        score(scorer, prediction, *targets, **extras)
+    return caught.value.failure.stage, caught.value.failure.kind
+
+
+def test_the_answer_is_what_post_processing_made_of_the_prediction() -> None:
+    found = score(from_metric("m", metric="exact_match", post_process="extract_letter"), "The answer is B.", "B")
+    assert (found.values, found.answer, found.extracted) == ({"score": 1.0}, "B", True)
+
+
+def test_nothing_to_extract_is_said() -> None:
+    found = score(from_metric("m", metric="exact_match", post_process="extract_letter"), "no idea", "B")
+    assert (found.values, found.extracted) == ({"score": 0.0}, False)
+
+
+@pytest.mark.parametrize("value", [1.5, -0.1, math.nan, math.inf])
+def test_a_number_outside_the_unit_interval_is_a_failure(value: float) -> None:
+    scorer = FromMetric("m", lambda prediction, targets, extras: value, "none", {})
+    assert failure(scorer, "x") == ("metric", "bad_output")
+
+
+def test_an_exception_in_a_metric_is_a_failure_at_stage_metric() -> None:
+    def broken(prediction: str, targets: Any, extras: Any) -> float:
+        raise KeyError("reference")
+
+    assert failure(FromMetric("m", broken, "none", {}), "x") == ("metric", "exception")
+
+
+def test_assertions_are_scorers_of_the_same_name() -> None:
+    assert score(contains("c"), "It is Paris.", "paris").values == {"score": 1.0}
+    assert score(label_in_set("l", allowed=["yes", "no"]), " yes ").values == {"score": 1.0}
+    assert score(label_in_set("l"), "maybe", allowed=["yes", "no"]).values == {"score": 0.0}
+    assert score(forbidden_patterns("f", patterns=["(?i)as an ai"]), "As an AI, I").values == {"score": 0.0}
+
+
+def test_a_catastrophic_pattern_is_a_timeout_and_not_a_verdict() -> None:
+    scorer = forbidden_patterns("f", patterns=["(a+)+$"])
+    assert failure(scorer, "a" * 40 + "b") == ("metric", "timeout")
