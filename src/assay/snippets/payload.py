@@ -1,0 +1,66 @@
+"""A trace as the plain data that views are made of, on either side of the worker's pipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from assay.core.types import Completion, Message, Trace
+from assay.snippets.views import SolverOutput, chat_messages, said, trace_items
+
+
+def solver_output(trace: Trace) -> SolverOutput:
+    """What templates and filters call `solver_output`."""
+    return SolverOutput(payload_of(trace))
+
+
+def payload_of(trace: Trace) -> dict[str, Any]:
+    items = trace.items
+    if items is None:
+        messages = full_conversation(trace)
+        items = trace_items(messages)
+    else:
+        messages = chat_messages(SolverOutput({"items": items}).trace.items)
+    return {
+        "prediction": trace.prediction,
+        "messages": messages,
+        "items": items,
+        "outputs": [output_of(completion) for completion in trace.completions],
+    }
+
+
+def full_conversation(trace: Trace) -> list[dict[str, Any]]:
+    """Every message, the answer included."""
+    messages = [plain_message(message) for message in trace.messages or ()]
+    if not messages and trace.prompt is not None:
+        messages = [{"role": "user", "content": trace.prompt}]
+    if not messages or messages[-1]["role"] != "assistant":
+        last = trace.completions[-1] if trace.completions else None
+        answer: dict[str, Any] = {"role": "assistant", "content": trace.prediction}
+        if last is not None and last.tool_calls:
+            answer["tool_calls"] = last.tool_calls
+        messages.append(answer)
+    return messages
+
+
+def plain_message(message: Message) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(message)
+    made.setdefault("content", "")
+    return made
+
+
+def output_of(completion: Completion) -> dict[str, Any]:
+    """A completion in the shape of a chat answer, with what else the server said."""
+    data = said(completion.text)
+    for name, value in (completion.raw or {}).items():
+        if name == "references":
+            data["choices"][0]["references"] = value
+        else:
+            data[name] = value
+    if completion.tool_calls:
+        data["choices"][0]["message"].setdefault("tool_calls", completion.tool_calls)
+    data.setdefault(
+        "usage", {"num_prompt_tokens": completion.tokens_in, "num_completion_tokens": completion.tokens_out}
+    )
+    return {"text": completion.text, "data": data}

@@ -1,0 +1,327 @@
+"""The process a snippet runs in: loads the author's code once, then answers calls over a pipe, JSON lines both ways.
+
+Run as a file of its own (`python worker.py`), so that it starts fast and the snippet sees none of our modules. What
+the snippet prints goes nowhere near the pipe; a step that takes too long is interrupted; model answers come in as
+data, over the same pipe, and are never code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import signal
+import sys
+import traceback
+import types
+from typing import Any
+
+if __name__ == "__main__":  # a file run by itself finds its neighbour by folder, not by package
+    import importlib.util
+
+    _spec = importlib.util.spec_from_file_location(
+        "assay_snippet_views", os.path.join(os.path.dirname(os.path.abspath(__file__)), "views.py")
+    )
+    assert _spec is not None  # noqa: S101 - the file lies beside this one
+    assert _spec.loader is not None  # noqa: S101
+    views = importlib.util.module_from_spec(_spec)
+    sys.modules[_spec.name] = views
+    _spec.loader.exec_module(views)
+else:
+    from assay.snippets import views
+
+MAX_LINE = 1 << 30
+
+
+class _TimeUp(BaseException):
+    """A step of the snippet took too long. Not an `Exception`, so that a broad `except` does not swallow it."""
+
+
+class Worker:
+    def __init__(self, out: int, time_limit: float) -> None:
+        self._out = out
+        self._time_limit = time_limit
+        self._namespace: dict[str, Any] = {}
+        self._calls: dict[int, asyncio.Task[None]] = {}
+        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._questions = 0
+
+    async def serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=MAX_LINE)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        self._watch(loop)
+        while line := await reader.readline():
+            self._take(json.loads(line))
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """As long as the loop turns, the alarm is put off; a step that blocks it too long is interrupted."""
+        signal.setitimer(signal.ITIMER_REAL, self._time_limit)
+        loop.call_later(self._time_limit / 4, self._watch, loop)
+
+    def _take(self, order: dict[str, Any]) -> None:
+        if "load" in order:
+            self._load(order)
+        elif "call" in order:
+            number = order["call"]
+            task = asyncio.ensure_future(self._call(number, order))
+            self._calls[number] = task
+            task.add_done_callback(lambda _: self._calls.pop(number, None))
+        elif "answer" in order:
+            asked = self._asked.pop(order["answer"], None)
+            if asked is not None and not asked.done():
+                asked.set_result(order)
+        elif "cancel" in order and order["cancel"] in self._calls:
+            self._calls[order["cancel"]].cancel()
+
+    def _load(self, order: dict[str, Any]) -> None:
+        _install_shim()
+        module = types.ModuleType("snippet")
+        sys.modules["snippet"] = module  # dataclasses and pickles look their module up
+        self._namespace = module.__dict__
+        try:
+            code = compile(order["load"], order["name"], "exec", dont_inherit=True)
+            exec(code, self._namespace)  # noqa: S102 - the author's code, in the process made for it
+            function = self._namespace.get(order["function"])
+            if not callable(function):
+                raise LookupError(f"the snippet defines no function `{order['function']}`")
+        except (Exception, _TimeUp, SystemExit) as error:
+            self._say({"loaded": False, "message": _told(error, order["name"])})
+        else:
+            self._say({"loaded": True, "concurrent": inspect.iscoroutinefunction(function)})
+
+    async def _call(self, number: int, order: dict[str, Any]) -> None:
+        try:
+            result = await self._run(number, order)
+            answer = json.dumps({"done": number, "result": result}, default=_json_form, allow_nan=False)
+        except asyncio.CancelledError:
+            self._fail(number, "timeout", f"took longer than {self._time_limit:g} s")
+        except _TimeUp:
+            self._fail(number, "timeout", f"took longer than {self._time_limit:g} s")
+        except _ModelFailed as error:
+            self._say({"failed": number, "failure": error.failure})
+        except (Exception, SystemExit) as error:
+            if isinstance(error, ValueError) and "JSON compliant" in str(error):
+                self._fail(number, "bad_output", "returned NaN or infinity, which is no score; leave the value out")
+            elif isinstance(error, TypeError) and "JSON" in str(error):
+                self._fail(number, "bad_output", f"returned what is not JSON: {error}")
+            else:
+                self._fail(number, "exception", _told(error, order["name"]))
+        else:
+            self._write(answer)
+
+    async def _run(self, number: int, order: dict[str, Any]) -> Any:
+        function = self._namespace[order["function"]]
+        arguments = [self._argument(argument, number) for argument in order["arguments"]]
+        if order.get("fit"):
+            arguments = arguments[: _places(function, len(arguments))]
+        result = function(*arguments)
+        if inspect.isawaitable(result):
+            result = await result
+        if order["function"] == "run_solver":
+            trace = arguments[2]
+            result = _solved(trace if result is None else result)
+        return result
+
+    def _argument(self, argument: dict[str, Any], number: int) -> Any:
+        """An argument by its kind: plain data, or one of the objects snippets are promised."""
+        ((kind, value),) = argument.items()
+        if kind == "solver_output":
+            return views.SolverOutput(value)
+        if kind == "scores":
+            return [_SampleScore(**score) for score in value]
+        if kind == "model":
+            return _Model(self, number, value)
+        if kind == "trace":
+            return views.Trace()
+        return value
+
+    async def ask(self, number: int, request: dict[str, Any]) -> dict[str, Any]:
+        self._questions += 1
+        question = self._questions
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._asked[question] = answer
+        self._say({"predict": question, "for": number, **request})
+        return await answer
+
+    def _fail(self, number: int, kind: str, message: str) -> None:
+        self._say({"failed": number, "kind": kind, "message": message[:2000]})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._write(json.dumps(message, default=_json_form))
+
+    def _write(self, line: str) -> None:
+        data = line.encode() + b"\n"
+        while data:
+            data = data[os.write(self._out, data) :]
+
+
+class _ModelFailed(Exception):  # noqa: N818 - carries the failure of the model through the author's code
+    def __init__(self, failure: dict[str, Any]) -> None:
+        super().__init__(failure.get("message", "the model failed"))
+        self.failure = failure
+
+
+class _Model:
+    """The model as a snippet sees it: `await model.predict(items)`."""
+
+    def __init__(self, worker: Worker, number: int, name: str) -> None:
+        self._worker = worker
+        self._number = number
+        self.name = self.key = name
+
+    async def predict(self, model_input: Any = None, *, sample: Any = None, **_: Any) -> Any:
+        answer = await self._worker.ask(self._number, _request(model_input))
+        if "failure" in answer:
+            raise _ModelFailed(answer["failure"])
+        output = views.ModelOutput(answer["text"], answer.get("data"))
+        return views.ModelResponse(answer["text"], answer["items"], output)
+
+    __call__ = predict
+
+
+def _request(model_input: Any) -> dict[str, Any]:
+    """What a snippet asks, in any of the forms snippets use."""
+    if isinstance(model_input, str):
+        return {"prompt": model_input}
+    if isinstance(model_input, views.Trace):
+        model_input = model_input.items
+    if isinstance(model_input, dict):
+        extra = {key: views.plain(value) for key, value in model_input.items() if key != "messages"}
+        messages = [views.as_item(item) for item in model_input.get("messages", ())]
+        return {"messages": views.chat_messages(messages), "extra": extra}
+    return {"messages": views.chat_messages([views.as_item(item) for item in model_input or ()])}
+
+
+def _solved(result: Any) -> dict[str, Any]:
+    if isinstance(result, str):
+        return {"text": str(result), "items": None}
+    trace = result if isinstance(result, views.Trace) else getattr(result, "trace", None)
+    if not isinstance(trace, views.Trace):
+        raise TypeError(f"run_solver must return the trace, it returned {type(result).__name__}")
+    text = trace.get_last_assistant_text()
+    if text is None:
+        custom = [item for item in trace.items if item.get("type") == "custom_task_output_message"]
+        text = views.chat_messages(custom[-1:])[0]["content"] if custom else None
+    return {"text": text, "items": [views.plain(item) for item in trace.items]}
+
+
+def _places(function: Any, most: int) -> int:
+    """How many positional arguments a function takes, so that `compute_scores(sample)` works in a model task too."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        return most
+    return min(most, sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters))
+
+
+def _told(error: BaseException, name: str) -> str:
+    """What the error says, and the snippet's line it came from."""
+    if isinstance(error, _TimeUp):
+        return "loading the snippet took too long"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
+    if isinstance(error, SyntaxError) and error.lineno:
+        lines = [error.lineno]
+    place = f" (line {lines[-1]} of the snippet)" if lines else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def _json_form(value: Any) -> Any:
+    """Views, numpy scalars, sets and objects with fields, as JSON."""
+    if isinstance(value, (views.Trace, views.SolverOutput)) or hasattr(value, "to_json"):
+        return views.plain(value)
+    if hasattr(value, "item") and not isinstance(value, dict):
+        return value.item()
+    if hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
+        return {key: item for key, item in vars(value).items() if not key.startswith("_")}
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+class _SampleScore:
+    """One sample's score, as `compute_metrics` sees it: `.values`, `.metadata`, and by item as older snippets do."""
+
+    def __init__(self, values: dict[str, Any] | None = None, metadata: dict[str, Any] | None = None) -> None:
+        self.values = views.Node(values or {})
+        self.metadata = views.Node(metadata or {})
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.values.get(name, default)
+
+
+def _install_shim() -> None:
+    """The module names that existing snippets import their types from."""
+    text_part = _part("output_text")
+    names = {
+        "SampleScore": _SampleScore,
+        "SolverOutput": views.SolverOutput,
+        "SolverTrace": views.Trace,
+        "Trace": views.Trace,
+        "RawSample": dict,
+        "ModelResponse": views.ModelResponse,
+        "Message": _item("message"),
+        "MessageRole": _Words("user", "assistant", "system", "developer"),
+        "MessageStatus": _Words("in_progress", "completed", "incomplete"),
+        "OutputTextContent": text_part,
+        "InputTextContent": _part("input_text"),
+        "FunctionCall": _item("function_call"),
+        "FunctionCallOutput": _item("function_call_output"),
+        "ChatCompletionModelOutput": views.Node,
+        "ChatCompletionModelOutputChoice": views.Node,
+        "ChatCompletionModelOutputMessage": views.Node,
+        "ChatCompletionOutputMessage": views.Node,
+        "SystemTaskOutput": views.Node,
+        "SystemTaskMetricEntry": views.Node,
+    }
+    for name in ("latticeflow", "latticeflow.core", "latticeflow.core.dtypes"):
+        sys.modules.setdefault(name, types.ModuleType(name))
+    for name in ("latticeflow.assessment", "latticeflow.assessment.dtypes"):
+        sys.modules.setdefault(name, types.ModuleType(name))
+    for name in ("latticeflow.core.dtypes", "latticeflow.assessment.dtypes"):
+        sys.modules[name].__dict__.update(names)
+
+
+class _Words:
+    """Stands for an enumeration: `MessageRole.USER` is the text `user`."""
+
+    def __init__(self, *words: str) -> None:
+        for word in words:
+            setattr(self, word.upper(), word)
+            setattr(self, word, word)
+
+
+def _item(kind: str) -> Any:
+    def make(**fields: Any) -> Any:
+        return views.as_item({"type": kind, **fields})
+
+    return make
+
+
+def _part(kind: str) -> Any:
+    def make(**fields: Any) -> Any:
+        return views.Node({"type": kind, **fields})
+
+    return make
+
+
+def _time_up(*_: Any) -> None:
+    raise _TimeUp
+
+
+def main() -> None:
+    out = os.dup(1)
+    os.dup2(2, 1)  # what the snippet prints must not reach the pipe
+    signal.signal(signal.SIGALRM, _time_up)
+    worker = Worker(out, float(sys.argv[1]))
+    try:
+        asyncio.run(worker.serve())
+    except _TimeUp:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
