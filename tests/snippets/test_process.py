@@ -72,7 +72,7 @@ def test_what_breaks_is_a_failure_with_a_sentence(source: str, kind: str, says: 
         "import time\ndef f(x): time.sleep(1000)\n",
         "import asyncio\nasync def f(x): await asyncio.sleep(1000)\n",
         "def f(x):\n  while True:\n    try:\n      while True: pass\n    except Exception: pass\n",
-        "def f(x):\n  while True:\n    try:\n      while True: pass\n    except BaseException: pass\n",
+        "def f(x):\n  while True:\n    try:\n      while True: len([])\n    except BaseException: pass\n",
     ],
 )
 def test_a_snippet_that_runs_for_ever_is_stopped(source: str) -> None:

@@ -24,7 +24,7 @@ from assay.core.errors import FailureError
 from assay.core.types import Failure, Stage
 
 TIME_LIMIT_SECONDS = 60.0
-_GRACE_SECONDS = 2.0
+_GRACE_SECONDS = 1.0
 _CONCURRENT_CALLS = 64
 _WORKER = Path(__file__).with_name("worker.py")
 # credentials stay with us; a snippet gets what any program needs to start

@@ -1,0 +1,32 @@
+"""A template at its place in a task: what goes wrong names task, field, sample and variable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.core.errors import FailureError
+from assay.core.types import Failure, Sample, Stage
+from assay.prompts.template import RenderError, Template
+
+
+class FieldTemplate:
+    """The template of one field; rendering it never raises anything but a `FailureError` with the place."""
+
+    def __init__(self, source: str, *, field: str, stage: Stage, part: str, context: Any = None) -> None:
+        task = getattr(context, "task", "")
+        self._where = f"task `{task}`, field `{field}`" if task else f"field `{field}`"
+        self._stage: Stage = stage
+        self._part = part
+        self._template = Template(source, where=self._where)
+
+    def render(self, variables: Mapping[str, Any], sample: Sample) -> str:
+        try:
+            return self._template.render(variables)
+        except RenderError as error:
+            raise self.failure("template", str(error), sample) from error
+
+    def failure(self, kind: str, message: str, sample: Sample) -> FailureError:
+        """A failure of this field at this sample."""
+        told = f"{self._where}, sample `{sample.id}`: {message}"
+        return FailureError(Failure(stage=self._stage, part=self._part, kind=kind, message=told))

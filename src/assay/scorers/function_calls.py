@@ -1,0 +1,111 @@
+"""`function_call_coverage`: which of the required function calls were made, in any order or in the given one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.core.types import Sample, Score, Trace
+from assay.prompts.field_template import FieldTemplate
+from assay.scorers.text_equals import parse_list
+from assay.snippets.payload import solver_output
+
+Call = tuple[str, Any]
+"""Name and arguments; arguments None means any."""
+
+
+class FunctionCallCoverage:
+    """Compares the calls of the conversation with a list; calls before the first user message do not count."""
+
+    def __init__(self, key: str, function_calls: str, mode: str, context: Any) -> None:
+        self.name = key
+        self._in_order = mode == "in_order"
+        self._required = FieldTemplate(
+            str(function_calls), field=f"scorers.{key}.function_calls", stage="scorer", part=key, context=context
+        )
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        required = self._wanted(sample)
+        trace_seen = solver_output(trace).trace
+        made = [(str(call.get("name")), _arguments(call)) for call in trace_seen.function_calls]
+        matched = matches(required, made)
+        found = [call for call, at in zip(required, matched, strict=True) if at is not None]
+        missing = [call for call, at in zip(required, matched, strict=True) if at is None]
+        complete = not missing and (not self._in_order or is_subsequence(required, made))
+        return Score(
+            name=self.name,
+            values={
+                "all_required_calls_made": complete,
+                "required_calls_coverage": len(found) / len(required) if required else 1.0,
+                "num_required_calls_made": len(found),
+                "num_required_calls_not_made": len(missing),
+                "num_unrequired_calls": len(made) - len(found),
+                "num_required_calls_total": len(required),
+            },
+            metadata={
+                "required": [_shown(call) for call in required],
+                "called": [_shown(call) for call in made],
+                "matched": [_shown(call) for call in found],
+                "unmatched": [_shown(call) for call in missing],
+            },
+        )
+
+    def _wanted(self, sample: Sample) -> list[Call]:
+        text = self._required.render({"sample": sample.row or {}}, sample)
+        try:
+            return [_entry(entry) for entry in parse_list(text)]
+        except (ValueError, KeyError, TypeError) as error:
+            message = f"expected a list of names or {{name, arguments}}, got {text[:200]!r}"
+            raise self._required.failure("bad_input", message, sample) from error
+
+
+def function_call_coverage(
+    key: str, *, function_calls: str, mode: str = "any_order", has_solver: bool = True, context: Any = None
+) -> FunctionCallCoverage:
+    """How many of the required function calls were made, and whether all were."""
+    if not has_solver:
+        raise UsageError(f"scorer `{key}`: a task without a solver has no function calls")
+    return FunctionCallCoverage(key, function_calls, mode, context)
+
+
+def matches(required: list[Call], made: list[Call]) -> list[int | None]:
+    """For each required call the made call that meets it: entries with arguments choose first, each call once."""
+    free = set(range(len(made)))
+    matched: list[int | None] = [None] * len(required)
+    for strict in (True, False):
+        for at, wanted in enumerate(required):
+            if (wanted[1] is not None) is strict:
+                matched[at] = next((number for number in sorted(free) if _meets(made[number], wanted)), None)
+                free.discard(matched[at] if matched[at] is not None else -1)  # type: ignore[arg-type]
+    return matched
+
+
+def is_subsequence(required: list[Call], made: list[Call]) -> bool:
+    calls = iter(made)
+    return all(any(_meets(call, wanted) for call in calls) for wanted in required)
+
+
+def _meets(call: Call, wanted: Call) -> bool:
+    return call[0] == wanted[0] and (wanted[1] is None or call[1] == wanted[1])
+
+
+def _entry(entry: Any) -> Call:
+    if isinstance(entry, str):
+        return entry, None
+    arguments = entry.get("arguments")
+    return str(entry["name"]), json.loads(arguments) if isinstance(arguments, str) else arguments
+
+
+def _arguments(call: Any) -> Any:
+    arguments = call.get("arguments")
+    if not isinstance(arguments, str):
+        return arguments or {}
+    try:
+        return json.loads(arguments) if arguments.strip() else {}
+    except ValueError:
+        return arguments  # what the model wrote is no JSON: it equals nothing but itself
+
+
+def _shown(call: Call) -> Any:
+    return call[0] if call[1] is None else {"name": call[0], "arguments": call[1]}

@@ -1,0 +1,241 @@
+"""`model_as_a_judge_classifier` and `model_as_a_judge_scorer`: another model says whether, or how well.
+
+The judge is asked through the run's own model stack, so cache, limits and retries apply; its tokens are kept apart in
+the score's metadata under `judge`. A verdict that cannot be read, or lies outside the range, is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Model
+from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
+from assay.prompts.field_template import FieldTemplate
+from assay.scorers.variables import answer_variables
+from assay.scorers.verdict import VerdictError, read_label, read_score
+
+_SAID_FIELDS = ("reasoning", "confidence")
+
+
+class Judge:
+    """Renders the two prompts, asks the model, and turns what went wrong into failures of the scorer."""
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        model_key: str,
+        system_prompt: str,
+        user_prompt: str,
+        instruction: str,
+        schema: dict[str, Any] | None,
+        has_solver: bool,
+        context: Any,
+    ) -> None:
+        self.name = key
+        self._model = judge_model(key, model_key, context)
+        self._has_solver = has_solver
+        self._instruction = instruction
+        self._system = self._field("system_prompt", system_prompt, context)
+        self._user = self._field("user_prompt", user_prompt, context)
+        self._format = (
+            None
+            if schema is None
+            else {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema, "strict": True}}
+        )
+
+    def _field(self, name: str, source: str, context: Any) -> FieldTemplate:
+        return FieldTemplate(
+            str(source), field=f"scorers.{self.name}.{name}", stage="scorer", part=self.name, context=context
+        )
+
+    async def ask(self, sample: Sample, trace: Trace) -> Completion:
+        variables: dict[str, Any] = {"sample": sample.row or {}}
+        if self._has_solver:
+            variables.update(answer_variables(trace))
+        system = self._system.render(variables, sample)
+        messages = (
+            Message(role="system", content=f"{system}\n\n{self._instruction}" if self._instruction else system),
+            Message(role="user", content=self._user.render(variables, sample)),
+        )
+        return await ask_judge(self._model, Request(messages=messages, response_format=self._format), self.name)
+
+    def unreadable(self, completion: Completion, error: VerdictError, sample: Sample) -> FailureError:
+        if completion.refusal or completion.finish_reason == "content_filter":
+            return _failure(
+                self.name, "refused", f"sample `{sample.id}`: the judge refused: {completion.refusal or ''}"
+            )
+        shown = completion.text if len(completion.text) <= 300 else completion.text[:300] + "…"
+        return _failure(self.name, "bad_output", f"sample `{sample.id}`: unusable verdict: {error}; it said {shown!r}")
+
+    def metadata(self, completion: Completion, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
+        said = {name: verdict[name] for name in _SAID_FIELDS if name in verdict}
+        return {**more, **said, "judge": usage(self._model, completion)}
+
+
+async def ask_judge(model: Model, request: Request, part: str) -> Completion:
+    """Ask once; a model that offers no structured outputs is asked for plain text instead."""
+    try:
+        return await model.generate(request)
+    except FailureError as error:
+        if error.failure.kind == "unsupported" and request.response_format is not None:
+            return await ask_judge(model, msgspec.structs.replace(request, response_format=None), part)
+        told = f"judge `{model.name}`: {error.failure.message}"
+        raise FailureError(
+            msgspec.structs.replace(error.failure, stage="scorer", part=part, message=told), error.retry_after_seconds
+        ) from error
+
+
+def judge_model(key: str, model_key: str, context: Any) -> Model:
+    model_for = getattr(context, "model_for", None)
+    if model_for is None:
+        raise UsageError(f"scorer `{key}`: the judge `{model_key}` is not known here")
+    found: Model = model_for(model_key)
+    return found
+
+
+def usage(model: Model, *completions: Completion) -> dict[str, Any]:
+    """What the judge cost, apart from the evaluated model."""
+    return {
+        "model": model.name,
+        "calls": len(completions),
+        "tokens_in": sum(completion.tokens_in or 0 for completion in completions),
+        "tokens_out": sum(completion.tokens_out or 0 for completion in completions),
+        "cached": sum(completion.cached for completion in completions),
+    }
+
+
+class Classifier:
+    """`is_correct`: the judge's label is one of the correct ones."""
+
+    def __init__(self, judge: Judge, correct: Sequence[str], incorrect: Sequence[str]) -> None:
+        self.name = judge.name
+        self._judge = judge
+        self._correct = tuple(correct)
+        self._labels = (*correct, *incorrect)
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        completion = await self._judge.ask(sample, trace)
+        try:
+            label, verdict = read_label(completion.text, self._labels, ("prediction", "label"))
+        except VerdictError as error:
+            raise self._judge.unreadable(completion, error, sample) from error
+        return Score(
+            name=self.name,
+            values={"is_correct": label in self._correct},
+            reason=_reason(verdict),
+            metadata=self._judge.metadata(completion, verdict, prediction=label),
+        )
+
+
+def model_as_a_judge_classifier(
+    key: str,
+    *,
+    model_key: str,
+    system_prompt: str,
+    user_prompt: str,
+    correct_labels: Sequence[str],
+    incorrect_labels: Sequence[str],
+    use_structured_outputs: bool = False,
+    has_solver: bool = True,
+    context: Any = None,
+) -> Classifier:
+    """`is_correct`: a judge model answers with a label, and the label is one of the correct ones."""
+    labels = [*correct_labels, *incorrect_labels]
+    judge = Judge(
+        key,
+        model_key=model_key,
+        system_prompt=system_prompt,
+        user_prompt=user_prompt,
+        instruction=label_instruction("prediction", labels, use_structured_outputs),
+        schema=verdict_schema("prediction", {"enum": labels}) if use_structured_outputs else None,
+        has_solver=has_solver,
+        context=context,
+    )
+    return Classifier(judge, correct_labels, incorrect_labels)
+
+
+class Rating:
+    """`score`: the judge's number, brought to [0, 1]."""
+
+    def __init__(self, judge: Judge, low: float, high: float) -> None:
+        self.name = judge.name
+        self._judge = judge
+        self._low, self._high = low, high
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        completion = await self._judge.ask(sample, trace)
+        try:
+            raw, verdict = read_score(completion.text, self._low, self._high)
+        except VerdictError as error:
+            raise self._judge.unreadable(completion, error, sample) from error
+        return Score(
+            name=self.name,
+            values={"score": (raw - self._low) / (self._high - self._low)},
+            reason=_reason(verdict),
+            metadata=self._judge.metadata(completion, verdict, raw_score=raw),
+        )
+
+
+def model_as_a_judge_scorer(
+    key: str,
+    *,
+    model_key: str,
+    system_prompt: str,
+    user_prompt: str,
+    score_min: float = 0.0,
+    score_max: float = 1.0,
+    use_structured_outputs: bool = False,
+    has_solver: bool = True,
+    context: Any = None,
+) -> Rating:
+    """`score`: a judge model gives a number between score_min and score_max, brought to [0, 1]."""
+    if not score_min < score_max:
+        raise UsageError(f"scorer `{key}`: score_max ({score_max}) must be above score_min ({score_min})")
+    number = {"type": "number", "minimum": score_min, "maximum": score_max}
+    if use_structured_outputs:
+        instruction = 'Answer with a JSON object that has the fields "score", "reasoning" and "confidence".'
+    else:
+        instruction = f"Answer with a number from {score_min:g} to {score_max:g} and nothing else."
+    judge = Judge(
+        key,
+        model_key=model_key,
+        system_prompt=system_prompt,
+        user_prompt=user_prompt,
+        instruction=instruction,
+        schema=verdict_schema("score", number) if use_structured_outputs else None,
+        has_solver=has_solver,
+        context=context,
+    )
+    return Rating(judge, float(score_min), float(score_max))
+
+
+def label_instruction(name: str, labels: Sequence[str], structured: bool) -> str:
+    if structured:
+        return f'Answer with a JSON object that has the fields "{name}", "reasoning" and "confidence".'
+    if not labels:
+        return "Answer with the label and nothing else."
+    return f"Answer with one of these labels and nothing else: {', '.join(labels)}"
+
+
+def verdict_schema(name: str, shape: dict[str, Any]) -> dict[str, Any]:
+    properties = {"reasoning": {"type": "string"}, name: shape, "confidence": {"type": "number"}}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _reason(verdict: dict[str, Any]) -> str | None:
+    reasoning = verdict.get("reasoning")
+    return reasoning if isinstance(reasoning, str) else None
+
+
+def _failure(part: str, kind: str, message: str) -> FailureError:
+    return FailureError(Failure(stage="scorer", part=part, kind=kind, message=message))

@@ -1,0 +1,53 @@
+"""`labeler_via_model`: another model says what kind of answer, or of sample, this is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.core.types import Sample, Score, Trace
+from assay.scorers.judge import Judge, label_instruction, verdict_schema
+from assay.scorers.verdict import VerdictError, read_label
+
+
+class Labeler:
+    """`label`: what the model said, one of the valid labels if there are any."""
+
+    def __init__(self, judge: Judge, valid_labels: Sequence[str]) -> None:
+        self.name = judge.name
+        self._judge = judge
+        self._labels = tuple(valid_labels)
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        completion = await self._judge.ask(sample, trace)
+        try:
+            label, verdict = read_label(completion.text, self._labels, ("label", "prediction"))
+        except VerdictError as error:
+            raise self._judge.unreadable(completion, error, sample) from error
+        return Score(name=self.name, values={"label": label}, metadata=self._judge.metadata(completion, verdict))
+
+
+def labeler_via_model(
+    key: str,
+    *,
+    model_key: str,
+    system_prompt: str,
+    user_prompt: str,
+    valid_labels: Sequence[str] = (),
+    use_structured_outputs: bool = False,
+    has_solver: bool = True,
+    context: Any = None,
+) -> Labeler:
+    """`label`: a model labels the answer or the sample; an empty `valid_labels` allows any label."""
+    shape: dict[str, Any] = {"enum": list(valid_labels)} if valid_labels else {"type": "string"}
+    judge = Judge(
+        key,
+        model_key=model_key,
+        system_prompt=system_prompt,
+        user_prompt=user_prompt,
+        instruction=label_instruction("label", valid_labels, use_structured_outputs),
+        schema=verdict_schema("label", shape) if use_structured_outputs else None,
+        has_solver=has_solver,
+        context=context,
+    )
+    return Labeler(judge, valid_labels)

@@ -1,0 +1,155 @@
+"""`python` and `python_all_samples`: the author's `compute_scores`; and the evidence of system tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Dataset
+from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
+from assay.snippets.payload import payload_of
+from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
+
+
+class PythonScorer:
+    """One call per sample."""
+
+    def __init__(self, key: str, snippet: Snippet, has_solver: bool) -> None:
+        self.name = key
+        self._snippet = snippet
+        self._has_solver = has_solver
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        arguments: list[dict[str, Any]] = [{"value": sample.row or {}}]
+        if self._has_solver:
+            arguments.append({"solver_output": payload_of(trace)})
+        return score_of(self.name, await self._snippet.call(*arguments, fit=True), f"sample `{sample.id}`")
+
+    async def aclose(self) -> None:
+        await self._snippet.aclose()
+
+
+def python(
+    key: str,
+    *,
+    compute_scores_snippet: str,
+    has_solver: bool = True,
+    time_limit_seconds: float = TIME_LIMIT_SECONDS,
+    context: Any = None,
+) -> PythonScorer:
+    """What the author's `compute_scores(sample, solver_output)` returns; `compute_scores(sample)` for datasets."""
+    return PythonScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds), has_solver)
+
+
+class AllSamplesScorer:
+    """One call for the whole dataset, made when the first sample asks; every sample then finds its own entry."""
+
+    def __init__(self, key: str, snippet: Snippet, dataset: Dataset) -> None:
+        self.name = key
+        self._snippet = snippet
+        self._dataset = dataset
+        self._all: asyncio.Task[dict[str, Any]] | None = None
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        if self._all is None:
+            self._all = asyncio.ensure_future(self._compute())
+        entries = await asyncio.shield(self._all)
+        return score_of(self.name, entries[sample.id], f"sample `{sample.id}`")
+
+    async def _compute(self) -> dict[str, Any]:
+        samples = [(sample.id, sample.row or {}) for sample in self._dataset]
+        result = await self._snippet.call({"value": [row for _, row in samples]})
+        if not isinstance(result, list) or len(result) != len(samples):
+            got = f"{len(result)} entries" if isinstance(result, list) else type(result).__name__
+            raise _failure(self.name, f"compute_scores must return a list of {len(samples)} entries, it returned {got}")
+        return {name: entry for (name, _), entry in zip(samples, result, strict=True)}
+
+    async def aclose(self) -> None:
+        if self._all is not None and not self._all.done():
+            self._all.cancel()
+        await self._snippet.aclose()
+
+
+def python_all_samples(
+    key: str,
+    *,
+    compute_scores_snippet: str,
+    has_solver: bool = True,
+    time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
+    context: Any = None,
+) -> AllSamplesScorer:
+    """One entry per sample from the author's `compute_scores(samples)`, which sees the whole dataset."""
+    dataset = getattr(context, "dataset", None)
+    if dataset is None:
+        raise UsageError(f"scorer `{key}`: python_all_samples needs the task's dataset")
+    return AllSamplesScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds), dataset)
+
+
+class SystemEvidence:
+    """What `compute_evidence()` found, one value per metric."""
+
+    def __init__(self, key: str, snippet: Snippet) -> None:
+        self.name = key
+        self._snippet = snippet
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        result = await self._snippet.call()
+        metrics = result.get("metrics") if isinstance(result, dict) else None
+        if not isinstance(metrics, dict) or not metrics:
+            raise _failure(self.name, 'compute_evidence must return {"metrics": {name: {"value": number}}}')
+        values: dict[str, ScoreValue] = {}
+        reasons: dict[str, str] = {}
+        for name, entry in metrics.items():
+            value = entry.get("value") if isinstance(entry, dict) else entry
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise _failure(self.name, f"the metric `{name}` needs a number as `value`, got {value!r}")
+            values[name] = value
+            if isinstance(entry, dict) and entry.get("reason"):
+                reasons[name] = str(entry["reason"])
+        return Score(name=self.name, values=values, metadata={"reasons": reasons} if reasons else None)
+
+    async def aclose(self) -> None:
+        await self._snippet.aclose()
+
+
+def system_evidence(
+    key: str,
+    *,
+    compute_evidence_snippet: str,
+    time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
+    context: Any = None,
+) -> SystemEvidence:
+    """The metrics that a system task's `compute_evidence()` returns."""
+    snippet = Snippet(
+        compute_evidence_snippet,
+        function="compute_evidence",
+        stage="scorer",
+        part=key,
+        time_limit_seconds=time_limit_seconds,
+    )
+    return SystemEvidence(key, snippet)
+
+
+def score_of(name: str, result: Any, where: str) -> Score:
+    """A flat mapping of values, or {"scores": …, "metadata": …}."""
+    if not isinstance(result, dict):
+        raise _failure(name, f"{where}: compute_scores must return a mapping, it returned {type(result).__name__}")
+    structured = "scores" in result and result.keys() <= {"scores", "metadata"} and isinstance(result["scores"], dict)
+    values = result["scores"] if structured else result
+    metadata = dict(result.get("metadata") or {}) if structured else {}
+    kept: dict[str, ScoreValue] = {}
+    for key, value in values.items():
+        if isinstance(value, (str, bool, int, float)) or value is None:
+            kept[key] = value
+        else:
+            metadata[key] = value  # lists and mappings cannot be aggregated; they are evidence
+    return Score(name=name, values=kept, metadata=metadata or None)
+
+
+def _scores_snippet(key: str, source: str, time_limit_seconds: float) -> Snippet:
+    return Snippet(source, function="compute_scores", stage="scorer", part=key, time_limit_seconds=time_limit_seconds)
+
+
+def _failure(part: str, message: str) -> FailureError:
+    return FailureError(Failure(stage="scorer", part=part, kind="bad_output", message=message))

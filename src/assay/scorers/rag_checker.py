@@ -1,0 +1,196 @@
+"""`rag_checker`: claims of the answer and of the expected answer, checked against each other and against the chunks.
+
+A judge takes both texts apart into claims, then says of every claim and text whether the text entails it. The eleven
+numbers are shares of those claims; an empty denominator gives 0, as the open RAGChecker project defines them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Model
+from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
+from assay.scorers.judge import ask_judge, judge_model, usage
+from assay.scorers.verdict import VerdictError, json_object
+
+ALL_SCORES = (
+    "precision",
+    "recall",
+    "f1_score",
+    "claim_recall",
+    "context_precision",
+    "context_utilization",
+    "noise_sensitivity_in_relevant",
+    "noise_sensitivity_in_irrelevant",
+    "hallucination",
+    "self_knowledge",
+    "faithfulness",
+)
+_ABOUT_CHUNKS = frozenset(ALL_SCORES) - {"precision", "recall", "f1_score"}
+_EXTRACT = (
+    "Take the text apart into its factual claims. Answer with a JSON object "
+    '{"claims": [{"subject": "…", "predicate": "…", "object": "…"}]}; an empty list if it claims nothing.'
+)
+_ENTAIL = (
+    "For each numbered claim say whether the text entails it. Answer with a JSON object "
+    '{"entailed": [true, false, …]}, one entry per claim, in their order.'
+)
+
+
+@dataclass(slots=True)
+class Checked:
+    """Which claims hold where: the matrix that all eleven numbers are made of."""
+
+    answer_in_target: list[bool]
+    target_in_answer: list[bool]
+    answer_in_chunks: list[list[bool]] = field(default_factory=list)
+    """Per chunk, per claim of the answer."""
+    target_in_chunks: list[list[bool]] = field(default_factory=list)
+
+
+class RagChecker:
+    """Asks the judge for claims and entailment, and counts."""
+
+    def __init__(self, key: str, model: Model, query: str, target: str, scores: Sequence[str]) -> None:
+        self.name = key
+        self._model = model
+        self._query_column = query
+        self._target_column = target
+        self._scores = tuple(scores)
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        row = sample.row or {}
+        query, target = (self._column(row, name, sample) for name in (self._query_column, self._target_column))
+        chunks = references(trace) if _ABOUT_CHUNKS & set(self._scores) else []
+        asked: list[Completion] = []
+        answer_claims = await self._claims(query, trace.prediction, asked, sample)
+        target_claims = await self._claims(query, target, asked, sample)
+        checked = Checked(
+            answer_in_target=await self._entailed(answer_claims, target, asked, sample),
+            target_in_answer=await self._entailed(target_claims, trace.prediction, asked, sample),
+        )
+        for chunk in chunks:
+            checked.answer_in_chunks.append(await self._entailed(answer_claims, chunk, asked, sample))
+            checked.target_in_chunks.append(await self._entailed(target_claims, chunk, asked, sample))
+        values = rag_scores(checked)
+        return Score(
+            name=self.name,
+            values={name: values[name] for name in self._scores},
+            metadata={
+                "answer_claims": answer_claims,
+                "target_claims": target_claims,
+                "chunks": len(chunks),
+                "judge": usage(self._model, *asked),
+            },
+        )
+
+    def _column(self, row: dict[str, Any], name: str, sample: Sample) -> str:
+        if name not in row:
+            raise self._failure("bad_input", f"there is no column `{name}`; columns: {', '.join(row)}", sample)
+        return str(row[name])
+
+    async def _claims(self, query: str, text: str, asked: list[Completion], sample: Sample) -> list[str]:
+        if not text.strip():
+            return []
+        verdict = await self._ask(_EXTRACT, f"Question: {query}\n\nText: {text}", "claims", asked, sample)
+        if not isinstance(verdict, list):
+            raise self._failure("bad_output", "the judge's `claims` is not a list", sample)
+        return [_claim(entry) for entry in verdict]
+
+    async def _entailed(self, claims: list[str], text: str, asked: list[Completion], sample: Sample) -> list[bool]:
+        if not claims:
+            return []
+        numbered = "\n".join(f"{at}. {claim}" for at, claim in enumerate(claims, 1))
+        verdict = await self._ask(_ENTAIL, f"Text: {text}\n\nClaims:\n{numbered}", "entailed", asked, sample)
+        if not isinstance(verdict, list) or len(verdict) != len(claims) or not all(type(x) is bool for x in verdict):
+            told = f"the judge's `entailed` must be {len(claims)} true/false values, got {json.dumps(verdict)[:200]}"
+            raise self._failure("bad_output", told, sample)
+        return verdict
+
+    async def _ask(self, system: str, user: str, name: str, asked: list[Completion], sample: Sample) -> Any:
+        messages = (Message(role="system", content=system), Message(role="user", content=user))
+        completion = await ask_judge(self._model, Request(messages=messages), self.name)
+        asked.append(completion)
+        try:
+            verdict = json_object(completion.text, (name,))
+        except VerdictError as error:
+            raise self._failure("bad_output", f"unusable verdict: {error}", sample) from error
+        if verdict is None:
+            raise self._failure("bad_output", f"the judge gave no `{name}`; it said {completion.text[:300]!r}", sample)
+        return verdict[name]
+
+    def _failure(self, kind: str, message: str, sample: Sample) -> FailureError:
+        return FailureError(
+            Failure(stage="scorer", part=self.name, kind=kind, message=f"sample `{sample.id}`: {message}")
+        )
+
+
+def rag_checker(
+    key: str,
+    *,
+    judge_model_key: str,
+    query_column: str = "query",
+    target_column: str = "target",
+    scores_to_compute: Sequence[str] | None = None,
+    has_solver: bool = True,
+    context: Any = None,
+) -> RagChecker:
+    """Eleven numbers about an answer, the expected answer and the retrieved chunks, by claims that a judge checks."""
+    if not has_solver:
+        raise UsageError(f"scorer `{key}`: a task without a solver has no answer to check")
+    model = judge_model(key, judge_model_key, context)
+    return RagChecker(key, model, query_column, target_column, scores_to_compute or ALL_SCORES)
+
+
+def references(trace: Trace) -> list[str]:
+    """The retrieved chunks: `choices[0].references[].content` of the last answer."""
+    raw = (trace.completions[-1].raw if trace.completions else None) or {}
+    choices = raw.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else raw
+    found = first.get("references", raw.get("references", [])) if isinstance(first, dict) else []
+    return [str(entry.get("content", "") if isinstance(entry, dict) else entry) for entry in found or []]
+
+
+def rag_scores(checked: Checked) -> dict[str, ScoreValue]:
+    """The eleven numbers, from which claims hold where."""
+    right, covered = checked.answer_in_target, checked.target_in_answer
+    in_any = _any_chunk(checked.answer_in_chunks, len(right))
+    target_in_any = _any_chunk(checked.target_in_chunks, len(covered))
+    relevant = [any(claims) for claims in checked.target_in_chunks]
+    chunks = list(zip(relevant, checked.answer_in_chunks, strict=True))
+    in_relevant = _any_chunk([claims for is_relevant, claims in chunks if is_relevant], len(right))
+    in_irrelevant = _any_chunk([claims for is_relevant, claims in chunks if not is_relevant], len(right))
+    precision, recall = _share(right), _share(covered)
+    used = [said for said, found in zip(covered, target_in_any, strict=True) if found]
+    each = list(zip(right, in_any, in_relevant, in_irrelevant, strict=True))
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1_score": 2 * precision * recall / (precision + recall) if precision and recall else 0.0,
+        "claim_recall": _share(target_in_any),
+        "context_precision": _share(relevant),
+        "context_utilization": _share(used),
+        "noise_sensitivity_in_relevant": _share([not ok and rel for ok, _, rel, _ in each]),
+        "noise_sensitivity_in_irrelevant": _share([not ok and irr and not rel for ok, _, rel, irr in each]),
+        "hallucination": _share([not ok and not found for ok, found, _, _ in each]),
+        "self_knowledge": _share([ok and not found for ok, found, _, _ in each]),
+        "faithfulness": _share(in_any),
+    }
+
+
+def _any_chunk(chunks: list[list[bool]], claims: int) -> list[bool]:
+    return [any(chunk[at] for chunk in chunks) for at in range(claims)]
+
+
+def _share(values: Sequence[bool]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _claim(entry: Any) -> str:
+    if isinstance(entry, dict):
+        return " ".join(str(entry.get(name, "")) for name in ("subject", "predicate", "object")).strip()
+    return str(entry)

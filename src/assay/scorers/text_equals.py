@@ -1,0 +1,149 @@
+"""`string_equals`, `string_equals_mcqa` and `bleu`: rendered texts compared, without a judge."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import msgspec
+
+from assay import catalog
+from assay.core.errors import UsageError
+from assay.core.types import Sample, Score, Trace
+from assay.prompts.field_template import FieldTemplate
+from assay.scorers.variables import answer_variables
+
+
+class _Compared:
+    """What both text scorers share: the expected text, and the text it is compared with."""
+
+    def __init__(self, key: str, ground_truth: str, value: str | None, has_solver: bool, context: Any) -> None:
+        if value is None and not has_solver:
+            raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare; give `value`")
+        self.name = key
+        self._has_solver = has_solver
+        self._truth = _field(key, "ground_truth", ground_truth, context)
+        self._value = None if value is None else _field(key, "value", value, context)
+
+    def texts(self, sample: Sample, trace: Trace) -> tuple[str, str]:
+        """(expected, given)."""
+        row = {"sample": sample.row or {}}
+        truth = self._truth.render(row, sample)
+        if self._value is None:
+            return truth, trace.prediction
+        variables = {**row, **answer_variables(trace)} if self._has_solver else row
+        return truth, self._value.render(variables, sample)
+
+
+class StringEquals(_Compared):
+    """Right when the two texts are the same, character by character."""
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        truth, given = self.texts(sample, trace)
+        return Score(
+            name=self.name,
+            values={"is_correct": truth == given},
+            metadata={"answer_gt": truth, "answer_pred": given},
+        )
+
+
+def string_equals(
+    key: str, *, ground_truth: str, value: str | None = None, has_solver: bool = True, context: Any = None
+) -> StringEquals:
+    """`is_correct`: the rendered texts are equal, case and whitespace included."""
+    return StringEquals(key, ground_truth, value, has_solver, context)
+
+
+class Bleu(_Compared):
+    """Sentence BLEU-4 of the given text against the expected one."""
+
+    def __init__(self, key: str, ground_truth: str, value: str | None, has_solver: bool, context: Any) -> None:
+        super().__init__(key, ground_truth, value, has_solver, context)
+        self._metric = catalog.resolve("metric", "bleu_4")
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        truth, given = self.texts(sample, trace)
+        return Score(
+            name=self.name,
+            values={"bleu_score": float(self._metric(given, (truth,), {}))},
+            metadata={"answer_gt": truth, "answer_pred": given},
+        )
+
+
+def bleu(
+    key: str, *, ground_truth: str, value: str | None = None, has_solver: bool = True, context: Any = None
+) -> Bleu:
+    """`bleu_score` in [0, 1]: the `bleu_4` metric against one reference. Says little about single words."""
+    return Bleu(key, ground_truth, value, has_solver, context)
+
+
+class MultipleChoice:
+    """The first character of the answer, untrimmed, against the right choice."""
+
+    def __init__(self, key: str, ground_truth_choice: str, choices: str, context: Any) -> None:
+        self.name = key
+        self._truth = _field(key, "ground_truth_choice", ground_truth_choice, context)
+        self._choices = _field(key, "choices", choices, context)
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        row = {"sample": sample.row or {}}
+        truth = self._truth.render(row, sample)
+        choices = self._listed(row, sample)
+        predicted = trace.prediction[:1]
+        return Score(
+            name=self.name,
+            values={"is_correct": predicted == truth},
+            answer=predicted,
+            extracted=bool(predicted),
+            metadata={
+                "ground_truth_choices": choices,
+                "ground_truth_correct_choice": truth,
+                "predicted_choice": predicted,
+                "completion_validity": _validity(predicted, choices),
+            },
+        )
+
+    def _listed(self, row: dict[str, Any], sample: Sample) -> list[str]:
+        text = self._choices.render(row, sample)
+        try:
+            found = parse_list(text)
+        except ValueError as error:
+            raise self._choices.failure(
+                "bad_input", f"expected a list of choices, got {text[:100]!r}", sample
+            ) from error
+        return [str(choice) for choice in found]
+
+
+def string_equals_mcqa(
+    key: str, *, ground_truth_choice: str, choices: str, has_solver: bool = True, context: Any = None
+) -> MultipleChoice:
+    """`is_correct`: the answer's first character, untrimmed, is the right choice."""
+    if not has_solver:
+        raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare")
+    return MultipleChoice(key, ground_truth_choice, choices, context)
+
+
+def parse_list(text: str) -> list[Any]:
+    """A rendered list: JSON, or the Python form that printing a list gives."""
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        try:
+            found = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
+            raise ValueError("not a list") from error
+    if not isinstance(found, (list, tuple)):
+        raise ValueError("not a list")
+    return list(found)
+
+
+def _validity(predicted: str, choices: list[str]) -> str:
+    if not predicted or not choices:
+        return "unknown"
+    letters = [chr(ord("A") + at) for at in range(min(len(choices), 26))]
+    legal = choices if all(len(choice) == 1 for choice in choices) else letters
+    return "valid" if predicted in legal else "invalid"
+
+
+def _field(key: str, name: str, source: str, context: Any) -> FieldTemplate:
+    return FieldTemplate(str(source), field=f"scorers.{key}.{name}", stage="scorer", part=key, context=context)

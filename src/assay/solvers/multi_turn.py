@@ -1,0 +1,220 @@
+"""`multi_turn_solver`: a conversation made by builders: messages, answers of models, loops, and reasons to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Model
+from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
+from assay.prompts.field_template import FieldTemplate
+from assay.snippets.payload import plain_message
+from assay.snippets.views import Node, chat_messages
+from assay.solvers.pass_through import recorded_items
+from assay.solvers.templated import reply
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """What has been said so far in one attempt."""
+
+    sample: Sample
+    model: Model
+    messages: list[Message] = field(default_factory=list)
+    completions: list[Completion] = field(default_factory=list)
+    loop_index: int | None = None
+
+    def variables(self) -> dict[str, Any]:
+        variables: dict[str, Any] = {
+            "sample": self.sample.row or {},
+            "messages": [Node(plain_message(message)) for message in self.messages],
+        }
+        if self.loop_index is not None:
+            variables["loop_index"] = self.loop_index
+        return variables
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """A condition was met; `keep` says whether what led to it stays in the conversation."""
+
+    keep: bool
+
+
+class MultiTurn:
+    """Runs the builders in order; the last answer is the prediction."""
+
+    def __init__(self, builders: Sequence[Any]) -> None:
+        self._builders = builders
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        conversation = _Conversation(sample, model)
+        for builder in self._builders:
+            before = len(conversation.messages)
+            stop = await builder.run(conversation)
+            if stop is not None:
+                if not stop.keep:
+                    del conversation.messages[before:]
+                break
+        answers = [message for message in conversation.messages if message.role == "assistant"]
+        if not answers:
+            raise _failure("bad_output", f"sample `{sample.id}`: the conversation ended without an answer of a model")
+        return Trace(
+            prediction=str(answers[-1].content),
+            messages=tuple(conversation.messages),
+            completions=tuple(conversation.completions),
+        )
+
+
+def multi_turn_solver(
+    *, message_builders: Sequence[Mapping[str, Any]], message_format: str = "latticeflow", context: Any = None
+) -> MultiTurn:
+    """A conversation made by `chat_message`, `generate`, `generate_message`, `loop` and `load_trace` builders."""
+    del message_format  # both views of the answer are always there
+    return MultiTurn(_builders(message_builders, "definition.solver.message_builders", context))
+
+
+def _builders(specs: Sequence[Mapping[str, Any]], where: str, context: Any) -> list[Any]:
+    return [_BUILDERS[str(spec["type"])](spec, f"{where}[{at}]", context) for at, spec in enumerate(specs)]
+
+
+class _Terminating:
+    """A builder that may end what it is part of, when the message it added includes a text."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self.condition: Mapping[str, Any] | None = spec.get("terminate_if")
+
+    def stop_after(self, message: Message) -> _Stop | None:
+        if self.condition is None or str(self.condition["includes"]) not in str(message.content):
+            return None
+        return _Stop(keep=bool(self.condition.get("keep_iteration", True)))
+
+
+class _ChatMessage(_Terminating):
+    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+        super().__init__(spec)
+        self._role = str(spec["role"])
+        self._content = FieldTemplate(
+            spec["content"], field=f"{where}.content", stage="solver", part="multi_turn_solver", context=context
+        )
+
+    def message(self, conversation: _Conversation) -> Message:
+        return Message(role=self._role, content=self._content.render(conversation.variables(), conversation.sample))
+
+    async def run(self, conversation: _Conversation) -> _Stop | None:
+        message = self.message(conversation)
+        conversation.messages.append(message)
+        return self.stop_after(message)
+
+
+class _Generate(_Terminating):
+    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+        super().__init__(spec)
+
+    async def run(self, conversation: _Conversation) -> _Stop | None:
+        completion = await conversation.model.generate(Request(messages=tuple(conversation.messages)))
+        conversation.completions.append(completion)
+        message = reply(completion)
+        conversation.messages.append(message)
+        return self.stop_after(message)
+
+
+class _GenerateMessage(_Terminating):
+    """Another model speaks: what it is told besides the conversation is not kept."""
+
+    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+        super().__init__(spec)
+        self._model = model_of(str(spec["model_key"]), f"{where}.model_key", context)
+        self._extra = [
+            _ChatMessage(extra, f"{where}.extra_input_messages[{at}]", context)
+            for at, extra in enumerate(spec["extra_input_messages"])
+        ]
+        self._include = bool(spec.get("include_conversation", True))
+        self._role: str | None = spec.get("output_role")
+
+    async def run(self, conversation: _Conversation) -> _Stop | None:
+        told = [extra.message(conversation) for extra in self._extra]
+        before = conversation.messages if self._include else []
+        completion = await self._model.generate(Request(messages=(*before, *told)))
+        message = Message(role=self._role or "assistant", content=completion.text)
+        conversation.messages.append(message)
+        return self.stop_after(message)
+
+
+class _Loop:
+    """Repeats its builders until one of them stops it, or the maximum is reached."""
+
+    condition = None
+
+    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+        self._where = where
+        self._builders = _builders(spec["message_builders"], f"{where}.message_builders", context)
+        self._max = int(spec.get("max_iterations", 10))
+        # without a condition there is nothing the maximum could be in the way of
+        may_stop = any(builder.condition is not None for builder in self._builders)
+        self._error = may_stop and spec.get("on_max_iterations", "error") == "error"
+
+    async def run(self, conversation: _Conversation) -> _Stop | None:
+        outer = conversation.loop_index
+        try:
+            for index in range(self._max):
+                conversation.loop_index = index
+                if await self._iteration(conversation):
+                    return None
+        finally:
+            conversation.loop_index = outer
+        if self._error:
+            raise _failure(
+                "max_iterations",
+                f"sample `{conversation.sample.id}`: {self._where}: not ended after {self._max} iterations",
+            )
+        return None
+
+    async def _iteration(self, conversation: _Conversation) -> bool:
+        """Once through the builders; true when one of them ended the loop."""
+        before = len(conversation.messages)
+        for builder in self._builders:
+            stop = await builder.run(conversation)
+            if stop is not None:
+                if not stop.keep:
+                    del conversation.messages[before:]
+                return True
+        return False
+
+
+class _LoadTrace:
+    """Puts a recorded conversation in."""
+
+    condition = None
+
+    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+        self._column = str(spec["trace_column"])
+
+    async def run(self, conversation: _Conversation) -> _Stop | None:
+        items = recorded_items(conversation.sample, self._column, "multi_turn_solver")
+        conversation.messages.extend(Message(**message) for message in chat_messages(items))
+        return None
+
+
+_BUILDERS: dict[str, Any] = {
+    "chat_message": _ChatMessage,
+    "generate": _Generate,
+    "generate_message": _GenerateMessage,
+    "loop": _Loop,
+    "load_trace": _LoadTrace,
+}
+
+
+def model_of(key: str, where: str, context: Any) -> Model:
+    """The model with a key, as the run names it."""
+    model_for = getattr(context, "model_for", None)
+    if model_for is None:
+        raise UsageError(f"{where}: the model `{key}` is not known here")
+    found: Model = model_for(key)
+    return found
+
+
+def _failure(kind: str, message: str) -> FailureError:
+    return FailureError(Failure(stage="solver", part="multi_turn_solver", kind=kind, message=message))

@@ -1,0 +1,74 @@
+"""`pass_through_solver`: the answer is already there, as a recorded trace in a column; no model is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import FailureError
+from assay.core.seams import Model
+from assay.core.types import Failure, Message, Sample, Trace
+from assay.snippets import views
+from assay.snippets.views import chat_messages, plain, trace_items
+
+
+class PassThrough:
+    """Reads the trace of a column."""
+
+    def __init__(self, trace_column: str) -> None:
+        self._column = trace_column
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        items = recorded_items(sample, self._column, "pass_through_solver")
+        trace = views.Trace(items)
+        return Trace(
+            prediction=trace.get_last_assistant_text() or "",
+            messages=tuple(Message(**message) for message in chat_messages(items)),
+            items=[plain(item) for item in items],
+        )
+
+
+def pass_through_solver(
+    *, trace_column: str, message_format: str = "latticeflow", context: object = None
+) -> PassThrough:
+    """The recorded trace in a column, as the answer."""
+    del message_format  # both views of the answer are always there
+    return PassThrough(trace_column)
+
+
+class NoSolver:
+    """For tasks about datasets and systems: there is nothing to ask."""
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        return Trace(prediction="")
+
+
+def no_solver(*, context: object = None) -> NoSolver:
+    """Asks nothing: for tasks that evaluate a dataset or a system."""
+    return NoSolver()
+
+
+def recorded_items(sample: Sample, column: str, part: str) -> list[Any]:
+    """The items of a recorded trace: a mapping with `items` or `messages`, a list of either, or the JSON of one."""
+    row = sample.row or {}
+    if column not in row:
+        raise _failure(part, sample, f"there is no column `{column}`; columns: {', '.join(row)}")
+    value = row[column]
+    try:
+        if isinstance(value, str):
+            value = msgspec.json.decode(value)
+        if isinstance(value, dict):
+            value = value["items"] if "items" in value else trace_items(value["messages"])
+        if value and all(isinstance(item, dict) and "type" not in item for item in value):
+            value = trace_items(value)
+        return views.Trace(value).items
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as error:
+        told = f"the column `{column}` holds no trace ({type(error).__name__}: {error})"
+        raise _failure(part, sample, told) from error
+
+
+def _failure(part: str, sample: Sample, message: str) -> FailureError:
+    return FailureError(
+        Failure(stage="solver", part=part, kind="bad_input", message=f"sample `{sample.id}`: {message}")
+    )

@@ -1,0 +1,107 @@
+"""`single_turn_solver`: the model's input is rendered from the sample's row, asked once, and the answer kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.seams import Model
+from assay.core.types import Completion, Message, Request, Sample, Trace
+from assay.prompts.field_template import FieldTemplate
+
+_REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "response_format", "tools")
+
+
+def single_turn_solver(
+    *, input_builder: Mapping[str, Any], message_format: str = "latticeflow", context: Any = None
+) -> ChatInput | GenericInput:
+    """One rendered input, one answer: `generic` renders JSON, `chat_completion` renders messages."""
+    del message_format  # both views of the answer are always there
+    kind = input_builder.get("type")
+    if kind == "chat_completion":
+        return ChatInput(input_builder["input_messages"], context)
+    if kind == "generic":
+        return GenericInput(input_builder["template"], context)
+    raise UsageError(f"unknown input builder `{kind}`; known: chat_completion, generic")
+
+
+class ChatInput:
+    """Messages whose contents are templates."""
+
+    def __init__(self, input_messages: Sequence[Mapping[str, Any]], context: Any) -> None:
+        self._messages = [
+            (
+                str(message["role"]),
+                FieldTemplate(
+                    message["content"],
+                    field=f"definition.solver.input_builder.input_messages[{at}].content",
+                    stage="solver",
+                    part="single_turn_solver",
+                    context=context,
+                ),
+            )
+            for at, message in enumerate(input_messages)
+        ]
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        variables = {"sample": sample.row or {}}
+        messages = tuple(
+            Message(role=role, content=content.render(variables, sample)) for role, content in self._messages
+        )
+        completion = await model.generate(Request(messages=messages))
+        return answered(messages, completion)
+
+
+class GenericInput:
+    """One template that renders to the JSON of the model's input."""
+
+    def __init__(self, template: str, context: Any) -> None:
+        self._template = FieldTemplate(
+            template,
+            field="definition.solver.input_builder.template",
+            stage="solver",
+            part="single_turn_solver",
+            context=context,
+        )
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        text = self._template.render({"sample": sample.row or {}}, sample)
+        try:
+            request = request_of(msgspec.json.decode(text))
+        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
+            hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
+            message = f"the template must render to JSON: {error}{hint}; it rendered {text[:200]!r}"
+            raise self._template.failure("bad_input", message, sample) from error
+        completion = await model.generate(request)
+        if request.messages is None:
+            return Trace(prediction=completion.text, prompt=request.prompt, completions=(completion,))
+        return answered(request.messages, completion)
+
+
+def request_of(data: Any) -> Request:
+    """The request a JSON input stands for: messages with settings, a text, or any JSON for a custom model."""
+    if isinstance(data, str):
+        return Request(prompt=data)
+    if not isinstance(data, dict) or "messages" not in data:
+        return Request(prompt=msgspec.json.encode(data).decode())
+    settings = dict(data)
+    messages = msgspec.convert(settings.pop("messages"), tuple[Message, ...])
+    fields = {name: settings.pop(name) for name in _REQUEST_FIELDS if name in settings}
+    stop = settings.pop("stop", None)
+    if stop is not None:
+        fields["stop"] = (stop,) if isinstance(stop, str) else tuple(stop)
+    return Request(messages=messages, extra=settings or None, **fields)
+
+
+def answered(messages: tuple[Message, ...], completion: Completion) -> Trace:
+    """The trace of a conversation that ends with this answer."""
+    return Trace(prediction=completion.text, messages=(*messages, reply(completion)), completions=(completion,))
+
+
+def reply(completion: Completion) -> Message:
+    if completion.tool_calls:
+        return Message(role="assistant", content=completion.text, tool_calls=completion.tool_calls)
+    return Message(role="assistant", content=completion.text)
