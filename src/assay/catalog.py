@@ -45,9 +45,25 @@ CATALOG: dict[str, dict[str, str]] = {
         "forbidden_patterns": "assay.scorers.from_metric:forbidden_patterns",
         "code_exec": "assay.scorers.code_exec:code_exec",
         "evaluator": "assay.scorers.evaluator:evaluator",
+        "string_equals": "assay.scorers.text_equals:string_equals",
+        "string_equals_mcqa": "assay.scorers.text_equals:string_equals_mcqa",
+        "bleu": "assay.scorers.text_equals:bleu",
+        "model_as_a_judge_classifier": "assay.scorers.judge:model_as_a_judge_classifier",
+        "model_as_a_judge_scorer": "assay.scorers.judge:model_as_a_judge_scorer",
+        "labeler_via_model": "assay.scorers.labeler:labeler_via_model",
+        "python": "assay.scorers.python_snippet:python",
+        "python_all_samples": "assay.scorers.python_snippet:python_all_samples",
+        "rag_checker": "assay.scorers.rag_checker:rag_checker",
+        "function_call_coverage": "assay.scorers.function_calls:function_call_coverage",
+        "system_evidence": "assay.scorers.python_snippet:system_evidence",
     },
     "solver": {
         "single_turn": "assay.solvers.single_turn:single_turn",
+        "single_turn_solver": "assay.solvers.templated:single_turn_solver",
+        "multi_turn_solver": "assay.solvers.multi_turn:multi_turn_solver",
+        "pass_through_solver": "assay.solvers.pass_through:pass_through_solver",
+        "python": "assay.solvers.python_snippet:python",
+        "no_solver": "assay.solvers.pass_through:no_solver",
     },
     "model": {
         "toy": "assay.models.toy:make",
@@ -60,6 +76,9 @@ CATALOG: dict[str, dict[str, str]] = {
         "spec_file": "assay.tasks.spec_file:SpecFileDataset",
         "task_folder": "assay.tasks.task_folder:TaskFolderDataset",
         "examples": "assay.harness:InlineExamples",
+        "table": "assay.datasets.tables:table",
+        "inline": "assay.datasets.inline:Inline",
+        "hub": "assay.datasets.hub:Hub",
     },
     "aggregate": {
         "mean": "assay.stats.aggregates:mean",
@@ -74,8 +93,12 @@ CATALOG: dict[str, dict[str, str]] = {
         "f1_score": "assay.stats.aggregates:f1_score",
         "weighted_average": "assay.stats.aggregates:weighted_average",
         "repetitions": "assay.stats.repetitions:repetitions",
+        "python": "assay.stats.python_metric:python_metric",
+        "evidence": "assay.stats.evidence:evidence",
     },
-    "action": {},
+    "action": {
+        "exclude_from_metrics": "assay.tasks.declarative.actions:exclude_from_metrics",
+    },
 }
 
 _WORDS = {

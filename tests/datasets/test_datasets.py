@@ -68,17 +68,19 @@ def test_a_missing_extra_is_answered_with_what_to_install(
     if name == "pyarrow":
         dataset = table(path=written(tmp_path, "d.parquet", ""))
     else:
-        dataset = Hub(path="org/set", split="test", revision="abc")
+        dataset = Hub(repository="org/set", split="test", revision="abc")
     with pytest.raises(UsageError, match=says):
         len(dataset)
 
 
 def test_a_hub_dataset_is_pinned_and_runs_no_code() -> None:
     with pytest.raises(UsageError, match="give a `revision`"):
-        Hub(path="org/set", split="test")
+        Hub(repository="org/set", split="test")
     with pytest.raises(UsageError, match="trust_remote_code"):
-        Hub(path="org/set", split="test", revision="abc", load_dataset_kwargs={"trust_remote_code": True})
-    assert Hub(path="o/s", split="a", revision="x").sha256 != Hub(path="o/s", split="a", revision="y").sha256
+        Hub(repository="org/set", split="test", revision="abc", load_dataset_kwargs={"trust_remote_code": True})
+    assert (
+        Hub(repository="o/s", split="a", revision="x").sha256 != Hub(repository="o/s", split="a", revision="y").sha256
+    )
 
 
 def test_filters_are_combined_and_ids_stay_positions_in_the_source() -> None:

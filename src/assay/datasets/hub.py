@@ -17,20 +17,20 @@ class Hub(RowDataset):
     def __init__(
         self,
         *,
-        path: str,
+        repository: str,
         split: str,
         revision: str | None = None,
         load_dataset_kwargs: dict[str, Any] | None = None,
         name: str | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(name=name or path, **options)
-        self.path, self.split = path, split
+        super().__init__(name=name or repository, **options)
+        self.path, self.split = repository, split
         self._kwargs = dict(load_dataset_kwargs or {})
         self.revision = revision or self._kwargs.pop("revision", None)
         if not self.revision:
             raise UsageError(
-                f"dataset `{self.name}`: give a `revision` (a commit of {path}), so that every run reads the same rows"
+                f"dataset `{self.name}`: give a `revision` of {repository}, so that every run reads the same rows"
             )
         if self._kwargs.get("trust_remote_code"):
             raise UsageError(f"dataset `{self.name}`: `trust_remote_code` would run code of strangers; it is refused")

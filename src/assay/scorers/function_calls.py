@@ -76,8 +76,9 @@ def matches(required: list[Call], made: list[Call]) -> list[int | None]:
     for strict in (True, False):
         for at, wanted in enumerate(required):
             if (wanted[1] is not None) is strict:
-                matched[at] = next((number for number in sorted(free) if _meets(made[number], wanted)), None)
-                free.discard(matched[at] if matched[at] is not None else -1)  # type: ignore[arg-type]
+                chosen = next((number for number in sorted(free) if _meets(made[number], wanted)), None)
+                matched[at] = chosen
+                free -= {chosen}
     return matched
 
 

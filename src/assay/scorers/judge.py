@@ -6,7 +6,7 @@ the score's metadata under `judge`. A verdict that cannot be read, or lies outsi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,6 +29,7 @@ class Judge:
         key: str,
         *,
         model_key: str,
+        model: Mapping[str, Any] | None,
         system_prompt: str,
         user_prompt: str,
         instruction: str,
@@ -37,7 +38,7 @@ class Judge:
         context: Any,
     ) -> None:
         self.name = key
-        self._model = judge_model(key, model_key, context)
+        self._model = judge_model(model_key, model, context)
         self._has_solver = has_solver
         self._instruction = instruction
         self._system = self._field("system_prompt", system_prompt, context)
@@ -90,12 +91,26 @@ async def ask_judge(model: Model, request: Request, part: str) -> Completion:
         ) from error
 
 
-def judge_model(key: str, model_key: str, context: Any) -> Model:
+def judge_model(model_key: str, model: Mapping[str, Any] | None, context: Any) -> Model:
+    """The judge behind a key: what the task's reader found for it, else the key as a model's own name."""
     model_for = getattr(context, "model_for", None)
     if model_for is None:
-        raise UsageError(f"scorer `{key}`: the judge `{model_key}` is not known here")
-    found: Model = model_for(model_key)
+        return _Absent(model_key)
+    named = model or {"model": model_key}
+    found: Model = model_for(named["model"], named.get("options") or {})
     return found
+
+
+class _Absent:
+    """Stands for a judge where nothing is run: a task can be built and shown without it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def generate(self, request: Request) -> Completion:
+        raise FailureError(
+            Failure(stage="model", part=self.name, kind="unsupported", message="no model is asked outside a run")
+        )
 
 
 def usage(model: Model, *completions: Completion) -> dict[str, Any]:
@@ -142,6 +157,7 @@ def model_as_a_judge_classifier(
     incorrect_labels: Sequence[str],
     use_structured_outputs: bool = False,
     has_solver: bool = True,
+    model: Mapping[str, Any] | None = None,
     context: Any = None,
 ) -> Classifier:
     """`is_correct`: a judge model answers with a label, and the label is one of the correct ones."""
@@ -149,6 +165,7 @@ def model_as_a_judge_classifier(
     judge = Judge(
         key,
         model_key=model_key,
+        model=model,
         system_prompt=system_prompt,
         user_prompt=user_prompt,
         instruction=label_instruction("prediction", labels, use_structured_outputs),
@@ -191,6 +208,7 @@ def model_as_a_judge_scorer(
     score_max: float = 1.0,
     use_structured_outputs: bool = False,
     has_solver: bool = True,
+    model: Mapping[str, Any] | None = None,
     context: Any = None,
 ) -> Rating:
     """`score`: a judge model gives a number between score_min and score_max, brought to [0, 1]."""
@@ -204,6 +222,7 @@ def model_as_a_judge_scorer(
     judge = Judge(
         key,
         model_key=model_key,
+        model=model,
         system_prompt=system_prompt,
         user_prompt=user_prompt,
         instruction=instruction,

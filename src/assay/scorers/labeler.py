@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.types import Sample, Score, Trace
@@ -36,6 +36,7 @@ def labeler_via_model(
     valid_labels: Sequence[str] = (),
     use_structured_outputs: bool = False,
     has_solver: bool = True,
+    model: Mapping[str, Any] | None = None,
     context: Any = None,
 ) -> Labeler:
     """`label`: a model labels the answer or the sample; an empty `valid_labels` allows any label."""
@@ -43,6 +44,7 @@ def labeler_via_model(
     judge = Judge(
         key,
         model_key=model_key,
+        model=model,
         system_prompt=system_prompt,
         user_prompt=user_prompt,
         instruction=label_instruction("label", valid_labels, use_structured_outputs),

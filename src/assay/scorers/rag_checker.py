@@ -7,7 +7,7 @@ numbers are shares of those claims; an empty denominator gives 0, as the open RA
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,13 +137,14 @@ def rag_checker(
     target_column: str = "target",
     scores_to_compute: Sequence[str] | None = None,
     has_solver: bool = True,
+    model: Mapping[str, Any] | None = None,
     context: Any = None,
 ) -> RagChecker:
     """Eleven numbers about an answer, the expected answer and the retrieved chunks, by claims that a judge checks."""
     if not has_solver:
         raise UsageError(f"scorer `{key}`: a task without a solver has no answer to check")
-    model = judge_model(key, judge_model_key, context)
-    return RagChecker(key, model, query_column, target_column, scores_to_compute or ALL_SCORES)
+    judge = judge_model(judge_model_key, model, context)
+    return RagChecker(key, judge, query_column, target_column, scores_to_compute or ALL_SCORES)
 
 
 def references(trace: Trace) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.core.errors import FailureError, UsageError
+from assay.core.errors import FailureError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.prompts.field_template import FieldTemplate
@@ -126,7 +126,7 @@ class _GenerateMessage(_Terminating):
 
     def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
         super().__init__(spec)
-        self._model = model_of(str(spec["model_key"]), f"{where}.model_key", context)
+        self._model = other_model(spec, context)
         self._extra = [
             _ChatMessage(extra, f"{where}.extra_input_messages[{at}]", context)
             for at, extra in enumerate(spec["extra_input_messages"])
@@ -137,6 +137,8 @@ class _GenerateMessage(_Terminating):
     async def run(self, conversation: _Conversation) -> _Stop | None:
         told = [extra.message(conversation) for extra in self._extra]
         before = conversation.messages if self._include else []
+        if self._model is None:
+            raise _failure("unsupported", "no model is asked outside a run")
         completion = await self._model.generate(Request(messages=(*before, *told)))
         message = Message(role=self._role or "assistant", content=completion.text)
         conversation.messages.append(message)
@@ -207,12 +209,13 @@ _BUILDERS: dict[str, Any] = {
 }
 
 
-def model_of(key: str, where: str, context: Any) -> Model:
-    """The model with a key, as the run names it."""
+def other_model(spec: Mapping[str, Any], context: Any) -> Model | None:
+    """The model behind a key: what the task's reader found for it, else the key as a model's own name."""
     model_for = getattr(context, "model_for", None)
     if model_for is None:
-        raise UsageError(f"{where}: the model `{key}` is not known here")
-    found: Model = model_for(key)
+        return None  # the task is only built and shown
+    named = spec.get("model") or {"model": str(spec["model_key"])}
+    found: Model = model_for(named["model"], named.get("options") or {})
     return found
 
 

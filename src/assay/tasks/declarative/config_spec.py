@@ -133,6 +133,23 @@ def _category_problem(parameter: Mapping[str, Any], value: Any) -> str | None:
     return f"must be among the allowed values, got `{bad[0]}`. {nearest(str(bad[0]), allowed)}" if bad else None
 
 
+def typed_config(given: Mapping[str, Any], spec: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Values of the command line for these parameters: what was read as a number stays text where text is wanted."""
+    kinds = {str(parameter["key"]): parameter for parameter in spec}
+    return {name: _as_parameter(value, kinds.get(name)) for name, value in given.items()}
+
+
+def _as_parameter(value: Any, parameter: Mapping[str, Any] | None) -> Any:
+    if parameter is None:
+        return value
+    if isinstance(value, str):
+        return _typed(value, parameter)
+    texts = parameter["type"] in ("string", "model", "dataset", "dataset_column", "categorical", "task_result")
+    if texts and isinstance(value, (int, float)):
+        return msgspec.json.encode(value).decode()
+    return value
+
+
 def config_from_flags(flags: Iterable[str], spec: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """`--config field=value` pairs as typed values: text stays text, everything else is read as JSON."""
     kinds = {str(parameter["key"]): parameter for parameter in spec}

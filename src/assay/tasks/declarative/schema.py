@@ -681,7 +681,11 @@ MODEL_CONFIG = Tagged(
         "assay": Shaped(
             "an assay model",
             "Any model the command line can name.",
-            {"connection_type": _word("assay"), "model": _text("As after `--model`.", min_length=1)},
+            {
+                "connection_type": _word("assay"),
+                "model": _text("As after `--model`.", min_length=1),
+                "options": Field(MapOf(Anything()), {}, "As after `--model-arg`."),
+            },
         ),
     },
     default="custom_connection",
@@ -800,6 +804,12 @@ def checked_model(document: Document, value: Any, where: FieldPath = ()) -> dict
     if isinstance(value, dict) and "$provider" in value:
         return _checked(document, value, _PROVIDED, where, placeholders=False)
     return _checked(document, value, MODEL, where, placeholders=True)
+
+
+def checked_evaluation(
+    document: Document, value: Any, where: FieldPath = (), *, placeholders: bool = True
+) -> dict[str, Any]:
+    return _checked(document, value, EVALUATION, where, placeholders=placeholders)
 
 
 def checked_run(document: Document) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""`metrics:` of a scorer -> aggregates of the task, with the defaults where none are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.core.types import PartSpec
+from assay.scorers.rag_checker import ALL_SCORES
+from assay.tasks.declarative.yaml_reader import Document, FieldPath
+
+_COVERAGE = (
+    "required_calls_coverage",
+    "all_required_calls_made",
+    "num_required_calls_made",
+    "num_required_calls_not_made",
+    "num_unrequired_calls",
+    "num_required_calls_total",
+)
+_ACCURACY = [{"type": "mean", "field": "is_correct", "name": "accuracy"}]
+
+
+def default_metrics(scorer: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: PLR0911 - one line per kind
+    """What a scorer without `metrics` comes to. Python scorers say what they mean themselves: nothing."""
+    if scorer["purpose"] == "qa":
+        return []
+    kind = scorer["type"]
+    if kind in ("string_equals", "string_equals_mcqa", "model_as_a_judge_classifier"):
+        return _ACCURACY
+    if kind == "model_as_a_judge_scorer":
+        return [{"type": "mean", "field": "score"}]
+    if kind == "bleu":
+        return [{"type": "mean", "field": "bleu_score"}]
+    if kind == "labeler_via_model":
+        return [{"type": "frequency", "field": "label"}]
+    if kind == "rag_checker":
+        return _means(scorer["scores_to_compute"] or ALL_SCORES)
+    return _means(_COVERAGE) if kind == "function_call_coverage" else []
+
+
+def aggregates_of(
+    scorers: Sequence[tuple[str, dict[str, Any]]], document: Document, where: FieldPath
+) -> tuple[PartSpec, ...]:
+    """Every aggregate of every scorer, those that score before those that only assure quality."""
+    parts: list[tuple[bool, PartSpec]] = []
+    for at, (key, scorer) in enumerate(scorers):
+        metrics = scorer["metrics"] if scorer["metrics"] is not None else default_metrics(scorer)
+        names = metric_keys(metrics, document, (*where, at, "metrics"))
+        for name, metric in zip(names, metrics, strict=True):
+            options = {field: value for field, value in metric.items() if field not in ("type", "key")}
+            options = {field: value for field, value in options.items() if value is not None}
+            part = PartSpec(key=f"{key}.{name}", use=metric["type"], options={"scorer": key, **options})
+            parts.append((scorer["purpose"] == "qa", part))
+    return tuple(part for _, part in sorted(parts, key=lambda each: each[0]))
+
+
+def metric_keys(metrics: Sequence[dict[str, Any]], document: Document, where: FieldPath) -> list[str]:
+    """Given keys, unique; the others are called by their type, numbered on repeats."""
+    taken = {str(metric["key"]) for metric in metrics if metric.get("key")}
+    seen: set[str] = set()
+    found: list[str] = []
+    for at, metric in enumerate(metrics):
+        given = metric.get("key")
+        if given is not None and given in seen:
+            raise document.error((*where, at, "key"), f"`{given}` is given twice")
+        name = given or free_name(str(metric["type"]), taken | seen)
+        seen.add(name)
+        found.append(name)
+    return found
+
+
+def free_name(wanted: str, taken: set[str]) -> str:
+    """The name itself, or with `_2`, `_3`, … when it is taken."""
+    if wanted not in taken:
+        return wanted
+    number = 2
+    while f"{wanted}_{number}" in taken:
+        number += 1
+    return f"{wanted}_{number}"
+
+
+def headline(aggregates: Sequence[PartSpec]) -> str:
+    """What the leaderboard calls the task's measure."""
+    if not aggregates:
+        return "none"
+    first = aggregates[0]
+    if first.use in ("mean", "max", "min", "std_dev", "weighted_average"):
+        return str(first.options.get("name") or f"{first.options['field']}_{first.use}")
+    return str(first.options.get("name") or first.use)
+
+
+def _means(fields: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"type": "mean", "key": field, "field": field} for field in fields]
