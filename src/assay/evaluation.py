@@ -35,7 +35,9 @@ from assay.models.pool import ModelPool, identity_of
 from assay.models.python_callable import as_model
 from assay.reports.leaderboard import Leaderboard, build_leaderboard, write_leaderboard_file
 from assay.reports.markdown import report_page, write_report
+from assay.reports.python_metrics import run_python_metrics
 from assay.tasks.build import BuildContext, build_task
+from assay.tasks.declarative.trust import require_trust
 
 
 class Progress:
@@ -72,6 +74,7 @@ def run_evaluation(
 
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
     """
+    require_trust(definitions, trust=config.trust)
     asked = make_model(config.model, config.model_options) if model is None else as_model(model)
     models = ModelPool(config)
     context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
@@ -178,6 +181,7 @@ async def _run(
         progress.end()
         journal.close()
         await _close(tasks, models)
+    await run_python_metrics(folder, run_file.definitions)
     leaderboard = build_leaderboard(folder)
     write_leaderboard_file(folder / "leaderboard.json", leaderboard)
     write_report(folder / "report.md", report_page(leaderboard))

@@ -21,7 +21,9 @@ from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, Sample, TaskDefinition
 from assay.evaluation import versions
 from assay.reports.leaderboard import Leaderboard, build_leaderboard, write_leaderboard_file
+from assay.reports.python_metrics import run_python_metrics
 from assay.tasks.build import BuildContext, build_task
+from assay.tasks.declarative.trust import require_trust
 
 BATCH = 256
 
@@ -38,7 +40,13 @@ class Rescored:
     changed_prompts: int
 
 
-def rescore(run: Path, definitions: Sequence[TaskDefinition] | None = None, folder: Path | None = None) -> Rescored:
+def rescore(
+    run: Path,
+    definitions: Sequence[TaskDefinition] | None = None,
+    folder: Path | None = None,
+    *,
+    trust: bool = False,
+) -> Rescored:
     """A new run folder that holds the old answers and new scores.
 
     `definitions` are the tasks as they are now; None reads them from the run itself, which is right when only the
@@ -49,12 +57,15 @@ def rescore(run: Path, definitions: Sequence[TaskDefinition] | None = None, fold
     folder = folder or run.with_name(f"{run.name}.rescored")
     if (folder / "run.json").exists():
         raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
-    return asyncio.run(_rescore(run, earlier, tasks, folder))
+    require_trust(tasks, trust=trust)
+    return asyncio.run(_rescore(run, earlier, tasks, folder, trust))
 
 
-async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], folder: Path) -> Rescored:
+async def _rescore(
+    run: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], folder: Path, trust: bool
+) -> Rescored:
     config = earlier.config
-    context = BuildContext(min_sandbox=config.min_sandbox, trust=config.trust)
+    context = BuildContext(min_sandbox=config.min_sandbox, trust=trust)
     tasks = {each.name: build_task(each, context=context, limit=config.limit) for each in definitions}
     _write_run_file(folder, earlier, definitions, config)
     answers = _answers(run / "journal.jsonl")
@@ -80,6 +91,7 @@ async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinitio
                 await close_model(scorer)
     finally:
         journal.close()
+    await run_python_metrics(folder, definitions)
     board = build_leaderboard(folder)
     write_leaderboard_file(folder / "leaderboard.json", board)
     return Rescored(folder=folder, leaderboard=board, rescored=rescored, owed=owed, changed_prompts=changed)

@@ -14,6 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
+    parser.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
 
 
@@ -28,7 +29,9 @@ def run(options: argparse.Namespace) -> int:
     from assay.tasks.load import load_tasks
 
     folder = Path(options.run_dir) if options.run_dir else None
-    result = rescore(Path(options.run), load_tasks(options.tasks) if options.tasks else None, folder)
+    result = rescore(
+        Path(options.run), load_tasks(options.tasks) if options.tasks else None, folder, trust=options.trust
+    )
     board = result.leaderboard
     print(msgspec.json.encode(board).decode() if options.json else leaderboard_table(board))
     for note in notes(board):

@@ -76,6 +76,8 @@ class TaskTable:
     cached: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    judge_tokens_in: int = 0
+    judge_tokens_out: int = 0
     seconds: array[float] = field(default_factory=lambda: array("d"))
     failure_kinds: Counter[str] = field(default_factory=Counter)
     failure_example: dict[str, str] = field(default_factory=dict)
@@ -88,6 +90,7 @@ class TaskTable:
         self.seconds.append(line.seconds)
         if line.trace is not None:
             self._count_completions(line.trace.completions)
+        self._count_judges(line.scores)
         self.digest = (self.digest + _digest(line)) % (1 << DIGEST_BITS)
         if line.failures:
             self._count_failure(line.failures)
@@ -110,6 +113,13 @@ class TaskTable:
             self.tokens_in += completion.tokens_in or 0
             self.tokens_out += completion.tokens_out or 0
             self.cached += completion.cached
+
+    def _count_judges(self, scores: tuple[Score, ...]) -> None:
+        for score in scores:
+            spent = (score.metadata or {}).get("judge")
+            if isinstance(spent, dict):
+                self.judge_tokens_in += spent.get("tokens_in") or 0
+                self.judge_tokens_out += spent.get("tokens_out") or 0
 
     def _count_failure(self, failures: list[_Failure]) -> None:
         if any(failure.kind == "timeout" for failure in failures):

@@ -19,6 +19,7 @@ from assay.core.run_file import RunFile, read_run_file, write_whole
 from assay.core.task import REFUSED_HERE
 from assay.core.types import PartSpec, Record, Summary, TaskDefinition
 from assay.reports.journal_table import TaskTable, read_tables
+from assay.reports.python_metrics import Kept, found_for, read_python_metrics
 
 SCHEMA = "leaderboard.v1"
 
@@ -101,6 +102,9 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     cached: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    judge_tokens_in: int = 0
+    """What judges were given, apart from the evaluated model."""
+    judge_tokens_out: int = 0
     latency: Latency | None = None
     failures: dict[str, int] = {}
     failure_examples: dict[str, str] = {}
@@ -137,10 +141,11 @@ def build_leaderboard(folder: Path, *, include_per_example: bool | None = None) 
     run = read_run_file(folder)
     journal = folder / "journal.jsonl"
     tables = read_tables(journal, run.definitions)
+    python = read_python_metrics(folder)
     wanted = run.config.include_per_example if include_per_example is None else include_per_example
     examples = _per_example(journal) if wanted else {}
     rows = [
-        _row(definition, tables[definition.name], run, examples.get(definition.name, []) if wanted else UNSET)
+        _row(definition, tables[definition.name], run, python, examples.get(definition.name, []) if wanted else UNSET)
         for definition in run.definitions
     ]
     overall, reason = _overall(rows)
@@ -182,10 +187,12 @@ def read_leaderboard(path: Path | str) -> Leaderboard:
         raise UsageError(f"{path}: not a {SCHEMA} file: {error}") from error
 
 
-def _row(definition: TaskDefinition, table: TaskTable, run: RunFile, examples: list[PerExample] | UnsetType) -> TaskRow:
+def _row(
+    definition: TaskDefinition, table: TaskTable, run: RunFile, python: Kept, examples: list[PerExample] | UnsetType
+) -> TaskRow:
     size = definition.dataset.size if run.config.limit is None else min(run.config.limit, definition.dataset.size)
     total = size * run.config.repeat
-    summaries = _summaries(definition, table, run.config.level)
+    summaries = _summaries(definition, table, run.config.level, python)
     headline = summaries[0] if summaries else Summary(name="score", value=None, reason="the task has no aggregate")
     owed = total - table.scored - table.failed - table.timeouts - table.excluded
     planned = total - table.excluded
@@ -218,6 +225,8 @@ def _row(definition: TaskDefinition, table: TaskTable, run: RunFile, examples: l
         cached=table.cached,
         tokens_in=table.tokens_in,
         tokens_out=table.tokens_out,
+        judge_tokens_in=table.judge_tokens_in,
+        judge_tokens_out=table.judge_tokens_out,
         latency=latency,
         failures=dict(sorted(table.failure_kinds.items())),
         failure_examples=dict(sorted(table.failure_example.items())),
@@ -228,13 +237,28 @@ def _row(definition: TaskDefinition, table: TaskTable, run: RunFile, examples: l
     )
 
 
-def _summaries(definition: TaskDefinition, table: TaskTable, level: float) -> list[Summary]:
-    found: list[Summary] = []
+def _summaries(definition: TaskDefinition, table: TaskTable, level: float, python: Kept) -> list[Summary]:
+    found: list[tuple[PartSpec, Summary]] = []
     for part in definition.aggregates:
         options = {key: value for key, value in part.options.items() if key != "scorer"}
+        if part.use == "python":
+            options["found"] = found_for(python, definition.name, part.key, table)
         aggregate = catalog.resolve("aggregate", part.use)
-        found.extend(aggregate(table.tables[part.options.get("scorer")], **options, level=level))
-    return found
+        summaries = aggregate(table.tables[part.options.get("scorer")], **options, level=level)
+        found.extend((part, summary) for summary in summaries)
+    return _with_own_names(found)
+
+
+def _with_own_names(found: list[tuple[PartSpec, Summary]]) -> list[Summary]:
+    """A name that two aggregates give begins with the aggregate's key, and with its scorer's if need be."""
+    names = [[summary.name for _, summary in found]]
+    names.append([f"{part.key.rpartition('.')[2]}_{summary.name}" for part, summary in found])
+    names.append([f"{part.options.get('scorer')}_{name}" for (part, _), name in zip(found, names[1], strict=True)])
+    own = []
+    for at, (_, summary) in enumerate(found):
+        level = next((level for level in names if level.count(level[at]) == 1), names[-1])
+        own.append(summary if level is names[0] else msgspec.structs.replace(summary, name=level[at]))
+    return own
 
 
 def _scoring_signature(definition: TaskDefinition) -> str:

@@ -39,7 +39,7 @@ def python(
     context: Any = None,
 ) -> PythonScorer:
     """What the author's `compute_scores(sample, solver_output)` returns; `compute_scores(sample)` for datasets."""
-    return PythonScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds), has_solver)
+    return PythonScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds, context), has_solver)
 
 
 class AllSamplesScorer:
@@ -83,7 +83,7 @@ def python_all_samples(
     dataset = getattr(context, "dataset", None)
     if dataset is None:
         raise UsageError(f"scorer `{key}`: python_all_samples needs the task's dataset")
-    return AllSamplesScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds), dataset)
+    return AllSamplesScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds, context), dataset)
 
 
 class SystemEvidence:
@@ -127,6 +127,7 @@ def system_evidence(
         stage="scorer",
         part=key,
         time_limit_seconds=time_limit_seconds,
+        context=context,
     )
     return SystemEvidence(key, snippet)
 
@@ -147,8 +148,15 @@ def score_of(name: str, result: Any, where: str) -> Score:
     return Score(name=name, values=kept, metadata=metadata or None)
 
 
-def _scores_snippet(key: str, source: str, time_limit_seconds: float) -> Snippet:
-    return Snippet(source, function="compute_scores", stage="scorer", part=key, time_limit_seconds=time_limit_seconds)
+def _scores_snippet(key: str, source: str, time_limit_seconds: float, context: Any) -> Snippet:
+    return Snippet(
+        source,
+        function="compute_scores",
+        stage="scorer",
+        part=key,
+        time_limit_seconds=time_limit_seconds,
+        context=context,
+    )
 
 
 def _failure(part: str, message: str) -> FailureError:

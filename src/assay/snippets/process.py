@@ -53,7 +53,10 @@ class Snippet:
         stage: Stage,
         part: str,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        context: Any = None,
     ) -> None:
+        """`context.snippets` false keeps the code from running: the file it came in is not trusted."""
+        self._allowed = bool(getattr(context, "snippets", True))
         self._source = source
         self._function = function
         self._stage: Stage = stage
@@ -66,6 +69,10 @@ class Snippet:
 
     async def call(self, *arguments: dict[str, Any], predict: Predict | None = None, fit: bool = False) -> Any:
         """Call the snippet's function. `FailureError` when it raises, takes too long or breaks its process."""
+        if not self._allowed:
+            raise self._failure(
+                "untrusted", "the task's Python lies outside this project; run with --trust to allow it"
+            )
         process = await self._ready()
         assert self._turn is not None  # noqa: S101 - made with the process
         async with self._turn:

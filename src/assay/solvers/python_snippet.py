@@ -59,6 +59,7 @@ def python(
         stage="solver",
         part="python",
         time_limit_seconds=time_limit_seconds,
+        context=context,
     )
     return PythonSolver(snippet)
 

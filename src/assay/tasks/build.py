@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Dataset, Model, Scorer
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
+from assay.tasks.declarative.trust import trusted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +27,20 @@ class BuildContext:
     project: Path = field(default_factory=Path.cwd)
     trust: bool = False
     min_sandbox: str | None = None
+    task: str = ""
+    """The name of the task being built, for messages."""
+    snippets: bool = False
+    """Whether the task's own Python may run: the file is of this project, or the user trusts it."""
+    dataset: Dataset | None = None
+    """Its samples, for scorers that look at all of them."""
 
 
 def build_task(definition: TaskDefinition, *, context: BuildContext | None = None, limit: int | None = None) -> Task:
     """The task, ready to be run. An unknown name or option is a `UsageError` that says in which task."""
     context = context or BuildContext()
     dataset: Dataset = _make("dataset", definition.dataset.use, definition, **definition.dataset.options)
+    dataset = dataset if limit is None else FirstSamples(dataset, limit)
+    context = replace(context, task=definition.name, dataset=dataset, snippets=context.trust or trusted(definition))
     scorers: dict[str, Scorer] = {}
     unusable: Failure | None = None
     for part in definition.scorers:
@@ -41,7 +50,7 @@ def build_task(definition: TaskDefinition, *, context: BuildContext | None = Non
             unusable = msgspec.structs.replace(error.failure, kind=REFUSED_HERE)
     return Task(
         definition=definition,
-        dataset=dataset if limit is None else FirstSamples(dataset, limit),
+        dataset=dataset,
         solver=_make_part("solver", definition.solver, definition, context),
         scorers=scorers,
         actions={part.key: _make_part("action", part, definition, context) for part in definition.actions},

@@ -1,0 +1,79 @@
+"""What the Python metrics of a run came to: computed when the run ends, kept beside the journal, read by every report.
+
+A report never executes code. The file names the digest of the scores it was computed from, so that numbers of other
+scores are not taken for these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.journal import read_lines
+from assay.core.run_file import write_whole
+from assay.core.types import TaskDefinition
+from assay.reports.journal_table import Line, TaskTable, read_tables
+from assay.stats.python_metric import compute_metrics
+
+FILE = "python_metrics.json"
+Kept = dict[str, dict[str, Any]]
+"""Task -> `digest` and `metrics`: aggregate key -> what was found."""
+
+
+async def run_python_metrics(folder: Path, definitions: Sequence[TaskDefinition]) -> None:
+    """Run every Python metric over the journal's scores and keep what it found. Whether it may is asked before."""
+    wanted = {
+        each.name: parts
+        for each in definitions
+        if (parts := [part for part in each.aggregates if part.use == "python"])
+    }
+    if not wanted:
+        return
+    journal = folder / "journal.jsonl"
+    tables = read_tables(journal, [each for each in definitions if each.name in wanted])
+    lines = _counting_lines(journal, set(wanted))
+    kept: Kept = {}
+    for task, parts in wanted.items():
+        metrics = {}
+        for part in parts:
+            scorer = part.options.get("scorer")
+            scores = [
+                {"values": dict(score.values), "metadata": score.metadata or {}}
+                for line in lines[task]
+                for score in line.scores
+                if score.name == scorer
+            ]
+            metrics[part.key] = await compute_metrics(part.options["compute_metrics_snippet"], scores, part=part.key)
+        kept[task] = {"digest": f"{tables[task].digest:x}", "metrics": metrics}
+    write_whole(folder / FILE, msgspec.json.format(msgspec.json.encode(kept), indent=2))
+
+
+def read_python_metrics(folder: Path) -> Kept:
+    path = folder / FILE
+    return msgspec.json.decode(path.read_bytes(), type=Kept) if path.exists() else {}
+
+
+def found_for(kept: Kept, task: str, part: str, table: TaskTable) -> dict[str, Any] | None:
+    """What was found over these very scores; None when it was not, or over others."""
+    entry = kept.get(task)
+    if entry is None or entry["digest"] != f"{table.digest:x}":
+        return None
+    found: dict[str, Any] | None = entry["metrics"].get(part)
+    return found
+
+
+def _counting_lines(journal: Path, tasks: set[str]) -> dict[str, list[Line]]:
+    """The attempts whose scores count, in the order of the dataset."""
+    found: dict[str, dict[str, Line]] = {task: {} for task in tasks}
+    for line in read_lines(journal, Line) if journal.exists() else ():
+        if line.task in found:
+            found[line.task][line.key] = line
+    return {
+        task: sorted(
+            (line for line in lines.values() if not line.excluded), key=lambda line: (line.index, line.attempt)
+        )
+        for task, lines in found.items()
+    }
