@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     async def check_all() -> list[TaskCheck]:
         context = BuildContext(trust=options.trust)
         found = []
-        for definition in load_tasks(options.tasks, trust=options.trust):
+        for definition in load_tasks(options.tasks, trust=options.trust, models_needed=False):
             task = build_task(definition, context=context, limit=options.limit)
             found.append(await check_task(task))
             for scorer in task.scorers.values():

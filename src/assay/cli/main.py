@@ -21,6 +21,7 @@ VERBS = {
     "report": "write the leaderboard and report of a run again from its journal",
     "verify": "check that a leaderboard was made with these very task files",
     "score": "score one text with an evaluator: a command, a service or judge models",
+    "schema": "a JSON Schema for declarative YAML files, for your editor",
     "init": "write a starter project",
 }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
+    from assay.core.types import TaskDefinition
     from assay.evaluation import RunResult
 
 STARTER_OUTPUT = "outputs/leaderboard.json"
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "tasks", nargs="*", metavar="TASKS", help="task files, folders, or `starter` (default: starter)"
     )
     what = parser.add_argument_group("what is asked of whom")
-    what.add_argument("--model", default="toy", metavar="NAME", help="toy, openai:MODEL, command:…, module:name, …")
+    what.add_argument("--model", metavar="NAME", help="toy (the default), openai:MODEL, command:…, module:name, …")
     what.add_argument(
         "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the model (repeatable)"
     )
@@ -44,6 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
     )
+    what.add_argument(
+        "--model-for",
+        action="append",
+        default=[],
+        metavar="KEY=NAME",
+        help="the model behind a key of a declarative task, such as a judge (repeatable)",
+    )
+    what.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
+    what.add_argument("--env", metavar="FILE", help="variables for declarative files (default: .env)")
     how = parser.add_argument_group("how it is asked (does not change a score)")
     how.add_argument("--concurrency", type=int, default=32, metavar="N", help="attempts in flight (default 32)")
     how.add_argument(
@@ -67,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--quiet", action="store_true", help="no progress")
     safety = parser.add_argument_group("safety")
     safety.add_argument("--min-sandbox", metavar="TIER", help="weakest sandbox that may run model-written code")
+    safety.add_argument("--allow-outside", action="store_true", help="let YAML files include files outside the project")
     safety.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
 
 
@@ -74,25 +85,84 @@ def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from assay.cli.progress import ProgressLine
+    from assay.core.errors import UsageError
     from assay.evaluation import Progress, run_evaluation
     from assay.reports.leaderboard import write_leaderboard_file
     from assay.tasks.load import load_tasks
 
     config = config_of(options)
     sources = options.tasks or ["starter"]
-    definitions = load_tasks(sources, allow_bad=config.allow_bad_tasks, config=config.task_config, trust=config.trust)
-    result = run_evaluation(
-        definitions,
-        config,
-        folder=Path(options.run_dir) if options.run_dir else None,
-        fresh=options.fresh,
-        progress=Progress() if options.quiet else ProgressLine(),
-        command=["assay", *sys.argv[1:]],
+    definitions = load_tasks(
+        sources,
+        allow_bad=config.allow_bad_tasks,
+        config=config.task_config,
+        trust=config.trust,
+        models=models_by_key(options.model_for),
+        dataset=options.dataset,
+        allow_outside=options.allow_outside,
+        env_file=Path(options.env) if options.env else None,
     )
-    output = options.output or (STARTER_OUTPUT if not options.tasks else None)
-    if output is not None:
-        write_leaderboard_file(Path(output), result.leaderboard)
-    return tell(result, options, output)
+    for warning in warnings_of(definitions):
+        print(f"warning: {warning}", file=sys.stderr)
+    groups = by_model(definitions, config, chosen=options.model is not None)
+    if len(groups) > 1 and (options.run_dir or options.output):
+        raise UsageError("these tasks name several models, one run each: leave out --run-dir and --output")
+    code = 0
+    for group_config, group in groups:
+        result = run_evaluation(
+            group,
+            group_config,
+            folder=Path(options.run_dir) if options.run_dir else None,
+            fresh=options.fresh,
+            progress=Progress() if options.quiet else ProgressLine(),
+            command=["assay", *sys.argv[1:]],
+        )
+        output = options.output or (STARTER_OUTPUT if not options.tasks else None)
+        if output is not None:
+            write_leaderboard_file(Path(output), result.leaderboard)
+        code = max(code, tell(result, options, output))
+        if result.interrupted:
+            break
+    return code
+
+
+def models_by_key(pairs: list[str]) -> dict[str, str]:
+    from assay.core.errors import UsageError
+
+    found: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, name = pair.partition("=")
+        if not equals or not key or not name:
+            raise UsageError(f"--model-for {pair!r}: expected KEY=NAME")
+        found[key] = name
+    return found
+
+
+def warnings_of(definitions: list[TaskDefinition]) -> list[str]:
+    """What the readers of the files want known, each thing once."""
+    return list(dict.fromkeys(text for each in definitions for text in each.metadata.get("warnings", ())))
+
+
+def by_model(
+    definitions: list[TaskDefinition], config: RunConfig, *, chosen: bool
+) -> list[tuple[RunConfig, list[TaskDefinition]]]:
+    """The tasks of each model: a run file may name several; `--model` is said of all of them."""
+    import msgspec
+
+    groups: dict[str, tuple[RunConfig, list[TaskDefinition]]] = {}
+    for definition in definitions:
+        named = None if chosen else definition.metadata.get("model")
+        own = config
+        if named is not None:
+            own = msgspec.structs.replace(
+                config,
+                model=named["model"],
+                model_options=named["options"],
+                requests_per_minute=config.requests_per_minute or named.get("requests_per_minute"),
+                concurrency=min(config.concurrency, named.get("concurrency") or config.concurrency),
+            )
+        groups.setdefault(repr(own), (own, []))[1].append(definition)
+    return list(groups.values())
 
 
 def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> int:
@@ -131,7 +201,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
     if not 0 < options.level < 1:
         raise UsageError(f"--level is a share between 0 and 1, such as 0.95, not {options.level}")
     return RunConfig(
-        model=options.model,
+        model=options.model or "toy",
         model_options=key_values(options.model_arg, "--model-arg"),
         temperature=options.temperature,
         top_p=options.top_p,

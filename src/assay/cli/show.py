@@ -14,6 +14,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("what", metavar="WHAT", help="a task file or folder, a catalog name, or a run folder")
     parser.add_argument("--samples", type=int, default=1, metavar="N", help="how many samples to show (default 1)")
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
+    )
+    parser.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -66,10 +70,17 @@ def show_tasks(options: argparse.Namespace) -> None:
 
     import msgspec
 
+    from assay.cli.run import key_values
     from assay.tasks.build import build_task
     from assay.tasks.load import load_tasks
 
-    for definition in load_tasks([options.what], allow_bad=True):
+    for definition in load_tasks(
+        [options.what],
+        allow_bad=True,
+        config=key_values(options.config, "--config"),
+        dataset=options.dataset,
+        models_needed=False,
+    ):
         samples = list(islice(build_task(definition).dataset, options.samples))
         shown = {"definition": definition, "samples": samples}
         if options.json:
@@ -77,4 +88,7 @@ def show_tasks(options: argparse.Namespace) -> None:
             continue
         print(msgspec.json.format(msgspec.json.encode(definition), indent=2).decode())
         for sample in samples:
-            print(f"\nsample {sample.id}, as it is asked:\n{sample.prompt}\ntargets: {list(sample.targets)}\n")
+            if sample.row is not None:
+                print(f"\nsample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}\n")
+            else:
+                print(f"\nsample {sample.id}, as it is asked:\n{sample.prompt}\ntargets: {list(sample.targets)}\n")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +40,7 @@ def check_file(path: Path) -> dict[str, Any]:
     from assay.tasks.load import looks_like_spec_file
 
     if path.suffix in (".yaml", ".yml"):
-        return _whole_file(path, "declarative task")
+        return _yaml_file(path)
     if looks_like_spec_file(path):
         return _spec_file(path)
     return _task_file(path)
@@ -73,15 +72,25 @@ def _task_file(path: Path) -> dict[str, Any]:
     return _checked(path, "task folder file", good, errors)
 
 
-def _whole_file(path: Path, form: str) -> dict[str, Any]:
+def _yaml_file(path: Path) -> dict[str, Any]:
     from assay.core.errors import UsageError
-    from assay.tasks.load import load_tasks
+    from assay.tasks.declarative.load import check_yaml_file
 
     try:
-        found = load_tasks([str(path)])
+        form, good, warnings = check_yaml_file(path)
     except UsageError as error:
-        return _checked(path, form, 0, [_error(path, 0, "declarative", "", line) for line in str(error).splitlines()])
-    return _checked(path, form, len(found), [])
+        return _checked(path, "declarative", 0, [_error_at(path, line) for line in str(error).splitlines()])
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return _checked(path, f"declarative {form}", good, [])
+
+
+def _error_at(path: Path, sentence: str) -> dict[str, Any]:
+    """A sentence that begins with file:line:column, taken apart for the table."""
+    found = re.match(r"(.+?):(\d+):\d+: (?:([\w.$\[\]-]+): )?(.*)", sentence)
+    if found is None:
+        return _error(path, 0, "declarative", "", sentence)
+    return _error(Path(found[1]), int(found[2]), "declarative", found[3] or "", found[4])
 
 
 def _checked(path: Path, form: str, good: int, errors: list[dict[str, Any]]) -> dict[str, Any]:

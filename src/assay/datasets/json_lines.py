@@ -32,7 +32,7 @@ class JsonLines(RowDataset):
     def _row(self, line: bytes, number: int) -> Row:
         try:
             return _decoder.decode(line.removeprefix(b"\xef\xbb\xbf"))
-        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"{self.path}:{number}: not a JSON object: {error}") from error
 
     @cached_property

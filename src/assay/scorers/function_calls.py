@@ -55,7 +55,7 @@ class FunctionCallCoverage:
         text = self._required.render({"sample": sample.row or {}}, sample)
         try:
             return [_entry(entry) for entry in parse_list(text)]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError) as error:
             message = f"expected a list of names or {{name, arguments}}, got {text[:200]!r}"
             raise self._required.failure("bad_input", message, sample) from error
 
@@ -94,6 +94,8 @@ def _meets(call: Call, wanted: Call) -> bool:
 def _entry(entry: Any) -> Call:
     if isinstance(entry, str):
         return entry, None
+    if not isinstance(entry, dict):
+        raise ValueError("neither a name nor a mapping")
     arguments = entry.get("arguments")
     return str(entry["name"]), json.loads(arguments) if isinstance(arguments, str) else arguments
 

@@ -127,7 +127,7 @@ def parse_list(text: str) -> list[Any]:
     """A rendered list: JSON, or the Python form that printing a list gives."""
     try:
         found = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         try:
             found = ast.literal_eval(text.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:

@@ -63,7 +63,7 @@ def recorded_items(sample: Sample, column: str, part: str) -> list[Any]:
         if value and all(isinstance(item, dict) and "type" not in item for item in value):
             value = trace_items(value)
         return views.Trace(value).items
-    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as error:
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, RecursionError) as error:
         told = f"the column `{column}` holds no trace ({type(error).__name__}: {error})"
         raise _failure(part, sample, told) from error
 

@@ -71,7 +71,7 @@ class GenericInput:
         text = self._template.render({"sample": sample.row or {}}, sample)
         try:
             request = request_of(msgspec.json.decode(text))
-        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError) as error:
             hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
             message = f"the template must render to JSON: {error}{hint}; it rendered {text[:200]!r}"
             raise self._template.failure("bad_input", message, sample) from error

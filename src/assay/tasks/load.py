@@ -10,17 +10,31 @@ from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 
+YAML = (".yaml", ".yml")
 BUILT_IN = {"starter": "the five starter tasks", "fixtures": "the ten tasks of the frozen spec"}
 
 
 def load_tasks(
-    sources: Sequence[str], *, allow_bad: bool = False, config: dict[str, Any] | None = None, trust: bool = False
+    sources: Sequence[str],
+    *,
+    allow_bad: bool = False,
+    config: dict[str, Any] | None = None,
+    trust: bool = False,
+    **declarative: Any,
 ) -> list[TaskDefinition]:
-    """Every task that the given files, folders and built-in names hold. Names must be unique among them."""
+    """Every task that the given files, folders and built-in names hold. Names must be unique among them.
+
+    `config` and `declarative` (`models`, `dataset`, `allow_outside`, `env_file`) are for YAML files.
+    """
     definitions: list[TaskDefinition] = []
     for source in sources:
         for path in files_of(source):
-            definitions.extend(_read(path, allow_bad=allow_bad, config=config or {}, trust=trust))
+            if path.suffix in YAML:
+                from assay.tasks.declarative.load import read_yaml_tasks
+
+                definitions.extend(read_yaml_tasks(path, config=config or {}, trust=trust, **declarative))
+            else:
+                definitions.extend(_read(path, allow_bad=allow_bad))
     _refuse_equal_names(definitions)
     return definitions
 
@@ -46,7 +60,11 @@ def files_of(source: str) -> list[Path]:
         return built_in_files(source)
     path = Path(source)
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in (".jsonl", ".yaml", ".yml") and p.is_file())
+        files = sorted(p for p in path.iterdir() if p.suffix in (".jsonl", *YAML) and p.is_file())
+        if any(file.suffix in YAML for file in files):
+            from assay.tasks.declarative.load import only_tasks
+
+            files = only_tasks(files)
         if not files:
             raise UsageError(f"{path}: no task files (.jsonl, .yaml) in this folder")
         return files
@@ -57,9 +75,7 @@ def files_of(source: str) -> list[Path]:
     raise UsageError(unknown_name("task file, folder or built-in task set", source, BUILT_IN))
 
 
-def _read(path: Path, *, allow_bad: bool, config: dict[str, Any], trust: bool) -> list[TaskDefinition]:
-    if path.suffix in (".yaml", ".yml"):
-        raise UsageError(f"{path}: declarative tasks cannot be run yet")
+def _read(path: Path, *, allow_bad: bool) -> list[TaskDefinition]:
     if path.suffix != ".jsonl":
         raise UsageError(f"{path}: a task file ends in .jsonl or .yaml")
     if looks_like_spec_file(path):

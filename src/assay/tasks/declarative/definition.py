@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
+from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.tasks.declarative.aggregates import aggregates_of, free_name, headline
 from assay.tasks.declarative.config_spec import check_placeholders, resolve_config, substitute
@@ -108,7 +110,8 @@ def _dataset(
             (*where, "definition"),
             "this task evaluates a dataset: name it with --dataset KEY, or `dataset_key` in a run file",
         )
-    return library.dataset(key, num_samples=num_samples, subsampling=subsampling)
+    with _at(document, (*where, "definition", "dataset", "key")):
+        return library.dataset(key, num_samples=num_samples, subsampling=subsampling)
 
 
 def _inline_hash(spec: DatasetSpec) -> str:
@@ -132,12 +135,27 @@ def _benchmark_parts(
 ) -> dict[str, Any]:
     has_solver = definition["solver"] is not None
     keyed = _keyed(definition["scorers"])
+    with _at(document, (*where, "solver")):
+        solver = _solver(definition["solver"], library)
+    scorers = []
+    for at, (key, scorer) in enumerate(keyed):
+        with _at(document, (*where, "scorers", at, "model_key")):
+            scorers.append(_scorer(key, scorer, has_solver, library))
     return {
-        "solver": _solver(definition["solver"], library),
-        "scorers": tuple(_scorer(key, scorer, has_solver, library) for key, scorer in keyed),
+        "solver": solver,
+        "scorers": tuple(scorers),
         "aggregates": aggregates_of(keyed, document, (*where, "scorers")),
         "actions": tuple(_action(action, has_solver) for action in definition["actions"] or ()),
     }
+
+
+@contextmanager
+def _at(document: Document, where: FieldPath) -> Iterator[None]:
+    """What is wrong with a key is told with the field that names it."""
+    try:
+        yield
+    except UsageError as error:
+        raise document.error(where, str(error)) from error
 
 
 def _keyed(scorers: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:

@@ -41,6 +41,8 @@ class Library:
     datasets: dict[str, tuple[Document, FieldPath, dict[str, Any]]] = field(default_factory=dict)
     models: dict[str, ModelSpec] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    models_needed: bool = True
+    """False where nothing is asked: a key without a model behind it then stands for itself."""
 
     def dataset(self, key: str, *, num_samples: int | None = None, subsampling: str | None = None) -> DatasetSpec:
         """The dataset with this key, read once for its size and hash."""
@@ -102,7 +104,7 @@ class Library:
             if isinstance(document.value, dict) and document.value.get("key") == key:
                 self.models[key] = model_spec(document, (), checked_model(document, document.value))
                 return self.models[key]
-        if key in catalog.names("model"):
+        if key in catalog.names("model") or not self.models_needed:
             return {"model": key, "options": {}}
         hint = f" {nearest(key, self.models)}" if self.models else ""
         raise UsageError(

@@ -35,8 +35,11 @@ def read_yaml_tasks(
     dataset: str | None = None,
     allow_outside: bool = False,
     env_file: Path | None = None,
+    models_needed: bool = True,
 ) -> list[TaskDefinition]:
     """The tasks of a YAML file. `models` says what stands behind model keys, `dataset` what a dataset task is about.
+
+    With `models_needed` false, where nothing is going to be asked, a model key without a model is no error.
 
     Nothing is executed here; whether snippets may run is decided when they are to run (see `trust.py`).
     """
@@ -49,6 +52,7 @@ def read_yaml_tasks(
         allow_outside=allow_outside,
         environ=environ,
         models={key: {"model": spec, "options": {}} for key, spec in (models or {}).items()},
+        models_needed=models_needed,
     )
     kind = kind_of(document.value)
     if kind == "run":
@@ -58,6 +62,23 @@ def read_yaml_tasks(
     task = checked_task(document, document.value)
     given = typed_config(config or {}, task["config_spec"])
     return [task_definition(document, (), task, library, config=given, dataset_key=dataset)]
+
+
+def only_tasks(files: list[Path]) -> list[Path]:
+    """The task files of a folder that also holds datasets, models and run files, which are named by their keys.
+
+    A YAML file that cannot be read stays, so that its reader says what is wrong; a data file of a folder with YAML
+    tasks is a dataset, not a task.
+    """
+    kinds: dict[Path, str] = {}
+    for path in files:
+        if path.suffix in (".yaml", ".yml"):
+            try:
+                kinds[path] = kind_of(read_yaml(path).value)
+            except UsageError:
+                kinds[path] = "task"
+    tasks = [path for path, kind in kinds.items() if kind == "task"]
+    return tasks if tasks else [path for path in files if path not in kinds]
 
 
 def environment(env_file: Path | None) -> dict[str, str]:

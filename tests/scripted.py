@@ -1,0 +1,40 @@
+"""A model that says what a test wrote for it, and remembers what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from assay.core.types import Completion, Request
+
+
+class Scripted:
+    """Answers from a list, or with a function of the request; an exception in the list is raised."""
+
+    name = "scripted"
+
+    def __init__(self, answers: Sequence[Any] | Callable[[Request], Any]) -> None:
+        self._answers = answers
+        self.asked: list[Request] = []
+
+    async def generate(self, request: Request) -> Completion:
+        at = len(self.asked)
+        self.asked.append(request)
+        answer = self._answers(request) if callable(self._answers) else self._answers[at]
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, Completion):
+            return answer
+        return Completion(text=answer, tokens_in=3, tokens_out=2, finish_reason="stop")
+
+
+class Context:
+    """What a factory is given: judges by what is written for them, the task's name and its dataset."""
+
+    def __init__(self, models: dict[str, Any] | None = None, dataset: Any = None) -> None:
+        self._models = models or {}
+        self.task = "t"
+        self.dataset = dataset
+
+    def model_for(self, spec: str, options: dict[str, Any] | None = None) -> Any:
+        return self._models[spec]

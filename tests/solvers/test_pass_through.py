@@ -1,0 +1,74 @@
+"""`pass_through_solver`: recorded traces as answers, in the forms people record them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.scripted import Scripted
+
+from assay.core.errors import FailureError
+from assay.core.types import Sample, Trace
+from assay.snippets.payload import solver_output
+from assay.solvers.pass_through import no_solver, pass_through_solver
+
+ITEMS = [
+    {"type": "function_call", "call_id": "0", "name": "setup", "arguments": "{}"},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "weather?"}]},
+    {"type": "function_call", "call_id": "1", "name": "look", "arguments": '{"city": "Bern"}'},
+    {"type": "function_call_output", "call_id": "1", "output": "sunny"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Sunny."}], "created_by": "x"},
+]
+MESSAGES = [{"role": "user", "content": "weather?"}, {"role": "assistant", "content": "Sunny."}]
+
+
+def passed(value: Any) -> Trace:
+    model = Scripted([])
+    trace = asyncio.run(pass_through_solver(trace_column="trace")(Sample(id="1", row={"trace": value}), model))
+    assert model.asked == []
+    return trace
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"items": ITEMS}, ITEMS, json.dumps({"items": ITEMS}), {"messages": MESSAGES}, MESSAGES, json.dumps(MESSAGES)],
+)
+def test_a_trace_is_read_in_every_form(value: Any) -> None:
+    trace = passed(value)
+    assert trace.prediction == "Sunny."
+    assert (trace.messages or ())[-1].content == "Sunny."
+
+
+def test_a_trace_without_an_answer_has_an_empty_prediction() -> None:
+    assert passed({"items": ITEMS[:3]}).prediction == ""
+
+
+@pytest.mark.parametrize("value", ["no json", {"x": 1}, 3, [1], None])
+def test_anything_else_is_a_failure(value: Any) -> None:
+    with pytest.raises(FailureError) as caught:
+        passed(value)
+    assert caught.value.failure.stage == "solver"
+
+
+def test_the_view_of_a_trace_leaves_the_preamble_out() -> None:
+    trace = solver_output(passed({"items": ITEMS})).trace
+    assert [call.name for call in trace.function_calls] == ["look"]
+    assert len(trace.preamble) == 1
+    assert trace.get_function_call_arguments(trace.function_calls[0]).city == "Bern"
+    assert trace.get_function_output_text(trace.get_function_output_for_call("1")) == "sunny"
+    assert trace.get_function_call_pairs()[0][1].output == "sunny"
+    assert trace.turns[0].function_calls[0].name == "look"
+    assert trace.get_last_user_text() == "weather?"
+    assert trace.get_first_system_prompt() is None
+    # content is a list of parts that reads as text
+    message = trace.assistant_messages[0]
+    assert "Sunny" in message.content
+    assert str(message.content) == "Sunny."
+    assert message.content[0].text == "Sunny."
+    assert message.created_by == "x"
+
+
+def test_without_a_solver_nothing_is_asked() -> None:
+    assert asyncio.run(no_solver()(Sample(id="1"), Scripted([]))).prediction == ""
