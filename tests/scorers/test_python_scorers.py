@@ -97,7 +97,8 @@ def test_another_number_of_entries_is_a_failure() -> None:
 
 
 def test_evidence_is_numbers_with_reasons() -> None:
-    source = "def compute_evidence():\n    return {'metrics': {'m': {'value': 3, 'reason': 'because'}, 'n': {'value': 0.5}}}\n"
+    found = "{'metrics': {'m': {'value': 3, 'reason': 'because'}, 'n': {'value': 0.5}}}"
+    source = f"def compute_evidence():\n    return {found}\n"
     (score,) = run(lambda: system_evidence("e", compute_evidence_snippet=source), Sample(id="0", row={}))
     assert score.values == {"m": 3, "n": 0.5}
     assert score.metadata == {"reasons": {"m": "because"}}
