@@ -33,9 +33,11 @@ from assay.executors.local import LocalExecutor
 from assay.models.build import make_model
 from assay.models.pool import ModelPool, identity_of
 from assay.models.python_callable import as_model
-from assay.reports.leaderboard import Leaderboard, build_leaderboard, write_leaderboard_file
+from assay.reports.board import Leaderboard, write_leaderboard_file
+from assay.reports.leaderboard import build_leaderboard
 from assay.reports.markdown import report_page, write_report
 from assay.reports.python_metrics import run_python_metrics
+from assay.reports.view import view_of
 from assay.tasks.build import BuildContext, build_task
 from assay.tasks.declarative.trust import require_trust
 
@@ -182,7 +184,7 @@ async def _run(
         journal.close()
         await _close(tasks, models)
     await run_python_metrics(folder, run_file.definitions)
-    leaderboard = build_leaderboard(folder)
+    leaderboard = build_leaderboard(folder, view_of(config))
     write_leaderboard_file(folder / "leaderboard.json", leaderboard)
     write_report(folder / "report.md", report_page(leaderboard))
     return RunResult(folder=folder, leaderboard=leaderboard, interrupted=stop.asked)

@@ -21,7 +21,7 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, Sample, TaskDefinition
 from assay.evaluation import run_evaluation
-from assay.reports.leaderboard import Leaderboard, TaskRow, write_leaderboard_file
+from assay.reports.board import Leaderboard, TaskRow, write_leaderboard_file
 from assay.tasks.task_folder import Example, define_task, sample_of
 
 DEFAULT_BATCH_SIZE = 8

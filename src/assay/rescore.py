@@ -20,7 +20,8 @@ from assay.core.run_file import RunFile, read_run_file, write_whole
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, Sample, TaskDefinition
 from assay.evaluation import versions
-from assay.reports.leaderboard import Leaderboard, build_leaderboard, write_leaderboard_file
+from assay.reports.board import Leaderboard, write_leaderboard_file
+from assay.reports.leaderboard import build_leaderboard
 from assay.reports.python_metrics import run_python_metrics
 from assay.tasks.build import BuildContext, build_task
 from assay.tasks.declarative.trust import require_trust

@@ -16,7 +16,7 @@ import msgspec
 
 from assay import catalog
 from assay.cli import main as cli
-from assay.reports.leaderboard import Leaderboard
+from assay.reports.board import Leaderboard
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

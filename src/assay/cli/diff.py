@@ -1,88 +1,66 @@
-"""`assay diff`: what moved between two results, and which answers changed."""
+"""`assay diff`: what moved between two results, how sure that is, and which answers changed."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import sys
 
-if TYPE_CHECKING:
-    from assay.reports.diff import BoardDiff, TaskDiff
+EPILOG = """\
+Pairs samples by task, id and attempt. Run folders, and leaderboards written with --include-per-example, can be
+compared sample by sample; of other leaderboards only the scores. Positive means that B is better.
+
+examples:
+  assay diff runs/before runs/after
+  assay diff main.json branch.json --gate no-significant-drop
+  assay diff runs/before runs/after --gate "overall >= baseline - 0.02" --html diff.html
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "Leaderboards written with --include-per-example, and run folders, also show which answers changed."
+    from assay.cli.view_flags import add_view_arguments
+
+    parser.epilog = EPILOG
     parser.add_argument("a", metavar="A", help="a leaderboard.json or a run folder: before")
     parser.add_argument("b", metavar="B", help="a leaderboard.json or a run folder: after")
-    parser.add_argument("--samples", type=int, default=5, metavar="N", help="changed answers to show (default 5)")
+    parser.add_argument("--samples", type=int, default=5, metavar="N", help="flipped samples to show (default 5)")
+    parser.add_argument("--allow-unequal", action="store_true", help="compare only the samples that both have scored")
+    parser.add_argument(
+        "--gate", action="append", default=[], metavar="GATE", help="no-significant-drop, or as in `assay run`"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--html", metavar="FILE", help="write a page that opens from disk")
+    add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
     import msgspec
 
-    from assay.cli.main import DONE
+    from assay.cli.gate_flags import tell_gates
+    from assay.cli.main import DONE, GATE_NOT_MET
+    from assay.cli.view_flags import view_from
+    from assay.core.errors import UsageError
     from assay.reports.diff import diff
+    from assay.reports.diff_markdown import diff_page
+    from assay.reports.gates import check_gates, parse_gates
+    from assay.reports.leaderboard import read_leaderboard
 
-    found = diff(options.a, options.b)
-    if options.json:
-        print(msgspec.json.encode(found).decode())
-    else:
-        tell(found, options.samples)
-    return DONE
+    if options.samples < 0:
+        raise UsageError(f"--samples must not be negative, not {options.samples}")
+    gates = parse_gates(options.gate)
+    view = view_from(options)
+    found = diff(options.a, options.b, view, allow_unequal=options.allow_unequal, samples=options.samples)
+    results = []
+    if gates:
+        boards = read_leaderboard(options.b, view), read_leaderboard(options.a, view)
+        results = check_gates(gates, boards[0], baseline=boards[1], drops=lambda: found)
+    if options.html:
+        from assay.reports.html.diff_page import write_diff_page
 
-
-def tell(found: BoardDiff, samples: int) -> None:
-    from assay.reports.markdown import table
-
-    if found.same_result:
-        print("no difference: the same questions, settings, answers and scores\n")
-    rows = [_row(each) for each in found.tasks]
-    overall = ["**overall**", _number(found.overall_a), _number(found.overall_b), _signed(found.overall_moved)]
-    rows.append([*overall, "", "", "", ""])
-    print(table(["task", "A", "B", "moved", "better", "worse", "content", "scoring"], rows, numeric_from=1))
-    for change in found.settings_changed:
-        print(f"\n{change}")
-    if not found.per_example:
-        print("\nscores only: at least one of the two has no per-example records")
-    for each in found.tasks:
-        _tell_answers(each, samples)
-
-
-def _tell_answers(each: TaskDiff, samples: int) -> None:
-    flipped = [change for change in each.changed if change.score_a != change.score_b]
-    said = len(each.changed) - len(flipped)
-    if not each.changed:
-        return
-    print(f"\n{each.task}: {len(flipped)} scores changed, {said} answers changed without moving the score")
-    for change in (flipped or each.changed)[:samples]:
-        prompt = "" if change.same_prompt else "   (the prompt changed too)"
-        print(f"  {change.id}: {_number(change.score_a)} → {_number(change.score_b)}{prompt}")
-        print(f"    A: {_shown(change.prediction_a)}\n    B: {_shown(change.prediction_b)}")
-
-
-def _row(each: TaskDiff) -> list[str]:
-    return [
-        each.task,
-        _number(each.score_a),
-        _number(each.score_b),
-        _signed(each.moved),
-        str(each.wins),
-        str(each.losses),
-        each.content,
-        each.scoring,
-    ]
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
-
-
-def _shown(text: str | None) -> str:
-    if text is None:
-        return "–"
-    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return flat if len(flat) <= 160 else flat[:159] + "…"
+        write_diff_page(Path(options.html), found)
+        print(f"wrote {options.html}", file=sys.stderr)
+    print(
+        msgspec.json.encode(found).decode() if options.json else diff_page(found), end="" if not options.json else "\n"
+    )
+    return DONE if tell_gates(results) else GATE_NOT_MET

@@ -26,6 +26,8 @@ The same command again goes on where it stopped: finished attempts are never mad
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.view_flags import add_view_arguments
+
     parser.epilog = EPILOG
     parser.add_argument(
         "tasks", nargs="*", metavar="TASKS", help="task files, folders, or `starter` (default: starter)"
@@ -70,11 +72,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--run-dir", metavar="DIR", help="folder of the run (default: runs/<model>-<tasks>-<hash>)")
     out.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
     out.add_argument("--include-per-example", action="store_true", help="predictions and scores in the leaderboard")
-    out.add_argument("--level", type=float, default=0.95, metavar="L", help="confidence level (default 0.95)")
     out.add_argument("--fresh", action="store_true", help="put an earlier run aside and start anew")
     out.add_argument("--allow-bad-tasks", action="store_true", help="leave bad records out, and say how many")
     out.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
     out.add_argument("--quiet", action="store_true", help="no progress")
+    ci = parser.add_argument_group("gates, for CI")
+    ci.add_argument(
+        "--gate",
+        action="append",
+        default=[],
+        metavar="GATE",
+        help='exit code 1 unless it holds: "overall >= 0.8", "sums >= baseline - 0.02", no-significant-drop',
+    )
+    ci.add_argument("--baseline", metavar="FILE|RUN", help="what gates compare with: a leaderboard or a run folder")
+    ci.add_argument("--junit", metavar="FILE", help="gates and tasks as JUnit XML")
+    add_view_arguments(parser)
     safety = parser.add_argument_group("safety")
     safety.add_argument("--min-sandbox", metavar="TIER", help="weakest sandbox that may run model-written code")
     safety.add_argument("--allow-outside", action="store_true", help="let YAML files include files outside the project")
@@ -84,10 +96,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
+    from assay.cli.gate_flags import GateKeeper
+    from assay.cli.main import GATE_NOT_MET
     from assay.cli.progress import ProgressLine
     from assay.core.errors import UsageError
     from assay.evaluation import Progress, run_evaluation
-    from assay.reports.leaderboard import write_leaderboard_file
+    from assay.reports.board import write_leaderboard_file
     from assay.tasks.load import load_tasks
 
     config = config_of(options)
@@ -107,8 +121,9 @@ def run(options: argparse.Namespace) -> int:
     groups = by_model(definitions, config, chosen=options.model is not None)
     if len(groups) > 1 and (options.run_dir or options.output):
         raise UsageError("these tasks name several models, one run each: leave out --run-dir and --output")
-    code = 0
-    for group_config, group in groups:
+    gates = [GateKeeper(options, [definition.name for definition in group]) for _, group in groups]
+    code, gates_met = 0, True
+    for (group_config, group), keeper in zip(groups, gates, strict=True):
         result = run_evaluation(
             group,
             group_config,
@@ -121,9 +136,11 @@ def run(options: argparse.Namespace) -> int:
         if output is not None:
             write_leaderboard_file(Path(output), result.leaderboard)
         code = max(code, tell(result, options, output))
+        if keeper.check(result):
+            gates_met = False
         if result.interrupted:
             break
-    return code
+    return code if gates_met else GATE_NOT_MET
 
 
 def models_by_key(pairs: list[str]) -> dict[str, str]:
@@ -191,15 +208,15 @@ def _only_refused(board: Any) -> bool:
 
 
 def config_of(options: argparse.Namespace) -> RunConfig:
+    from assay.cli.view_flags import checked_level
     from assay.core.config import RunConfig
     from assay.core.errors import UsageError
+    from assay.reports.view import metadata_key
 
     for name in ("repeat", "concurrency", "batch_size", "limit"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
-    if not 0 < options.level < 1:
-        raise UsageError(f"--level is a share between 0 and 1, such as 0.95, not {options.level}")
     return RunConfig(
         model=options.model or "toy",
         model_options=key_values(options.model_arg, "--model-arg"),
@@ -218,7 +235,9 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         requests_per_minute=options.rpm,
         tokens_per_minute=options.tpm,
         cache=options.cache,
-        level=options.level,
+        level=checked_level(options.level),
+        by=tuple(metadata_key(text, "--by") for text in options.by),
+        group_by=metadata_key(options.group_by, "--group-by") if options.group_by else None,
         include_per_example=options.include_per_example,
         allow_bad_tasks=options.allow_bad_tasks,
         min_sandbox=options.min_sandbox,

@@ -39,6 +39,10 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     cache_path: str = ".assay/cache.sqlite"
     level: float = 0.95
     """Confidence level of the intervals."""
+    group_by: str | None = None
+    """Metadata key whose values cluster samples; None means `group`."""
+    by: tuple[str, ...] = ()
+    """Metadata keys to slice tables by."""
     include_per_example: bool = False
     allow_bad_tasks: bool = False
     min_sandbox: str | None = None

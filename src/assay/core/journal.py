@@ -90,18 +90,32 @@ def read_records(path: Path) -> Iterator[Record]:
 
 def read_lines(path: Path, kind: type[_T]) -> Iterator[_T]:
     """Every whole line as `kind`, which may name only the fields it needs: the rest is skipped, and cheap."""
+    return (line for _, line in read_placed_lines(path, kind))
+
+
+def read_placed_lines(path: Path, kind: type[_T]) -> Iterator[tuple[int, _T]]:
+    """Every whole line as `kind`, with the place where it begins, so that `read_record_at` can come back to it."""
     decoder = msgspec.json.Decoder(kind)
+    place = 0
     with open(path, "rb", buffering=1 << 20) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
             try:
-                yield decoder.decode(line)
+                yield place, decoder.decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise UsageError(
                     f"{path}, line {number}: not a journal record ({error}). "
                     "Delete this line to have its attempt made again."
                 ) from error
+            place += len(line)
+
+
+def read_record_at(path: Path, place: int) -> Record:
+    """The one record that begins there."""
+    with open(path, "rb") as file:
+        file.seek(place)
+        return msgspec.json.decode(file.readline(), type=Record)
 
 
 class _Outcome(msgspec.Struct):

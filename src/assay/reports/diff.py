@@ -1,109 +1,239 @@
-"""What changed between two results: which tasks moved, which answers changed, whether the questions are the same."""
+"""What changed between two results, sample by sample: how much, how sure, and what besides the answers changed.
+
+Samples pair by (task, sample id, attempt). Everywhere the difference is B minus A: positive means B is better.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from msgspec import UNSET, Struct
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.reports.leaderboard import Leaderboard, PerExample, TaskRow, build_leaderboard, read_leaderboard
+from assay.reports.board import Leaderboard, TaskRow
+from assay.reports.columns import Columns, Side, read_side
+from assay.reports.diff_overall import overall_diff
+from assay.reports.diff_types import BoardDiff, Changes, Flip, SliceDiff, TaskDiff
+from assay.reports.diff_words import board_verdict, task_verdict
+from assay.reports.per_example import PerExample
+from assay.reports.view import View
+from assay.stats.mcnemar_power import detectable_share_difference
+from assay.stats.paired import PairedComparison, compare, holm
+
+SAMPLES = 5
+MAX_SLICES = 100
 
 
-class ChangedPrediction(Struct, frozen=True, kw_only=True):
-    """One attempt that came out differently."""
-
-    id: str
-    attempt: int
-    score_a: float | None
-    score_b: float | None
-    prediction_a: str | None
-    prediction_b: str | None
-    same_prompt: bool
-
-
-class TaskDiff(Struct, frozen=True, kw_only=True):
-    """One task in both results, or in one of them."""
-
-    task: str
-    score_a: float | None
-    score_b: float | None
-    moved: float | None
-    """b − a; None when one of them has no score."""
-    content: str
-    """`same`, `changed`, `only in A` or `only in B`."""
-    scoring: str
-    """`same` or `changed`: how predictions are scored."""
-    compared: int
-    """Attempts that both results have, with per-example records."""
-    wins: int
-    """Attempts that B scores higher."""
-    losses: int
-    changed: list[ChangedPrediction]
-    coverage_a: float | None
-    coverage_b: float | None
+def diff(
+    a: Path | str,
+    b: Path | str,
+    view: View | None = None,
+    *,
+    allow_unequal: bool = False,
+    samples: int = SAMPLES,
+) -> BoardDiff:
+    """Compare two run folders or leaderboard files; `UsageError` when they do not cover the same samples."""
+    view = view or View()
+    sides = read_side(a, view), read_side(b, view)
+    rows = [{row.task: row for row in side.board.tasks} for side in sides]
+    names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
+    tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples) for name in names]
+    unequal = [sentence for task in tasks if (sentence := _unequal(task))]
+    if unequal and not allow_unequal:
+        raise UsageError(
+            f"{a} and {b} do not cover the same samples: {'; '.join(unequal)}. "
+            "A comparison over what both have can favour the one that failed more; "
+            "finish the runs, or use --allow-unequal."
+        )
+    return _corrected(_board(sides, tasks, unequal, view))
 
 
-class BoardDiff(Struct, frozen=True, kw_only=True):
-    """Two results side by side."""
+def _task(
+    name: str, sides: tuple[Side, Side], rows: tuple[TaskRow | None, TaskRow | None], view: View, samples: int
+) -> TaskDiff:
+    first, second = rows
+    found = TaskDiff(
+        task=name,
+        score_a=first.score if first else None,
+        score_b=second.score if second else None,
+        moved=_moved(first.score if first else None, second.score if second else None),
+        content=_content(first, second),
+        asking=_same(first, second, _asking),
+        scoring=_same(first, second, _scoring),
+        compared=0,
+        only_a=0,
+        only_b=0,
+        coverage_a=first.coverage if first else None,
+        coverage_b=second.coverage if second else None,
+    )
+    columns = [side.tasks.get(name) for side in sides]
+    if first is None or second is None or columns[0] is None or columns[1] is None:
+        scored = [row.scored if row else 0 for row in rows]
+        return replace(found, only_a=max(0, scored[0] - scored[1]), only_b=max(0, scored[1] - scored[0]))
+    return _paired(found, sides, (columns[0], columns[1]), view, samples)
 
-    a: str
-    b: str
-    overall_a: float | None
-    overall_b: float | None
-    overall_moved: float | None
-    same_result: bool
-    """Both carry the same fingerprint: same questions, settings, answers and scores."""
-    settings_changed: list[str]
-    tasks: list[TaskDiff]
-    per_example: bool
-    """Whether both carry per-example records; without them only scores can be compared."""
+
+def _paired(
+    found: TaskDiff, sides: tuple[Side, Side], columns: tuple[Columns, Columns], view: View, samples: int
+) -> TaskDiff:
+    a, b = columns
+    _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
+    both = a.scored[rows_a] & b.scored[rows_b]
+    pairs_a, pairs_b = rows_a[both], rows_b[both]
+    before, after = a.scores[pairs_a], b.scores[pairs_b]
+    groups = _groups(b, pairs_b)
+    flipped = np.flatnonzero(before != after)
+    # the largest moves first, losses before gains, so that what is shown is what matters
+    shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
+    return replace(
+        found,
+        compared=len(before),
+        only_a=int(a.scored.sum()) - len(before),
+        only_b=int(b.scored.sum()) - len(before),
+        comparison=_compared(before, after, groups, view.level),
+        changes=_changes(a, b, rows_a, rows_b),
+        flips=len(flipped),
+        shown=[
+            _flip(
+                sides[0].example(found.task, int(a.places[pairs_a[row]])),
+                sides[1].example(found.task, int(b.places[pairs_b[row]])),
+            )
+            for row in shown
+        ],
+        slices=_slices(b, pairs_b, before, after, view),
+    )
 
 
-def diff(a: Path | str, b: Path | str) -> BoardDiff:
-    """Compare two leaderboard files or run folders."""
-    first, second = _load(a), _load(b)
-    rows_a = {row.task: row for row in first.tasks}
-    rows_b = {row.task: row for row in second.tasks}
-    names = [*rows_a, *(name for name in rows_b if name not in rows_a)]
+def _compared(
+    before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.uint64] | None, level: float
+) -> PairedComparison:
+    """The paired comparison, with what McNemar's exact test can really find where it is the test."""
+    found = compare(before, after, groups=groups, level=level)
+    if found.test != "mcnemar-exact":
+        return found
+    least = detectable_share_difference(found.wins, found.losses, found.n, level, found.power)
+    return replace(found, minimum_detectable_effect=least)
+
+
+def _groups(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.uint64] | None:
+    """The clusters of these rows, or None when every row stands alone."""
+    groups = columns.groups[rows]
+    return groups if len(np.unique(groups)) < len(groups) else None
+
+
+def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[np.intp]) -> Changes:
+    # a failed attempt may have no question on record; that is not a change of the question
+    unknown = a.failed[rows_a] | b.failed[rows_b]
+    prompt = (a.questions[rows_a] != b.questions[rows_b]) & ~unknown
+    targets = (a.targets[rows_a] != b.targets[rows_b]) & ~prompt
+    answer = (a.answers[rows_a] != b.answers[rows_b]) & ~prompt & ~targets
+    score = (a.scores[rows_a] != b.scores[rows_b]) & ~unknown & ~prompt & ~targets & ~answer
+    counts = [int(each.sum()) for each in (prompt, targets, answer, score)]
+    return Changes(
+        same=len(rows_a) - sum(counts), prompt=counts[0], targets=counts[1], answer=counts[2], score_only=counts[3]
+    )
+
+
+def _flip(then: PerExample, now: PerExample) -> Flip:
+    return Flip(
+        id=now.id,
+        attempt=now.attempt,
+        score_a=then.score,
+        score_b=now.score,
+        prediction_a=_said(then),
+        prediction_b=_said(now),
+        targets=now.targets,
+        prompt_a=then.prompt,
+        prompt_b=now.prompt,
+        same_prompt=then.prompt == now.prompt,
+        same_targets=then.targets == now.targets,
+    )
+
+
+def _said(example: PerExample) -> str | None:
+    return example.prediction if example.failure is None else example.failure
+
+
+def _slices(
+    b: Columns,
+    rows: NDArray[np.intp],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    view: View,
+) -> list[SliceDiff]:
+    found: list[tuple[str, str, PairedComparison]] = []
+    for key in view.by:
+        codes = b.slices[key][rows] if key in b.slices else np.empty(0, dtype=np.uint64)
+        distinct = np.unique(codes)
+        if len(distinct) > MAX_SLICES:
+            raise UsageError(
+                f"--by metadata.{key}: {len(distinct):,} different values are too many slices (at most {MAX_SLICES})"
+            )
+        for code in distinct:
+            inside = codes == code
+            compared = compare(before[inside], after[inside], groups=_groups(b, rows[inside]), level=view.level)
+            found.append((key, b.names[int(code)], compared))
+    adjusted = holm([1.0 if each.p_value is None else each.p_value for _, _, each in found])
+    ordered = sorted(zip(found, adjusted, strict=True), key=lambda each: (each[0][0], each[0][1]))
+    return [
+        SliceDiff(by=key, value=value, comparison=compared, adjusted_p=p, significant=p < 1 - view.level)
+        for (key, value, compared), p in ordered
+    ]
+
+
+def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], view: View) -> BoardDiff:
+    first, second = sides[0].board, sides[1].board
+    compared = [task.comparison for task in tasks if task.comparison is not None and task.comparison.n]
     return BoardDiff(
-        a=str(a),
-        b=str(b),
+        a=str(sides[0].source),
+        b=str(sides[1].source),
+        model_a=first.adapter,
+        model_b=second.adapter,
+        level=view.level,
         overall_a=first.overall_score,
         overall_b=second.overall_score,
         overall_moved=_moved(first.overall_score, second.overall_score),
         same_result=first.fingerprint == second.fingerprint,
         settings_changed=_settings_changed(first, second),
-        tasks=[_task(name, rows_a.get(name), rows_b.get(name)) for name in names],
-        per_example=all(row.per_example is not UNSET for row in [*first.tasks, *second.tasks]),
+        tasks=tasks,
+        per_example=all(task.comparison is not None for task in tasks),
+        unequal=unequal,
+        overall=overall_diff(compared, view.level) if len(compared) > 1 else None,
     )
 
 
-def _load(path: Path | str) -> Leaderboard:
-    path = Path(path)
-    if path.is_dir():
-        return build_leaderboard(path, include_per_example=True)
-    if not path.exists():
-        raise UsageError(f"{path}: no such leaderboard file or run folder")
-    return read_leaderboard(path)
+def _corrected(found: BoardDiff) -> BoardDiff:
+    """With Holm's correction over every task, and the overall difference where there are several tasks."""
+    alpha = 1 - found.level
+    tested = [index for index, task in enumerate(found.tasks) if task.comparison is not None and task.comparison.n]
+    p_values = [_p(found.tasks[index].comparison) for index in tested]
+    if found.overall is not None:
+        p_values.append(found.overall.p_value)
+    adjusted = holm(p_values)
+    tasks = list(found.tasks)
+    for index, p in zip(tested, adjusted, strict=False):
+        tasks[index] = replace(tasks[index], adjusted_p=p, significant=p < alpha)
+    overall = found.overall
+    if overall is not None:
+        overall = replace(overall, adjusted_p=adjusted[-1], significant=adjusted[-1] < alpha)
+    found = replace(found, overall=overall, comparisons=len(adjusted))
+    found = replace(found, tasks=[replace(task, verdict=task_verdict(task, found)) for task in tasks])
+    return replace(found, verdict=board_verdict(found))
 
 
-def _task(name: str, a: TaskRow | None, b: TaskRow | None) -> TaskDiff:
-    changed, compared, wins, losses = _predictions(a, b)
-    return TaskDiff(
-        task=name,
-        score_a=a.score if a else None,
-        score_b=b.score if b else None,
-        moved=_moved(a.score if a else None, b.score if b else None),
-        content=_content(a, b),
-        scoring="same" if a is None or b is None or a.signature == b.signature else "changed",
-        compared=compared,
-        wins=wins,
-        losses=losses,
-        changed=changed,
-        coverage_a=a.coverage if a else None,
-        coverage_b=b.coverage if b else None,
-    )
+def _p(comparison: PairedComparison | None) -> float:
+    return 1.0 if comparison is None or comparison.p_value is None else comparison.p_value
+
+
+def _unequal(task: TaskDiff) -> str | None:
+    if task.content in ("only in A", "only in B"):
+        return f"task `{task.task}` is {task.content}"
+    parts = [f"{count:,} scored only in {side}" for count, side in ((task.only_a, "A"), (task.only_b, "B")) if count]
+    return f"{task.task}: {' and '.join(parts)}, {task.compared:,} in both" if parts else None
 
 
 def _content(a: TaskRow | None, b: TaskRow | None) -> str:
@@ -114,30 +244,16 @@ def _content(a: TaskRow | None, b: TaskRow | None) -> str:
     return "same" if a.sha256 == b.sha256 else "changed"
 
 
-def _predictions(a: TaskRow | None, b: TaskRow | None) -> tuple[list[ChangedPrediction], int, int, int]:
-    if a is None or b is None or a.per_example is UNSET or b.per_example is UNSET:
-        return [], 0, 0, 0
-    earlier = {(example.id, example.attempt): example for example in a.per_example}
-    pairs = [(earlier[key], now) for now in b.per_example if (key := (now.id, now.attempt)) in earlier]
-    changed = [_changed(then, now) for then, now in pairs if _differs(then, now)]
-    both = [(then.score, now.score) for then, now in pairs if then.score is not None and now.score is not None]
-    return changed, len(pairs), sum(now > then for then, now in both), sum(now < then for then, now in both)
+def _same(a: TaskRow | None, b: TaskRow | None, what: Callable[[TaskRow], str]) -> str:
+    return "same" if a is None or b is None or what(a) == what(b) else "changed"
 
 
-def _differs(then: PerExample, now: PerExample) -> bool:
-    return then.prediction != now.prediction or then.score != now.score
+def _asking(row: TaskRow) -> str:
+    return row.asking
 
 
-def _changed(then: PerExample, now: PerExample) -> ChangedPrediction:
-    return ChangedPrediction(
-        id=now.id,
-        attempt=now.attempt,
-        score_a=then.score,
-        score_b=now.score,
-        prediction_a=then.prediction if then.failure is None else then.failure,
-        prediction_b=now.prediction if now.failure is None else now.failure,
-        same_prompt=then.prompt == now.prompt,
-    )
+def _scoring(row: TaskRow) -> str:
+    return row.scoring or row.signature
 
 
 def _moved(a: float | None, b: float | None) -> float | None:
@@ -146,8 +262,20 @@ def _moved(a: float | None, b: float | None) -> float | None:
 
 def _settings_changed(a: Leaderboard, b: Leaderboard) -> list[str]:
     said = []
-    for what, before, after in (("model", a.model, b.model), ("setting", a.settings, b.settings)):
+    for what, before, after in (
+        ("model", a.model, b.model),
+        ("setting", _flat(a.settings), _flat(b.settings)),
+        ("version of", a.versions, b.versions),
+    ):
         for key in sorted({*before, *after}):
             if before.get(key) != after.get(key):
                 said.append(f"{what} {key}: {before.get(key)!r} → {after.get(key)!r}")
     return said
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings one by one, so that a change names the one that changed."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        found.update(value if isinstance(value, dict) else {key: value})
+    return found

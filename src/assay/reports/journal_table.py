@@ -19,6 +19,7 @@ from msgspec import Struct
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import read_lines
 from assay.core.types import Score, TaskDefinition
+from assay.reports.view import metadata_value
 from assay.stats.score_table import ScoreTable
 
 DIGEST_BITS = 128
@@ -168,8 +169,8 @@ def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str | Non
     elif line.excluded:
         table.add_excluded()
     elif values:
-        group = line.metadata.get(group_by) if group_by is not None else None
-        table.add(values, sample=line.index, attempt=line.attempt, group=None if group is None else str(group))
+        group = metadata_value(line.metadata, group_by) if group_by is not None else None
+        table.add(values, sample=line.index, attempt=line.attempt, group=group)
 
 
 def _digest(line: Line) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.core.run_file import write_whole
-from assay.reports.leaderboard import Interval, Leaderboard, TaskRow
+from assay.reports.board import Interval, Leaderboard, TaskRow
 
 
 def leaderboard_table(board: Leaderboard) -> str:
@@ -14,7 +14,7 @@ def leaderboard_table(board: Leaderboard) -> str:
     header = ["task", "metric", "score", f"{_percent(board)} interval", "correct", "total", *shown, "ms"]
     rows = [_cells(row, shown) for row in board.tasks]
     rows.append(
-        ["**overall**", "", _number(board.overall_score), _interval(board.overall_interval), *[""] * (3 + len(shown))]
+        ["**overall**", "", number(board.overall_score), _interval(board.overall_interval), *[""] * (3 + len(shown))]
     )
     return table(header, rows, numeric_from=2)
 
@@ -38,7 +38,7 @@ def notes(board: Leaderboard) -> list[str]:
                 else ""
             )
             said.append(f"{row.task}: {broken} of {row.total} attempts failed ({kinds}){bounds}")
-            said.extend(f"{row.task}:   {kind}: {_one_line(text)}" for kind, text in row.failure_examples.items())
+            said.extend(f"{row.task}:   {kind}: {one_line(text)}" for kind, text in row.failure_examples.items())
         if row.left_out:
             said.append(f"{row.task}: {row.left_out} bad records of the task file were left out")
         if row.score is None and row.reason:
@@ -54,13 +54,13 @@ def report_page(board: Leaderboard) -> str:
     """The run on one page: the table, what to know besides, and what produced the numbers."""
     model = ", ".join(f"{key} = {value}" for key, value in board.model.items() if value not in (None, {}, ""))
     provenance = [
-        [_escape(row.task), f"`{row.signature}`", f"`{row.sha256[:16]}`", f"`{row.fingerprint[:16]}`"]
+        [escaped(row.task), f"`{row.signature}`", f"`{row.sha256[:16]}`", f"`{row.fingerprint[:16]}`"]
         for row in board.tasks
     ]
-    said = [f"- {_one_line(note)}" for note in notes(board)] or ["- nothing: every attempt was made and scored"]
+    said = [f"- {one_line(note)}" for note in notes(board)] or ["- nothing: every attempt was made and scored"]
     return "\n".join(
         [
-            f"# {_escape(board.adapter)}",
+            f"# {escaped(board.adapter)}",
             "",
             leaderboard_table(board),
             "",
@@ -72,8 +72,8 @@ def report_page(board: Leaderboard) -> str:
             "",
             table(["task", "scoring", "content sha256", "task fingerprint"], provenance, numeric_from=9),
             "",
-            f"- model: {_one_line(model)}",
-            f"- settings: {_one_line(str(board.settings))}",
+            f"- model: {one_line(model)}",
+            f"- settings: {one_line(str(board.settings))}",
             f"- versions: {', '.join(f'{name} {version}' for name, version in board.versions.items())}",
             f"- run fingerprint: `{board.run_fingerprint}`",
             f"- result fingerprint: `{board.fingerprint}` (equal for runs that agree)",
@@ -88,7 +88,7 @@ def write_report(path: Path, text: str) -> None:
 
 def table(header: list[str], rows: list[list[str]], *, numeric_from: int) -> str:
     """A Markdown table, padded so that it reads well in a terminal too."""
-    widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
+    widths = [max(3, *(len(line[column]) for line in [header, *rows])) for column in range(len(header))]
 
     def line(cells: list[str]) -> str:
         padded = [
@@ -102,10 +102,10 @@ def table(header: list[str], rows: list[list[str]], *, numeric_from: int) -> str
 
 
 def _cells(row: TaskRow, shown: list[str]) -> list[str]:
-    score = "refused" if row.refused is not None else _number(row.score)
+    score = "refused" if row.refused is not None else number(row.score)
     return [
-        _escape(row.task),
-        _escape(row.metric),
+        escaped(row.task),
+        escaped(row.metric),
         score,
         _interval(row.interval),
         f"{row.correct:,}",
@@ -115,7 +115,8 @@ def _cells(row: TaskRow, shown: list[str]) -> list[str]:
     ]
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """A score in a table; a dash where there is none."""
     return "–" if value is None else f"{value:.3f}"
 
 
@@ -128,10 +129,12 @@ def _percent(board: Leaderboard) -> str:
     return f"{next(iter(levels), 0.95) * 100:g} %"
 
 
-def _escape(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text that cannot break out of a table cell."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str, longest: int = 300) -> str:
+    """Text without line breaks or control characters, cut where it gets long."""
     flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return flat if len(flat) <= 300 else flat[:299] + "…"
+    return flat if len(flat) <= longest else flat[: longest - 1] + "…"

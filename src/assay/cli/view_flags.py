@@ -1,0 +1,51 @@
+"""The flags that say how results are looked at, shared by every command that prints a table."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.reports.prices import Prices
+    from assay.reports.view import View
+
+
+def add_view_arguments(parser: argparse.ArgumentParser) -> None:
+    look = parser.add_argument_group("how it is looked at (does not change a score)")
+    look.add_argument("--level", type=float, metavar="L", help="confidence level (default 0.95)")
+    look.add_argument(
+        "--by", action="append", default=[], metavar="metadata.KEY", help="slice by a metadata key (repeatable)"
+    )
+    look.add_argument(
+        "--group-by", metavar="metadata.KEY", help="samples with the same value are one cluster (default: group)"
+    )
+    look.add_argument("--prices", metavar="FILE", help="price file (default: prices.yaml here, then assay's own)")
+
+
+def view_from(options: argparse.Namespace, *, per_example: bool = False, level: float = 0.95) -> View:
+    from assay.reports.view import GROUP, View, metadata_key
+
+    return View(
+        level=checked_level(options.level, level),
+        by=tuple(metadata_key(text, "--by") for text in options.by),
+        group_by=metadata_key(options.group_by, "--group-by") if options.group_by else GROUP,
+        per_example=per_example,
+        prices=prices_from(options.prices),
+    )
+
+
+def checked_level(given: float | None, default: float = 0.95) -> float:
+    from assay.core.errors import UsageError
+
+    level = default if given is None else given
+    if not 0 < level < 1:
+        raise UsageError(f"--level is a share between 0 and 1, such as 0.95, not {level}")
+    return level
+
+
+def prices_from(path: str | None) -> Prices:
+    from pathlib import Path
+
+    from assay.reports.prices import find_prices
+
+    return find_prices(Path(path) if path else None)

@@ -1,0 +1,134 @@
+"""The leaderboard's shape, `leaderboard.v1`: one record per task and one around them, to and from its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from assay.core.errors import UsageError
+from assay.core.run_file import write_whole
+from assay.core.types import Summary
+from assay.reports.per_example import PerExample
+
+SCHEMA = "leaderboard.v1"
+
+
+class Interval(Struct, frozen=True, kw_only=True):
+    """Where the number may well lie, at this level."""
+
+    low: float
+    high: float
+    level: float
+    method: str = ""
+
+
+class Bounds(Struct, frozen=True, kw_only=True):
+    """What the score would be had every failed attempt been wrong, and had every one been right."""
+
+    low: float
+    high: float
+
+
+class Latency(Struct, frozen=True, kw_only=True):
+    """Milliseconds an attempt took, scoring included."""
+
+    mean: float
+    p50: float
+    p95: float
+
+
+class TaskRow(Struct, frozen=True, kw_only=True):
+    """One task's numbers and what produced them."""
+
+    task: str
+    metric: str
+    score: float | None
+    """None when nothing was scored; `reason` says why."""
+    correct: int
+    """Attempts with full marks."""
+    total: int
+    """Attempts the run set out to make."""
+    latency_ms: float
+    scored: int
+    failed: int
+    """Attempts that broke for another reason than time."""
+    timeouts: int
+    excluded: int
+    owed: int
+    """Attempts not made yet: the run was interrupted."""
+    complete: bool
+    coverage: float
+    """Scored attempts out of those the run set out to score."""
+    sha256: str
+    """Of the task's content: the same questions and targets have the same one."""
+    fingerprint: str
+    """Of the whole task: content, how it is asked, how it is scored."""
+    signature: str
+    """The number in one line: how predictions are scored, how scores are summed up, how the interval is made."""
+    scoring: str = ""
+    """The part of the signature that a change of level or clusters leaves alone."""
+    asking: str = ""
+    """Fingerprint of how the questions are put to the model: solver and templates."""
+    interval: Interval | None = None
+    bounds: Bounds | None = None
+    reason: str | None = None
+    refused: str | None = None
+    """Why no attempt of this task could be made here at all; such a task has no part in the overall score."""
+    truncated: int = 0
+    nothing_extracted: int = 0
+    left_out: int = 0
+    """Bad records of the task file that the run was told to leave out."""
+    cached: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    judge_tokens_in: int = 0
+    """What judges were given, apart from the evaluated model."""
+    judge_tokens_out: int = 0
+    latency: Latency | None = None
+    failures: dict[str, int] = {}
+    failure_examples: dict[str, str] = {}
+    outcomes: dict[str, int] = {}
+    category: str | None = None
+    aggregates: list[Summary] = []
+    per_example: list[PerExample] | UnsetType = UNSET
+
+
+class Leaderboard(Struct, frozen=True, kw_only=True):
+    """The scoreboard of one run."""
+
+    schema: str
+    timestamp: str
+    overall_score: float | None
+    adapter: str
+    tasks: list[TaskRow]
+    complete: bool
+    failed: int
+    timeouts: int
+    fingerprint: str
+    """Equal for runs that agree: same tasks, model and settings, same answers, same scores."""
+    run_fingerprint: str
+    model: dict[str, Any]
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    overall_reason: str | None = None
+    overall_interval: Interval | None = None
+    sandbox: dict[str, Any] | None = None
+
+
+def write_leaderboard_file(path: Path, leaderboard: Leaderboard) -> None:
+    """Write it whole or not at all, indented so that two of them can be diffed."""
+    write_whole(path, msgspec.json.format(msgspec.json.encode(leaderboard), indent=2) + b"\n")
+
+
+def read_leaderboard_file(path: Path | str) -> Leaderboard:
+    """A leaderboard from its file."""
+    path = Path(path)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Leaderboard)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such leaderboard file or run folder") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a {SCHEMA} file: {error}") from error

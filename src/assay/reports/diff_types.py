@@ -1,0 +1,119 @@
+"""The shape of a comparison: what `assay diff --json` writes."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from assay.stats.intervals import Interval
+from assay.stats.paired import PairedComparison
+
+
+class OverallDiff(Struct, frozen=True, kw_only=True):
+    """The mean over tasks of their mean differences, each task with the same weight."""
+
+    difference: float
+    interval: Interval
+    p_value: float
+    adjusted_p: float | None = None
+    significant: bool = False
+    minimum_detectable_effect: float | None = None
+
+
+class Flip(Struct, frozen=True, kw_only=True):
+    """One attempt that came out differently, both answers side by side."""
+
+    id: str
+    attempt: int
+    score_a: float | None
+    score_b: float | None
+    prediction_a: str | None
+    prediction_b: str | None
+    targets: tuple[str, ...]
+    prompt_a: str | None
+    prompt_b: str | None
+    same_prompt: bool
+    same_targets: bool
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """Pairs of attempts, sorted by what is not the same in them."""
+
+    same: int
+    """Same question, targets, answer and score."""
+    answer: int
+    """The same question was answered differently."""
+    prompt: int
+    """The question itself is another one, whatever the answer."""
+    targets: int
+    """The question is the same but what counts as right is not."""
+    score_only: int
+    """Same question, targets and answer, but another score: the scoring changed, or is not repeatable."""
+
+
+class SliceDiff(Struct, frozen=True, kw_only=True):
+    """The comparison within one slice."""
+
+    by: str
+    value: str
+    comparison: PairedComparison
+    adjusted_p: float | None
+    significant: bool
+
+
+class TaskDiff(Struct, frozen=True, kw_only=True):
+    """One task in both results, or in one of them."""
+
+    task: str
+    score_a: float | None
+    score_b: float | None
+    moved: float | None
+    """The task scores, b − a; None when one of them has none."""
+    content: str
+    """`same`, `changed`, `only in A` or `only in B`: the questions and targets of the file."""
+    asking: str
+    """`same` or `changed`: how the questions are put to the model."""
+    scoring: str
+    """`same` or `changed`: how predictions are scored."""
+    compared: int
+    """Attempts that are scored in both results."""
+    only_a: int
+    """Attempts that are scored in A but failed or missing in B."""
+    only_b: int
+    coverage_a: float | None
+    coverage_b: float | None
+    comparison: PairedComparison | None = None
+    """None when the attempts are not known one by one."""
+    adjusted_p: float | None = None
+    """Corrected by Holm for the number of comparisons."""
+    significant: bool = False
+    changes: Changes | None = None
+    flips: int = 0
+    """Attempts whose score is another one."""
+    shown: list[Flip] = []
+    slices: list[SliceDiff] = []
+    verdict: str = ""
+
+
+class BoardDiff(Struct, frozen=True, kw_only=True):
+    """Two results side by side."""
+
+    a: str
+    b: str
+    model_a: str
+    model_b: str
+    level: float
+    overall_a: float | None
+    overall_b: float | None
+    overall_moved: float | None
+    same_result: bool
+    """Both carry the same fingerprint: same questions, settings, answers and scores."""
+    settings_changed: list[str]
+    tasks: list[TaskDiff]
+    per_example: bool
+    """Whether both carry per-example records; without them only scores can be compared."""
+    unequal: list[str]
+    """Sentences on samples that only one of the two has scored."""
+    overall: OverallDiff | None = None
+    comparisons: int = 0
+    """How many comparisons the p-values are corrected for."""
+    verdict: str = ""

@@ -1,0 +1,151 @@
+"""What a comparison comes to, in sentences that a person can act on."""
+
+from __future__ import annotations
+
+import math
+
+from assay.reports.diff_types import BoardDiff, OverallDiff, TaskDiff
+from assay.stats.mcnemar_power import pairs_to_find
+from assay.stats.paired import PairedComparison
+
+TESTS = {
+    "mcnemar-exact": "McNemar's exact test",
+    "permutation-exact": "an exact permutation test",
+    "permutation": "a permutation test",
+}
+
+
+def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
+    """One task in a sentence or two."""
+    if task.comparison is None:
+        return "only the scores are known, so whether they differ by more than chance cannot be told"
+    if not task.comparison.n:
+        return "no sample was scored in both"
+    if task.flips == 0:
+        changed = task.changes.answer if task.changes is not None else 0
+        return "no difference" if not changed else f"no difference in scores; {changed:,} answers read differently"
+    moved = _moved(task.comparison)
+    if task.significant:
+        word = "better" if (task.comparison.difference or 0.0) > 0 else "worse"
+        return f"B is {word}: {moved}{_test(task, board)}"
+    return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison)}"
+
+
+def board_verdict(found: BoardDiff) -> str:
+    """The whole comparison in a sentence."""
+    compared = [task for task in found.tasks if task.comparison is not None and task.comparison.n]
+    if found.same_result:
+        return "no difference: the same questions, settings, answers and scores"
+    if not compared:
+        return "nothing could be compared sample by sample"
+    if all(task.flips == 0 for task in compared):
+        return "no difference: every sample that both have was scored the same"
+    worse = [task.task for task in compared if task.significant and _difference(task) < 0]
+    better = [task.task for task in compared if task.significant and _difference(task) > 0]
+    parts = [f"B is worse on {_list(worse)}"] if worse else []
+    parts += [f"B is better on {_list(better)}"] if better else []
+    if found.overall is not None and found.overall.significant:
+        parts.append(f"overall B is {'better' if found.overall.difference > 0 else 'worse'}: {_overall(found.overall)}")
+    if not parts:
+        return f"no significant difference ({found.level * 100:g} % level, {_corrections(found)})"
+    return f"{'; '.join(parts)} ({found.level * 100:g} % level, {_corrections(found)})"
+
+
+def drop_sentences(found: BoardDiff) -> list[str]:
+    """One sentence per significant drop, and one when nothing could be compared: silence must mean no drop."""
+    compared = [task for task in found.tasks if task.comparison is not None and task.comparison.n]
+    if not compared:
+        return ["nothing could be compared sample by sample, so a drop cannot be ruled out"]
+    unknown = [task.task for task in found.tasks if task.comparison is None and task.content not in ONE_SIDED]
+    said = [f"{name} has no per-example records, so a drop cannot be ruled out" for name in unknown]
+    for task in compared:
+        if task.significant and _difference(task) < 0 and task.comparison is not None:
+            said.append(f"{task.task} dropped significantly: {_moved(task.comparison)}{_test(task, found)}")
+    if found.overall is not None and found.overall.significant and found.overall.difference < 0:
+        said.append(f"overall dropped significantly: {_overall(found.overall)}")
+    return said
+
+
+ONE_SIDED = ("only in A", "only in B")
+
+
+def _moved(comparison: PairedComparison) -> str:
+    interval = comparison.interval
+    between = (
+        f" ({interval.level * 100:g} % interval {interval.low:+.3f} to {interval.high:+.3f})"
+        if interval.low is not None and interval.high is not None
+        else ""
+    )
+    return f"{comparison.difference or 0.0:+.3f}{between} over {comparison.n:,} pairs"
+
+
+def _overall(overall: OverallDiff) -> str:
+    interval = overall.interval
+    between = (
+        f" ({interval.level * 100:g} % interval {interval.low:+.3f} to {interval.high:+.3f})"
+        if interval.low is not None and interval.high is not None
+        else ""
+    )
+    return f"{overall.difference:+.3f}{between}"
+
+
+def _test(task: TaskDiff, board: BoardDiff) -> str:
+    comparison = task.comparison
+    if comparison is None or comparison.p_value is None:
+        return ""
+    name = TESTS.get(comparison.test.split("|", maxsplit=1)[0], comparison.test)
+    adjusted = (
+        f" ({equals(task.adjusted_p)} after Holm over {board.comparisons})"
+        if board.comparisons > 1 and task.adjusted_p is not None
+        else ""
+    )
+    return f", {name} {equals(comparison.p_value)}{adjusted}"
+
+
+def _could_not_find(comparison: PairedComparison) -> str:
+    """What this many pairs can and cannot see."""
+    least = comparison.minimum_detectable_effect
+    seen = abs(comparison.difference or 0.0)
+    if least is None:
+        return f"no difference, however large, is significant with {comparison.n:,} pairs like these"
+    power = f"{comparison.power * 100:g} % power"
+    said = f"{comparison.n:,} pairs find a true difference of {least:.3f} with {power}, smaller ones go unnoticed"
+    if 0.0 < seen < least:
+        said += f"; to find one of {seen:.3f} takes about {_needed(comparison, seen, least):,}"
+    return said
+
+
+def _needed(comparison: PairedComparison, seen: float, least: float) -> int:
+    if comparison.test == "mcnemar-exact":
+        against = min(comparison.wins, comparison.losses) / comparison.n
+        return pairs_to_find(seen, against, comparison.interval.level, comparison.power)
+    # the detectable effect shrinks with the root of the number of pairs
+    return math.ceil(comparison.n * (least / seen) ** 2)
+
+
+def _difference(task: TaskDiff) -> float:
+    return 0.0 if task.comparison is None else task.comparison.difference or 0.0
+
+
+def _corrections(found: BoardDiff) -> str:
+    return "one comparison" if found.comparisons == 1 else f"{found.comparisons} comparisons, corrected by Holm"
+
+
+def _list(names: list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def equals(p: float | None) -> str:
+    """`p = 0.03`, `p < 0.0001`."""
+    shown = probability(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def probability(p: float | None) -> str:
+    """A p-value as people read it."""
+    if p is None:
+        return "–"
+    if p < 0.0001:
+        return "< 0.0001"
+    return f"{p:.4f}" if p < 0.01 else f"{p:.3f}" if p < 0.995 else "1"

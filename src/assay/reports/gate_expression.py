@@ -1,0 +1,150 @@
+"""The language of gates: `overall >= 0.8`, `arithmetic >= baseline - 0.02`. Read strictly; errors name the place.
+
+    gate  := sum comparison sum
+    sum   := term (("+" | "-") term)*
+    term  := number | number "%" | name | "baseline" | "baseline." name
+
+A name is a task, a task and one of its numbers (`sums.low`, `sums.pass@4`), or a number of the whole run (`overall`,
+`failed`, `cost`). Names with spaces go in backticks. A minus between terms stands between spaces, so that task
+names may have hyphens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+
+COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    ">=": lambda a, b: a >= b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    "<": lambda a, b: a < b,
+    "==": lambda a, b: a == b,
+}
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*%)?(?![\w.@^/]))
+      | `(?P<quoted>[^`]+)`
+      | (?P<name>[^\W\d][\w.@^/:]*(?:-[\w.@^/:]+)*)
+      | (?P<comparison>>=|<=|==|>|<)
+      | (?P<sign>[+\-])
+    )""",
+    re.VERBOSE,
+)
+
+
+class Term(Struct, frozen=True, kw_only=True):
+    """A number, or a name to look up in this result or in the baseline."""
+
+    sign: int
+    position: int
+    number: float | None = None
+    name: str | None = None
+    """None with `baseline`: whatever the other side of the comparison names."""
+    baseline: bool = False
+
+
+class Gate(Struct, frozen=True, kw_only=True):
+    """A parsed gate."""
+
+    text: str
+    left: tuple[Term, ...]
+    comparison: str
+    right: tuple[Term, ...]
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return (*self.left, *self.right)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    position: int
+
+
+def parse_gate(text: str) -> Gate:
+    """The gate, or `UsageError` with the position of what is wrong."""
+    tokens = _tokens(text)
+    places = [index for index, token in enumerate(tokens) if token.kind == "comparison"]
+    if not places:
+        raise wrong(text, len(text), "there is no comparison; expected one of >=, >, <=, <, ==")
+    if len(places) > 1:
+        raise wrong(text, tokens[places[1]].position, "a gate has one comparison; write two gates instead")
+    middle = places[0]
+    left = _sum(text, tokens[:middle], tokens[middle].position)
+    right = _sum(text, tokens[middle + 1 :], len(text))
+    gate = Gate(text=text, left=left, comparison=tokens[middle].text, right=right)
+    _check_baseline(gate)
+    return gate
+
+
+def wrong(text: str, position: int, detail: str) -> UsageError:
+    return UsageError(f"--gate {text!r}, position {position + 1}: {detail}")
+
+
+def _tokens(text: str) -> list[_Token]:
+    found: list[_Token] = []
+    place = 0
+    while text[place:].strip():
+        match = _TOKEN.match(text, place)
+        start = place + len(text[place:]) - len(text[place:].lstrip())
+        if match is None:
+            raise wrong(
+                text,
+                start,
+                f"cannot read `{text[start : start + 12]}`; expected a name, a number or one of >=, >, <=, <, ==",
+            )
+        kind = match.lastgroup or ""
+        found.append(_Token(kind, match.group(kind), start))
+        place = match.end()
+    return found
+
+
+def _sum(text: str, tokens: list[_Token], end: int) -> tuple[Term, ...]:
+    terms: list[Term] = []
+    sign: int | None = 1
+    for token in tokens:
+        if token.kind == "sign":
+            if sign is not None and terms:
+                raise wrong(text, token.position, f"`{token.text}` follows another sign")
+            sign = 1 if token.text == "+" else -1
+        elif sign is None:
+            raise wrong(text, token.position, f"expected `+`, `-` or the end before `{token.text}`")
+        else:
+            terms.append(_term(token, sign))
+            sign = None
+    if sign is not None:
+        at = tokens[-1].position if tokens else end
+        raise wrong(text, at, "expected a name or a number here")
+    return tuple(terms)
+
+
+def _term(token: _Token, sign: int) -> Term:
+    if token.kind == "number":
+        digits = token.text.rstrip("%").strip()
+        value = float(digits) / 100 if token.text.endswith("%") else float(digits)
+        return Term(sign=sign, position=token.position, number=value)
+    if token.kind == "name" and token.text == "baseline":
+        return Term(sign=sign, position=token.position, baseline=True)
+    if token.kind == "name" and token.text.startswith("baseline."):
+        return Term(sign=sign, position=token.position, baseline=True, name=token.text.removeprefix("baseline."))
+    return Term(sign=sign, position=token.position, name=token.text)
+
+
+def _check_baseline(gate: Gate) -> None:
+    """A bare `baseline` must have exactly one name opposite, which it stands for."""
+    for side, other in ((gate.left, gate.right), (gate.right, gate.left)):
+        bare = next((term for term in side if term.baseline and term.name is None), None)
+        if bare is not None and len([term for term in other if term.name is not None and not term.baseline]) != 1:
+            raise wrong(
+                gate.text, bare.position, "`baseline` needs one name on the other side; write baseline.NAME instead"
+            )
+    if all(term.number is not None for term in gate.terms):
+        raise wrong(gate.text, 0, "compares only numbers; name a task, or `overall`")

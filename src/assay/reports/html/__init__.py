@@ -1,0 +1,1 @@
+"""Pages that open from disk: no network, no script, everything from a model escaped."""

@@ -1,0 +1,168 @@
+"""A comparison as one HTML file: verdict, forest plot of differences, what changed, flips side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.core.run_file import write_whole
+from assay.reports.diff_markdown import effect_text, interval_text, signed, what_changed
+from assay.reports.diff_types import BoardDiff, Flip, TaskDiff
+from assay.reports.diff_words import probability
+from assay.reports.html.element import Child, Html, tag
+from assay.reports.html.page import folded, grid, listed, page, said
+from assay.reports.html.plots import Mark, forest
+from assay.reports.markdown import number
+
+
+def write_diff_page(path: Path, found: BoardDiff) -> None:
+    write_whole(path, diff_page(found).encode())
+
+
+def diff_page(found: BoardDiff) -> str:
+    """The whole document."""
+    lead = [
+        tag("p", found.verdict, class_="verdict"),
+        tag("p", "A: ", found.model_a, " ", tag("code", found.a)),
+        tag("p", "B: ", found.model_b, " ", tag("code", found.b)),
+    ]
+    sections: list[tuple[str, str, Child]] = [
+        ("differences", "Differences", differences(found)),
+        ("changed", "What changed", changed(found)),
+    ]
+    if any(task.slices for task in found.tasks):
+        sections.append(("slices", "Slices", slices(found)))
+    sections.append(("flips", "Flips", flips(found)))
+    return page(f"{found.model_a} → {found.model_b}", lead, sections)
+
+
+def differences(found: BoardDiff) -> Child:
+    """Forest plot, table and a sentence per task."""
+    marks = [_mark(task) for task in found.tasks if task.comparison is not None]
+    if found.overall is not None:
+        interval = found.overall.interval
+        tone = _tone(found.overall.difference) if found.overall.significant else ""
+        marks.append(
+            Mark(label="overall", value=found.overall.difference, low=interval.low, high=interval.high, tone=tone)
+        )
+    header = ["task", "A", "B", "difference", f"{found.level * 100:g} % interval", "p", "p (Holm)"]
+    header += ["better", "worse", "same", "effect", "detectable"]
+    return [
+        forest(marks, zero=True) if marks else None,
+        grid(header, [_row(task) for task in found.tasks], numeric=range(1, 12)),
+        listed([[tag("b", task.task), ": ", task.verdict] for task in found.tasks]),
+        tag(
+            "p",
+            "Differences are B minus A over the samples that both scored. Detectable is the smallest true difference "
+            "that this many pairs find with 80 % power.",
+            class_="soft",
+        ),
+    ]
+
+
+def changed(found: BoardDiff) -> Html:
+    """Everything but the answers."""
+    sentences: list[Child] = [*found.settings_changed]
+    for task in found.tasks:
+        sentences += [[tag("b", task.task), ": ", sentence] for sentence in what_changed(task)]
+    sentences += found.unequal
+    return listed(sentences or ["nothing"])
+
+
+def slices(found: BoardDiff) -> Html:
+    rows: list[list[Child]] = [
+        [
+            task.task,
+            f"{each.by} = {each.value}",
+            f"{each.comparison.n:,}",
+            number(each.comparison.first),
+            number(each.comparison.second),
+            _signed(each.comparison.difference, marked=each.significant),
+            interval_text(each.comparison.interval),
+            probability(each.adjusted_p),
+        ]
+        for task in found.tasks
+        for each in task.slices
+    ]
+    header = ["task", "slice", "pairs", "A", "B", "difference", f"{found.level * 100:g} % interval", "p (Holm)"]
+    return grid(header, rows, numeric=range(2, 8))
+
+
+def flips(found: BoardDiff) -> Child:
+    """Both answers side by side, task by task."""
+    parts: list[Child] = []
+    for task in found.tasks:
+        if task.shown:
+            more = f"; {len(task.shown)} shown" if task.flips > len(task.shown) else ""
+            parts.append(tag("h3", f"{task.task}: {task.flips:,} flipped{more}"))
+            parts += [_flip(flip) for flip in task.shown]
+    return parts or tag("p", "No sample was scored differently.")
+
+
+def _flip(flip: Flip) -> Html:
+    word = "better" if (flip.score_b or 0.0) > (flip.score_a or 0.0) else "worse"
+    besides = [
+        *(["the prompt changed too"] if not flip.same_prompt else []),
+        *(["the targets changed too"] if not flip.same_targets else []),
+    ]
+    return tag(
+        "div",
+        tag(
+            "p",
+            tag("b", flip.id),
+            f" attempt {flip.attempt}" if flip.attempt > 1 else None,
+            f"  {number(flip.score_a)} → {number(flip.score_b)} ",
+            tag("span", word, class_="tag good" if word == "better" else "tag bad"),
+            [[" ", tag("span", each, class_="tag soft")] for each in besides],
+        ),
+        tag(
+            "div",
+            tag("div", tag("h4", "A said"), said(flip.prediction_a)),
+            tag("div", tag("h4", "B said"), said(flip.prediction_b)),
+            tag("div", tag("h4", "Target"), said(" / ".join(flip.targets))),
+            class_="sides",
+        ),
+        folded(
+            "Question",
+            said(flip.prompt_b) if flip.same_prompt else [tag("h4", "A"), said(flip.prompt_a)],
+            None if flip.same_prompt else [tag("h4", "B"), said(flip.prompt_b)],
+        ),
+        class_="flip",
+    )
+
+
+def _mark(task: TaskDiff) -> Mark:
+    comparison = task.comparison
+    if comparison is None:
+        return Mark(label=task.task, value=None)
+    tone = _tone(comparison.difference or 0.0) if task.significant else ""
+    interval = comparison.interval
+    return Mark(label=task.task, value=comparison.difference, low=interval.low, high=interval.high, tone=tone)
+
+
+def _row(task: TaskDiff) -> list[Child]:
+    cells: list[Child] = [task.task, number(task.score_a), number(task.score_b)]
+    comparison = task.comparison
+    if comparison is None or not comparison.n:
+        return [*cells, signed(task.moved), *["–"] * 8]
+    return [
+        *cells,
+        _signed(comparison.difference, marked=task.significant),
+        interval_text(comparison.interval),
+        probability(comparison.p_value),
+        probability(task.adjusted_p),
+        f"{comparison.wins:,}",
+        f"{comparison.losses:,}",
+        f"{comparison.ties:,}",
+        effect_text(comparison),
+        number(comparison.minimum_detectable_effect),
+    ]
+
+
+def _signed(value: float | None, *, marked: bool) -> Child:
+    if not marked or value is None:
+        return signed(value)
+    return tag("b", f"{signed(value)} *", class_="good" if value > 0 else "bad")
+
+
+def _tone(value: float) -> str:
+    return "better" if value > 0 else "worse"

@@ -1,0 +1,78 @@
+"""JUnit XML, the shape that CI systems show: one test case per gate, one per task."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.core.run_file import write_whole
+from assay.reports.board import Leaderboard, TaskRow
+from assay.reports.gates import GateResult
+
+
+def write_junit(path: Path, board: Leaderboard, gates: Sequence[GateResult]) -> None:
+    write_whole(path, junit_xml(board, gates))
+
+
+def junit_xml(board: Leaderboard, gates: Sequence[GateResult]) -> bytes:
+    """A broken gate is a failure; a task with failed or missing attempts is an error, since its score is not whole."""
+    root = ET.Element("testsuites", name=_legal(f"assay: {board.adapter}"))
+    if gates:
+        _suite(root, "gates", [_gate(gate) for gate in gates])
+    _suite(root, "tasks", [_task(row) for row in board.tasks])
+    ET.indent(root)
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode").encode() + b"\n"
+
+
+def _suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
+    counts = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "error", "skipped")}
+    suite = ET.SubElement(
+        root,
+        "testsuite",
+        name=name,
+        tests=str(len(cases)),
+        failures=str(counts["failure"]),
+        errors=str(counts["error"]),
+        skipped=str(counts["skipped"]),
+    )
+    suite.extend(cases)
+
+
+def _gate(gate: GateResult) -> ET.Element:
+    case = ET.Element("testcase", classname="gates", name=_legal(gate.gate))
+    told = "\n".join(gate.sentences)
+    if gate.passed:
+        ET.SubElement(case, "system-out").text = _legal(told)
+    else:
+        ET.SubElement(case, "failure", message=_legal(gate.sentences[0])).text = _legal(told)
+    return case
+
+
+def _task(row: TaskRow) -> ET.Element:
+    seconds = (row.latency_ms * (row.scored + row.failed + row.timeouts)) / 1000
+    case = ET.Element("testcase", classname="tasks", name=_legal(row.task), time=f"{seconds:.3f}")
+    broken = row.failed + row.timeouts
+    if row.refused is not None:
+        ET.SubElement(case, "skipped", message=_legal(row.refused))
+    elif broken or row.owed:
+        parts = [f"{broken} attempts failed"] if broken else []
+        parts += [f"{row.owed} attempts are owed"] if row.owed else []
+        examples = "\n".join(f"{kind}: {text}" for kind, text in row.failure_examples.items())
+        ET.SubElement(case, "error", message=_legal(", ".join(parts))).text = _legal(examples)
+    ET.SubElement(case, "system-out").text = _legal(_scored(row))
+    return case
+
+
+def _scored(row: TaskRow) -> str:
+    if row.score is None:
+        return f"no score: {row.reason or row.refused or 'nothing was scored'}"
+    between = f" ({row.interval.low:.4f} to {row.interval.high:.4f})" if row.interval else ""
+    return f"{row.metric} = {row.score:.4f}{between} over {row.scored} attempts"
+
+
+def _legal(text: str) -> str:
+    """XML 1.0 has no place for most control characters, and a model may write any."""
+    return "".join(
+        c if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff" else "�" for c in text
+    )

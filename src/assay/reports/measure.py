@@ -1,0 +1,70 @@
+"""Which number of an attempt its task is about: what pairs, slices and rankings compare, sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.core.types import ScoreValue, TaskDefinition
+from assay.stats.score_table import as_text
+
+HEADLINES = ("score", "is_correct")
+
+
+class Scored(Protocol):
+    """As much of a `Score` as a measure looks at."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def values(self) -> dict[str, ScoreValue]: ...
+
+
+class Measure(Struct, frozen=True, kw_only=True):
+    """How an attempt's scores become one number, the one that the task's leaderboard score averages."""
+
+    scorer: str | None = None
+    field: str | None = None
+    """The value that is averaged; None takes `score`, else `is_correct`."""
+    same_as: tuple[str, str] | None = None
+    """Two values whose agreement counts as right, for tasks that are scored as a classification."""
+    headline: bool = True
+    """Whether the mean of this number is the task's leaderboard score."""
+
+    def of(self, scores: Iterable[Scored]) -> float | None:
+        """The number, or None when the attempt has none."""
+        values = {
+            name: value
+            for score in scores
+            if self.scorer is None or score.name == self.scorer
+            for name, value in score.values.items()
+        }
+        return self.of_values(values)
+
+    def of_values(self, values: Mapping[str, ScoreValue]) -> float | None:
+        if self.same_as is not None:
+            truth, said = (values.get(name) for name in self.same_as)
+            return None if truth is None or said is None else float(as_text(truth) == as_text(said))
+        if self.field is not None:
+            return _number(values.get(self.field))
+        return next((_number(values[name]) for name in HEADLINES if name in values), None)
+
+
+def measure_of(definition: TaskDefinition) -> Measure:
+    """The measure behind a task's first aggregate; for one that is no mean over samples, the usual score."""
+    first = definition.aggregates[0] if definition.aggregates else None
+    if first is None:
+        return Measure(headline=False)
+    scorer = first.options.get("scorer")
+    if first.use == "mean":
+        return Measure(scorer=scorer, field=first.options.get("field", "score"))
+    if first.use in ("binary-classification", "multiclass-classification"):
+        return Measure(scorer=scorer, same_as=(first.options["field_gt"], first.options["field_pred"]))
+    return Measure(scorer=scorer, headline=False)
+
+
+def _number(value: ScoreValue) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,47 @@
+"""The overall score: the mean of the task scores, each task with the same weight, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+
+from assay.reports.board import Interval, TaskRow
+
+METHOD = "mover"
+"""Zou & Donner 2008: each task's distance from its score to its own bound, combined as standard errors are."""
+
+
+def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
+    """The mean; a task without a score leaves the overall score out, a refused one only itself."""
+    counted = [row for row in rows if row.refused is None]
+    if not counted:
+        return None, "no task could be run"
+    missing = [row.task for row in counted if row.score is None]
+    if missing:
+        return None, f"no sample was scored in {', '.join(missing)}"
+    refused = [row.task for row in rows if row.refused is not None]
+    note = f"over {len(counted)} of {len(rows)} tasks; refused: {', '.join(refused)}" if refused else None
+    return math.fsum(row.score for row in counted if row.score is not None) / len(counted), note
+
+
+def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -> Interval | None:
+    """Tasks are independent, so squared distances add up: below the score those to the low bounds, above to the high.
+
+    With symmetric intervals this is the normal interval of the combined standard error. Unlike that, it keeps a
+    width when a task is all right or all wrong, and leans the way its tasks' intervals lean.
+    """
+    counted = [row for row in rows if row.refused is None]
+    if overall is None or not counted:
+        return None
+    if len(counted) == 1:
+        return counted[0].interval
+    below = above = 0.0
+    for row in counted:
+        if row.score is None or row.interval is None:
+            return None
+        below += (row.score - row.interval.low) ** 2
+        above += (row.interval.high - row.score) ** 2
+    low = overall - math.sqrt(below) / len(counted)
+    high = overall + math.sqrt(above) / len(counted)
+    if all(row.interval.low >= 0.0 and row.interval.high <= 1.0 for row in counted if row.interval is not None):
+        low, high = max(0.0, low), min(1.0, high)
+    return Interval(low=low, high=high, level=level, method=METHOD)

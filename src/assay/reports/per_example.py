@@ -1,0 +1,68 @@
+"""One attempt as readers and comparisons see it: what was asked, what was said, what it scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from assay.core.journal import read_records
+from assay.core.types import Record, Trace
+from assay.reports.measure import Measure
+
+
+class PerExample(Struct, frozen=True, kw_only=True):
+    """One attempt, for reading and for comparing predictions between runs."""
+
+    id: str
+    attempt: int
+    score: float | None
+    prediction: str | None
+    targets: tuple[str, ...]
+    prompt: str | None = None
+    answer: str | None = None
+    values: dict[str, Any] = {}
+    failure: str | None = None
+    latency_ms: float = 0.0
+    metadata: dict[str, Any] = {}
+
+
+def read_examples(journal: Path, measures: Mapping[str, Measure]) -> dict[str, list[PerExample]]:
+    """Every attempt that counts, per task, in the order of the dataset."""
+    latest: dict[str, Record] = {}
+    for record in read_records(journal) if journal.exists() else ():
+        latest[record.key] = record
+    found: dict[str, list[PerExample]] = {}
+    for record in sorted(latest.values(), key=lambda record: (record.task, record.index, record.attempt)):
+        found.setdefault(record.task, []).append(per_example(record, measures.get(record.task, Measure())))
+    return found
+
+
+def per_example(record: Record, measure: Measure) -> PerExample:
+    values = {name: value for score in record.scores for name, value in score.values.items()}
+    trace = record.trace
+    return PerExample(
+        id=record.sample_id,
+        attempt=record.attempt,
+        score=None if record.failures else measure.of(record.scores),
+        prediction=trace.prediction if trace is not None else None,
+        targets=record.targets,
+        prompt=question(trace) if trace is not None else None,
+        answer=next((score.answer for score in record.scores if score.answer is not None), None),
+        values=values,
+        failure=f"{record.failures[0].kind}: {record.failures[0].message}" if record.failures else None,
+        latency_ms=round(record.seconds * 1000, 3),
+        metadata=record.metadata,
+    )
+
+
+def question(trace: Trace) -> str | None:
+    """What the model was asked: the prompt, or the turns that were not its own."""
+    if trace.prompt is not None or trace.messages is None:
+        return trace.prompt
+    return "\n\n".join(f"{turn.role}: {turn.content}" for turn in trace.messages if turn.role not in OWN_TURNS)
+
+
+OWN_TURNS = ("assistant", "tool")

@@ -1,0 +1,113 @@
+"""What tokens cost: a dated price file that comes with assay, and the user's own, which overrides it."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+
+FILE_NAMES = ("prices.yaml", "prices.yml", "prices.json")
+PER = 1_000_000
+
+
+class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Money for a million tokens."""
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    """For prompt tokens that the server had in its cache; None charges them as any other."""
+
+    def of(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
+        cached = self.input if self.cached_input is None else self.cached_input
+        fresh = max(0, tokens_in - tokens_cached)
+        return (fresh * self.input + (tokens_in - fresh) * cached + tokens_out * self.output) / PER
+
+
+class PriceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A price file as people write it: per million tokens, with the day the prices were looked up."""
+
+    date: str
+    currency: str = "USD"
+    models: dict[str, Price]
+
+
+class Quote(Struct, frozen=True, kw_only=True):
+    """A model's price, and where it was found."""
+
+    price: Price
+    currency: str
+    date: str
+    source: str
+
+
+class Prices:
+    """Price files, the first that names a model wins; an exact name wins over a pattern such as `my-model-*`."""
+
+    def __init__(self, files: list[tuple[str, PriceFile]]) -> None:
+        self._files = files
+
+    def quote(self, model: str) -> Quote | None:
+        _, _, bare = model.partition(":")
+        for source, file in self._files:
+            name = _matching(model, file.models) or (_matching(bare, file.models) if bare else None)
+            if name is not None:
+                return Quote(price=file.models[name], currency=file.currency, date=file.date, source=source)
+        return None
+
+
+def find_prices(path: Path | None = None, folder: Path | None = None) -> Prices:
+    """The named file or the one in the folder, over the prices that come with assay."""
+    folder = folder or Path()
+    if path is None:
+        path = next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+    files = [] if path is None else [(str(path), read_price_file(path))]
+    bundled = resources.files("assay.reports").joinpath("prices.yaml")
+    files.append(("prices that come with assay", _decoded(bundled.read_bytes(), "prices.yaml")))
+    return Prices(files)
+
+
+def read_price_file(path: Path) -> PriceFile:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: could not read the price file: {error.strerror}") from error
+    return _decoded(data, str(path))
+
+
+def _decoded(data: bytes, name: str) -> PriceFile:
+    try:
+        found: Any = yaml.safe_load(data)
+        file = msgspec.convert(_dates_as_text(found), PriceFile)
+    except yaml.YAMLError as error:
+        raise UsageError(f"{name}: not YAML: {' '.join(str(error).split())}") from error
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{name}: not a price file: {error}. Expected `date: YYYY-MM-DD` and "
+            "`models: {NAME: {input: …, output: …}}`, in money per million tokens."
+        ) from error
+    for model, price in file.models.items():
+        if min(price.input, price.output, price.cached_input or 0.0) < 0:
+            raise UsageError(f"{name}: models.{model}: a price cannot be negative")
+    return file
+
+
+def _dates_as_text(found: Any) -> Any:
+    # YAML reads 2026-11-01 as a day; people write it without quotes
+    if isinstance(found, dict) and "date" in found:
+        return {**found, "date": str(found["date"])}
+    return found
+
+
+def _matching(model: str, known: dict[str, Price]) -> str | None:
+    if model in known:
+        return model
+    patterns = [name for name in known if fnmatchcase(model, name)]
+    return max(patterns, key=len, default=None)

@@ -1,0 +1,52 @@
+"""The GitHub step summary: the leaderboard and its gates as Markdown on the page of a workflow run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay.core.errors import UsageError
+from assay.reports.board import Leaderboard
+from assay.reports.gates import GateResult
+from assay.reports.markdown import leaderboard_table, notes, one_line
+
+VARIABLE = "GITHUB_STEP_SUMMARY"
+LARGEST = 900_000
+"""GitHub drops a summary beyond 1 MiB, so ours is cut before."""
+
+
+def write_step_summary(environment: Mapping[str, str], text: str) -> bool:
+    """Append to the summary when the environment has one; says whether it did."""
+    path = environment.get(VARIABLE)
+    if not path:
+        return False
+    data = text.encode()
+    if len(data) > LARGEST:
+        data = data[:LARGEST].rsplit(b"\n", 1)[0] + b"\n\n(cut: the summary would be too long)\n"
+    try:
+        with Path(path).open("ab") as file:
+            file.write(data + b"\n")
+    except OSError as error:
+        raise UsageError(f"{VARIABLE}={path}: could not write the step summary: {error.strerror}") from error
+    return True
+
+
+def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
+    """The leaderboard, its gates and what to know besides."""
+    said = [f"## assay: {_text(board.adapter)}", "", leaderboard_table(board), "", *gate_lines(gates)]
+    said += [f"- {_text(note)}" for note in notes(board)]
+    return "\n".join(said) + "\n"
+
+
+def gate_lines(gates: Sequence[GateResult]) -> list[str]:
+    lines = []
+    for gate in gates:
+        mark = "✅" if gate.passed else "❌"
+        lines += [f"- {mark} {_text(sentence)}" for sentence in gate.sentences]
+    return [*lines, ""] if lines else []
+
+
+def _text(text: str) -> str:
+    """Nothing that a model or server wrote may become markup on somebody's page."""
+    flat = one_line(text)
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace("@", "&#64;").replace("![", "!&#91;")

@@ -1,0 +1,55 @@
+"""How a journal is looked at: level, clusters, slices, prices. None of it changes a score or needs a new run."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.reports.prices import Prices
+
+GROUP = "group"
+"""The metadata key whose values cluster samples unless another is named."""
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """The settings of a table, apart from the settings of the run behind it."""
+
+    level: float = 0.95
+    group_by: str = GROUP
+    by: tuple[str, ...] = ()
+    """Metadata keys to slice by."""
+    per_example: bool = False
+    prices: Prices | None = None
+    """None: the prices that apply where the command runs."""
+
+
+def view_of(config: RunConfig) -> View:
+    """The view that a run was asked for with."""
+    return View(
+        level=config.level,
+        group_by=config.group_by or GROUP,
+        by=config.by,
+        per_example=config.include_per_example,
+    )
+
+
+def metadata_key(text: str, flag: str) -> str:
+    """`metadata.KEY` or just `KEY`, as flags may say it."""
+    key = text.removeprefix("metadata.")
+    if not key:
+        raise UsageError(f"{flag} {text!r}: expected metadata.KEY, such as metadata.difficulty")
+    return key
+
+
+def metadata_value(metadata: dict[str, object], key: str) -> str | None:
+    """The value of a key, as a table shows it; a dotted key looks inside. None when the sample has none."""
+    found: object = metadata
+    if key in metadata:
+        found = metadata[key]
+    else:
+        for part in key.split("."):
+            found = found.get(part) if isinstance(found, dict) else None
+    if found is None or found is metadata or isinstance(found, dict):
+        return None
+    return ", ".join(map(str, found)) if isinstance(found, list) else str(found)

@@ -1,0 +1,230 @@
+"""A comparison pairs by sample, finds what is there, says what it could not have found, refuses unequal cover."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from scipy import stats as scipy_stats
+from tests.reports.runs import Adder, Broken, run_into, write_sums
+
+from assay.core.errors import UsageError
+from assay.core.journal import Journal, read_records
+from assay.reports.board import write_leaderboard_file
+from assay.reports.diff import diff
+from assay.reports.diff_markdown import diff_page
+from assay.reports.html.diff_page import diff_page as html_page
+from assay.reports.leaderboard import build_leaderboard
+from assay.reports.view import View
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """2,000 sums and 50 sums; `b` misses two in a hundred that `a` has."""
+    folder = tmp_path_factory.mktemp("runs")
+    write_sums(folder / "tasks", "sums", 2000, metadata=lambda n: {"difficulty": "hard" if n % 2 else "easy"})
+    write_sums(folder / "tasks", "few", 50)
+    run_into(folder / "a", folder / "tasks", Adder(range(0, 2000, 10), name="before"))
+    run_into(folder / "b", folder / "tasks", Adder([*range(0, 2000, 10), *range(7, 2000, 50)], name="after"))
+    return folder
+
+
+def test_a_run_does_not_differ_from_itself(runs: Path) -> None:
+    found = diff(runs / "a", runs / "a")
+    assert found.verdict.startswith("no difference")
+    assert [task.verdict for task in found.tasks] == ["no difference", "no difference"]
+    assert all(task.comparison is not None and task.comparison.p_value == 1.0 for task in found.tasks)
+    assert "no difference" in diff_page(found)
+
+
+def test_a_planted_drop_of_two_points_is_found_on_two_thousand_pairs_and_not_on_fifty(runs: Path) -> None:
+    found = diff(runs / "a", runs / "b")
+    few, sums = found.tasks
+    assert sums.comparison is not None
+    assert few.comparison is not None
+    assert sums.comparison.difference == pytest.approx(-0.02)
+    assert sums.significant
+    assert sums.comparison.interval.high is not None
+    assert sums.comparison.interval.high < 0
+    assert (sums.comparison.wins, sums.comparison.losses, sums.comparison.ties) == (0, 40, 1960)
+    assert sums.comparison.p_value == pytest.approx(scipy_stats.binomtest(40, 40).pvalue, rel=1e-9)
+    assert found.verdict.startswith("B is worse on sums")
+    assert not few.significant
+    assert "50 pairs find a true difference of 0.154 with 80 % power, smaller ones go unnoticed" in few.verdict
+    assert "to find one of 0.020 takes about 394" in few.verdict
+
+
+def test_p_values_are_corrected_for_the_number_of_comparisons(runs: Path) -> None:
+    found = diff(runs / "a", runs / "b")
+    assert found.comparisons == 3
+    raw = [task.comparison.p_value for task in found.tasks if task.comparison is not None]
+    assert found.tasks[1].adjusted_p == pytest.approx(3 * raw[1])
+
+
+def test_flips_show_both_answers_with_the_largest_losses_first(runs: Path) -> None:
+    sums = diff(runs / "a", runs / "b", samples=2).tasks[1]
+    assert (sums.flips, len(sums.shown)) == (40, 2)
+    flip = sums.shown[0]
+    assert (flip.id, flip.prediction_a, flip.prediction_b, flip.targets) == ("s7", "8", "no idea", ("8",))
+    assert (flip.score_a, flip.score_b, flip.same_prompt) == (1.0, 0.0, True)
+
+
+def test_slices_are_compared_one_by_one(runs: Path) -> None:
+    sums = diff(runs / "a", runs / "b", View(by=("difficulty",))).tasks[1]
+    assert [(each.value, each.comparison.n, each.significant) for each in sums.slices] == [
+        ("easy", 1000, False),
+        ("hard", 1000, True),
+    ]
+
+
+def test_leaderboard_files_with_examples_compare_as_their_runs_do(runs: Path, tmp_path: Path) -> None:
+    for name in "ab":
+        write_leaderboard_file(tmp_path / f"{name}.json", build_leaderboard(runs / name, View(per_example=True)))
+    of_files = diff(tmp_path / "a.json", tmp_path / "b.json")
+    of_runs = diff(runs / "a", runs / "b")
+    assert of_files.tasks == of_runs.tasks
+    mixed = diff(runs / "a", tmp_path / "b.json")
+    assert mixed.tasks == of_runs.tasks
+
+
+def test_leaderboards_without_examples_compare_only_scores(runs: Path, tmp_path: Path) -> None:
+    for name in "ab":
+        write_leaderboard_file(tmp_path / f"{name}.json", build_leaderboard(runs / name, View()))
+    found = diff(tmp_path / "a.json", tmp_path / "b.json")
+    assert not found.per_example
+    assert found.tasks[1].moved == pytest.approx(-0.02)
+    assert found.tasks[1].comparison is None
+    assert "cannot be told" in found.tasks[1].verdict
+
+
+def test_unequal_coverage_is_refused_unless_allowed(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 20)
+    run_into(tmp_path / "a", tasks, Adder())
+    run_into(tmp_path / "b", tasks, Broken([3, 4, 5], wrong=[1]))
+    with pytest.raises(UsageError, match=r"sums: 3 scored only in A, 17 in both.*--allow-unequal"):
+        diff(tmp_path / "a", tmp_path / "b")
+    found = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True)
+    assert (found.tasks[0].compared, found.tasks[0].only_a, found.unequal) == (
+        17,
+        3,
+        ["sums: 3 scored only in A, 17 in both"],
+    )
+    assert "Not covered by both" in diff_page(found)
+
+
+def test_a_task_that_only_one_result_has_is_unequal_coverage(tmp_path: Path) -> None:
+    write_sums(tmp_path / "one", "sums", 5)
+    write_sums(tmp_path / "two", "sums", 5)
+    write_sums(tmp_path / "two", "more", 5)
+    run_into(tmp_path / "a", tmp_path / "one", Adder())
+    run_into(tmp_path / "b", tmp_path / "two", Adder())
+    with pytest.raises(UsageError, match="task `more` is only in B"):
+        diff(tmp_path / "a", tmp_path / "b")
+
+
+def test_a_failed_attempt_that_was_made_again_counts_once(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 10)
+    run_into(tmp_path / "a", tasks, Adder(name="broken"))
+    run_into(tmp_path / "b", tasks, Broken([3, 4]))
+    run_into(tmp_path / "b", tasks, Broken([]))
+    found = diff(tmp_path / "a", tmp_path / "b")
+    assert (found.tasks[0].compared, found.tasks[0].verdict) == (10, "no difference")
+
+
+def test_changes_of_prompt_targets_and_settings_are_told_apart_from_changes_of_answer(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 12)
+    run_into(tmp_path / "a", tasks, Adder([1]), temperature=0.0)
+    lines = [msgspec.json.decode(line) for line in tasks.read_bytes().splitlines()]
+    lines[2]["prompt"] = "please compute: 2 + 1"
+    lines[3]["targets"] = ["four"]
+    tasks.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    run_into(tmp_path / "b", tasks, Adder([5]), temperature=0.5)
+    found = diff(tmp_path / "a", tmp_path / "b")
+    task = found.tasks[0]
+    assert task.content == "changed"
+    assert task.changes is not None
+    assert (task.changes.prompt, task.changes.targets, task.changes.answer, task.changes.same) == (1, 1, 2, 8)
+    assert "setting temperature: 0.0 → 0.5" in found.settings_changed
+
+
+def test_another_score_for_the_same_answer_is_a_change_of_scoring(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 6)
+    a = run_into(tmp_path / "a", tasks, Adder())
+    b = run_into(tmp_path / "b", tasks, Adder())
+    records = list(read_records(b / "journal.jsonl"))
+    (b / "journal.jsonl").unlink()
+    journal = Journal(b / "journal.jsonl")
+    zero = {"values": {"score": 0.0}}
+    import asyncio
+
+    async def write() -> None:
+        journal.append(
+            [msgspec.structs.replace(r, scores=(msgspec.structs.replace(r.scores[0], **zero),)) for r in records[:2]]
+            + records[2:]
+        )
+
+    asyncio.run(write())
+    journal.close()
+    changes = diff(a, b).tasks[0].changes
+    assert changes is not None
+    assert (changes.score_only, changes.answer, changes.same) == (2, 0, 4)
+
+
+def test_graded_scores_are_compared_by_permutation(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 40, metric="rouge_l")
+    run_into(tmp_path / "a", tasks, Adder(says="1 or 2"))
+    half = [*range(0, 40, 2)]
+    run_into(tmp_path / "b", tasks, Halfway(half))
+    found = diff(tmp_path / "a", tmp_path / "b")
+    assert found.tasks[0].comparison is not None
+    assert found.tasks[0].comparison.test.startswith("permutation")
+    assert found.tasks[0].significant
+
+
+class Halfway(Adder):
+    """Adds a word too many, which costs half of an overlap score."""
+
+    def generate(self, prompts: list[str]) -> list[str]:
+        right = Adder().generate(prompts)
+        said = super().generate(prompts)
+        return [f"{good} surely" if now == "no idea" else good for good, now in zip(right, said, strict=True)]
+
+
+def test_repetitions_cluster_by_sample(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 30)
+    run_into(tmp_path / "a", tasks, Adder(), repeat=3)
+    run_into(tmp_path / "b", tasks, Adder([1, 2, 3, 4]), repeat=3)
+    comparison = diff(tmp_path / "a", tmp_path / "b").tasks[0].comparison
+    assert comparison is not None
+    assert (comparison.n, comparison.losses) == (90, 12)
+    # four questions went wrong, not twelve: an exact test over four clusters cannot go below 2 / 2**4
+    assert comparison.p_value == pytest.approx(0.125)
+
+
+def test_groups_cluster_too(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 40, metadata=lambda n: {"group": str(n // 10), "page": str(n // 20)})
+    run_into(tmp_path / "a", tasks, Adder())
+    run_into(tmp_path / "b", tasks, Adder(range(10)))
+    by_group = diff(tmp_path / "a", tmp_path / "b").tasks[0].comparison
+    by_page = diff(tmp_path / "a", tmp_path / "b", View(group_by="page")).tasks[0].comparison
+    assert by_group is not None
+    assert by_page is not None
+    assert by_group.p_value == 1.0
+    assert by_page.p_value == 1.0
+    assert by_group.interval.method == "clustered-t"
+
+
+@pytest.mark.parametrize("said", ["<script>alert(1)</script>", "</style><b>x", "a | b\nc", '"><img src=x>'])
+def test_what_a_model_said_stays_text(said: str, tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 3)
+    run_into(tmp_path / "a", tasks, Adder())
+    run_into(tmp_path / "b", tasks, Adder([1], says=said))
+    found = diff(tmp_path / "a", tmp_path / "b")
+    page = html_page(found)
+    assert "<script" not in page
+    assert page.count("</style>") == 1
+    assert "<img" not in page
+    table = [line for line in diff_page(found).splitlines() if line.startswith("| s1")]
+    assert len(table) == 1
+    assert table[0].replace("\\|", "").count("|") == 7

@@ -1,0 +1,46 @@
+"""The difference that McNemar's exact test is said to find is the one it finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.stats.mcnemar_power import detectable_share_difference, pairs_to_find
+from assay.stats.paired import mcnemar_exact
+
+
+@pytest.mark.parametrize(("wins", "losses", "n"), [(0, 1, 50), (3, 5, 100), (20, 22, 300), (0, 0, 40)])
+def test_the_stated_difference_is_found_with_the_stated_power(wins: int, losses: int, n: int) -> None:
+    least = detectable_share_difference(wins, losses, n)
+    assert least is not None
+    against = min(wins, losses) / n
+    random = np.random.default_rng(1)
+    draws = random.multinomial(n, [against, against + least, 1 - 2 * against - least], size=4000)
+    found = np.mean([mcnemar_exact(int(b), int(c)) <= 0.05 and c > b for b, c, _ in draws])
+    assert found == pytest.approx(0.8, abs=0.02)
+
+
+def test_four_pairs_can_never_be_significant() -> None:
+    assert detectable_share_difference(0, 0, 4) is None
+    assert detectable_share_difference(0, 0, 0) is None
+
+
+def test_exact_and_normal_meet_where_one_takes_over_from_the_other() -> None:
+    exact, normal = (detectable_share_difference(n // 20, n // 20, n) for n in (3400, 3480))
+    assert exact is not None
+    assert normal is not None
+    assert exact / normal == pytest.approx((3480 / 3400) ** 0.5, rel=0.02)
+
+
+def test_more_pairs_are_needed_for_smaller_differences_and_more_noise() -> None:
+    assert pairs_to_find(0.02, 0.0) == 394
+    assert pairs_to_find(0.01, 0.0) > 700
+    assert pairs_to_find(0.02, 0.05) > 2000
+    least = detectable_share_difference(0, 0, 394)
+    assert least == pytest.approx(0.02, abs=1e-4)
+
+
+@pytest.mark.parametrize(("difference", "against"), [(0.0, 0.1), (-0.1, 0.0), (0.9, 0.1)])
+def test_an_impossible_difference_is_an_error(difference: float, against: float) -> None:
+    with pytest.raises(ValueError, match="cannot be"):
+        pairs_to_find(difference, against)
