@@ -1,0 +1,243 @@
+"""Reads tests: which of them are a call and an expected value, which need a verifier, which cannot be split at all.
+
+Only the dataset's own text is parsed here, never a candidate's.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from assay.core.errors import FailureError
+from assay.core.types import Failure
+
+LOOKS_INSIDE = {"eval", "exec", "compile", "inspect", "globals", "locals", "vars", "__import__", "importlib"}
+"""A test that uses one of these wants the candidate's code in its own process."""
+_BUILTINS = frozenset(dir(builtins))
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """A check that needs no verifier: call a function with these values, compare with that one."""
+
+    function: str
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    expected: Any
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """How a set of checks is to be run."""
+
+    labels: tuple[str, ...]
+    """One per check."""
+    calls: tuple[Call, ...] | None
+    """The checks as plain calls, where all of them are that; then no verifier is needed."""
+    whole: bool
+    """All calls together are one check."""
+    setup: str
+    """What the verifier runs before the checks."""
+    sources: tuple[str, ...]
+    mode: str
+    """`expression` or `statements`."""
+    names: tuple[str, ...]
+    """The candidate's names that the checks use."""
+    looks_inside: tuple[str, ...] = ()
+    """Why the checks cannot be kept apart from the candidate's code."""
+
+
+def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
+    """Each target is one Python expression, true or not."""
+    trees = [_parse_expression(target) for target in targets]
+    calls = [_as_call(tree.body) for tree in trees]
+    names, modules = _names_of_candidate([tree.body for tree in trees], _parse(prelude, "prelude"))
+    return Plan(
+        labels=tuple(_label(target) for target in targets),
+        calls=_all_or_none(calls),
+        whole=False,
+        setup=_with_imports(prelude, modules),
+        sources=tuple(target.strip() for target in targets),
+        mode="expression",
+        names=names,
+        looks_inside=_inside(trees),
+    )
+
+
+def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
+    """Separable assertions become one check each; anything else is one check, all or nothing."""
+    tree = _parse(tests, "tests")
+    _call_check(tree, entry_points)
+    names, modules = _names_of_candidate(tree.body, _parse(prelude, "prelude"))
+    names = tuple(entry_points) or names
+    setup = _with_imports(prelude, modules)
+    looks_inside = _inside([tree])
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    asserts = [node for node in tree.body if isinstance(node, ast.Assert)]
+    if asserts and len(imports) + len(asserts) == len(tree.body):
+        sources = tuple(ast.unparse(node) for node in asserts)
+        return Plan(
+            labels=tuple(_label(source) for source in sources),
+            calls=_all_or_none([_as_call(node.test) for node in asserts]),
+            whole=False,
+            setup="\n".join([setup, *map(ast.unparse, imports)]),
+            sources=sources,
+            mode="statements",
+            names=names,
+            looks_inside=looks_inside,
+        )
+    return Plan(
+        labels=("tests",),
+        calls=_calls_of_check(tree, names),
+        whole=True,
+        setup=setup,
+        sources=(ast.unparse(tree),),
+        mode="statements",
+        names=names,
+        looks_inside=looks_inside,
+    )
+
+
+def _parse_expression(target: str) -> ast.Expression:
+    try:
+        return _quietly(target.strip(), "eval")  # type: ignore[return-value]  # mode eval makes an Expression
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _unreadable("target", target, error) from None
+
+
+def _parse(source: str, what: str) -> ast.Module:
+    try:
+        return _quietly(source, "exec")  # type: ignore[return-value]  # mode exec makes a Module
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _unreadable(what, source, error) from None
+
+
+def _quietly(source: str, mode: str) -> ast.AST:
+    with warnings.catch_warnings():  # an old escape in a dataset is not the reader's business
+        warnings.simplefilter("ignore")
+        return ast.parse(source, mode=mode)  # type: ignore[no-any-return,call-overload]
+
+
+def _unreadable(what: str, source: str, error: Exception) -> FailureError:
+    message = f"the {what} is not Python: {_label(source)}: {error}"
+    return FailureError(Failure(stage="sandbox", kind="bad_request", part="code_exec", message=message))
+
+
+def _label(source: str) -> str:
+    text = " ".join(source.split())
+    return text if len(text) <= 120 else text[:119] + "…"
+
+
+def _all_or_none(calls: Sequence[Call | None]) -> tuple[Call, ...] | None:
+    found = tuple(call for call in calls if call is not None)
+    return found if len(found) == len(calls) else None
+
+
+def _as_call(node: ast.expr) -> Call | None:
+    """`f(literals) == literal`, as data."""
+    if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq)):
+        return None
+    call, expected = node.left, node.comparators[0]
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        return None
+    if call.func.id in _BUILTINS or any(keyword.arg is None for keyword in call.keywords):
+        return None
+    try:
+        return Call(
+            function=call.func.id,
+            arguments=tuple(ast.literal_eval(argument) for argument in call.args),
+            named={str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords},
+            expected=ast.literal_eval(expected),
+        )
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _call_check(tree: ast.Module, entry_points: Sequence[str]) -> None:
+    """HumanEval's tests define `check(candidate)` and leave the call to the harness."""
+    defines = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
+    called = any(_is_call_of_check(node) for node in tree.body)
+    if defines and not called and entry_points:
+        tree.body += _quietly(f"check({entry_points[0]})", "exec").body  # type: ignore[attr-defined]
+
+
+def _is_call_of_check(node: ast.stmt) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "check"
+
+
+def _calls_of_check(tree: ast.Module, names: Sequence[str]) -> tuple[Call, ...] | None:
+    """`def check(candidate)` whose body is nothing but `assert candidate(literals) == literal`: no verifier needed."""
+    meaningful = [node for node in tree.body if not _is_inert(node)]
+    if len(meaningful) != 2 or not isinstance(meaningful[0], ast.FunctionDef) or not names:
+        return None
+    function, call = meaningful
+    if function.name != "check" or len(function.args.args) != 1 or not _is_call_of_check(call):
+        return None
+    parameter = function.args.args[0].arg
+    calls = []
+    for node in function.body:
+        if _is_inert(node):
+            continue
+        found = _as_call(node.test) if isinstance(node, ast.Assert) else None
+        if found is None or found.function != parameter:
+            return None
+        calls.append(Call(function=names[0], arguments=found.arguments, named=found.named, expected=found.expected))
+    return tuple(calls) or None
+
+
+def _is_inert(node: ast.stmt) -> bool:
+    """Says nothing about the candidate: METADATA, docstrings, `assert True`, `pass`."""
+    if isinstance(node, ast.Assign):
+        return all(isinstance(target, ast.Name) and target.id == "METADATA" for target in node.targets)
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Assert):
+        return isinstance(node.test, ast.Constant) and bool(node.test.value)
+    return isinstance(node, ast.Pass)
+
+
+def _with_imports(prelude: str, modules: Sequence[str]) -> str:
+    """A test that says `math.isclose` without importing math means Python's, not a candidate's object of that name."""
+    return "\n".join([prelude, *(f"import {module}" for module in modules)])
+
+
+def _names_of_candidate(
+    nodes: Sequence[ast.AST], prelude: ast.Module
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names the checks read and nobody but the candidate can have defined; and those that are stdlib modules."""
+    everything = [inner for node in nodes for inner in ast.walk(node)]
+    bound = _BUILTINS | set(_bound(everything)) | set(_bound(list(ast.walk(prelude))))
+    read = [node.id for node in everything if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    free = tuple(dict.fromkeys(name for name in read if name not in bound))
+    dotted = {node.value.id for node in everything if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    modules = tuple(name for name in free if name in sys.stdlib_module_names and name in dotted)
+    return tuple(name for name in free if name not in modules), modules
+
+
+def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name
+
+
+def _inside(trees: Sequence[ast.AST]) -> tuple[str, ...]:
+    used = {
+        node.id if isinstance(node, ast.Name) else node.name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.alias)
+    }
+    return tuple(sorted(used & LOOKS_INSIDE))

@@ -1,0 +1,46 @@
+"""Frames on a pipe: four bytes of length, then JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from typing import Any
+
+MAX_FRAME = 1 << 20
+SETUP_FAILED = 211
+"""Exit status of a child that could not be confined; it only counts before the child's first word."""
+REQUESTS = 3
+REPLIES = 4
+"""The descriptors every child talks to the harness through."""
+
+
+class FrameTooLarge(Exception):
+    """The reply would not fit into one frame."""
+
+
+def send(message: dict[str, Any]) -> None:
+    data = json.dumps(message).encode()
+    if len(data) > MAX_FRAME:
+        raise FrameTooLarge
+    data = struct.pack("<I", len(data)) + data
+    while data:
+        data = data[os.write(REPLIES, data) :]
+
+
+def receive() -> dict[str, Any]:
+    """The next request; EOFError when the harness has hung up."""
+    (length,) = struct.unpack("<I", _read(4))
+    message: dict[str, Any] = json.loads(_read(length))
+    return message
+
+
+def _read(count: int) -> bytes:
+    parts = []
+    while count:
+        part = os.read(REQUESTS, min(count, 1 << 16))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,303 @@
+"""Values as typed trees: the only form in which data crosses between the harness, a candidate and a verifier.
+
+A tree is JSON: `null`, booleans, strings and small integers stand for themselves, everything else is a list that begins
+with a one-word tag. Nothing is ever unpickled, evaluated or hashed on the way. What is not plain data becomes
+`["o", type name]`, which equals nothing, or a handle `["h", number, type name]` where the caller keeps the object.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from collections import deque
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+MAX_DEPTH = 60
+MAX_NODES = 200_000
+MAX_EXPONENT = 10_000
+SMALL = 1 << 53
+"""Integers below this survive every JSON reader unchanged; larger ones travel as hexadecimal text."""
+
+Tree = Any
+Keep = Callable[[Any], Tree]
+
+
+class TooLarge(Exception):
+    """A value has more nodes, depth or digits than may travel."""
+
+
+class Malformed(Exception):
+    """A tree that no encoder of ours wrote."""
+
+
+class Encoder:
+    """Turns a value into its tree. Subclasses are read through their base class's own methods, never their own."""
+
+    def __init__(self, keep: Keep | None = None) -> None:
+        self._keep = keep
+        self._nodes = 0
+
+    def encode(self, value: Any, depth: int = 0) -> Tree:
+        self._nodes += 1
+        if depth > MAX_DEPTH or self._nodes > MAX_NODES:
+            raise TooLarge("the value is too deep or has too many parts")
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        exact = _ENCODERS.get(kind)
+        if exact is not None:
+            return exact(self, value, depth)
+        for base in kind.__mro__[1:]:
+            inherited = _ENCODERS.get(base)
+            if inherited is not None:
+                return inherited(self, value, depth)
+        return self._other(value, kind)
+
+    def many(self, values: Iterable[Any], depth: int) -> list[Tree]:
+        return [self.encode(value, depth + 1) for value in values]
+
+    def _other(self, value: Any, kind: type) -> Tree:
+        if kind is type and value in _PLAIN_TYPES:
+            return ["T", value.__name__]
+        if self._keep is not None:
+            return self._keep(value)
+        return ["o", str(kind.__name__)[:100]]
+
+
+def _encode_int(_encoder: Encoder, value: int, _depth: int) -> Tree:
+    number = int.__int__(value)
+    if -SMALL < number < SMALL:
+        return number
+    if number.bit_length() > 4_000_000:
+        raise TooLarge("the integer has too many digits")
+    return ["i", hex(number)]
+
+
+def _encode_float(_encoder: Encoder, value: float, _depth: int) -> Tree:
+    return ["f", float.hex(float.__float__(value))]
+
+
+def _encode_str(_encoder: Encoder, value: str, _depth: int) -> Tree:
+    text = str.__str__(value)
+    try:
+        if not text.isascii():
+            text.encode()
+    except UnicodeEncodeError:  # lone surrogates, which JSON readers refuse
+        return ["S", base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()]
+    return text
+
+
+def _encode_bytes(_encoder: Encoder, value: bytes, _depth: int) -> Tree:
+    return ["b", base64.b64encode(bytes.__getitem__(value, slice(None))).decode()]
+
+
+def _encode_bytearray(_encoder: Encoder, value: bytearray, _depth: int) -> Tree:
+    return ["ba", base64.b64encode(bytearray.__getitem__(value, slice(None))).decode()]
+
+
+def _sequence(tag: str, base: type) -> Callable[[Encoder, Any, int], Tree]:
+    iterate: Any = base.__iter__  # type: ignore[attr-defined]  # every base passed here is iterable
+    return lambda encoder, value, depth: [tag, encoder.many(iterate(value), depth)]
+
+
+def _encode_dict(encoder: Encoder, value: dict[Any, Any], depth: int) -> Tree:
+    return ["d", [encoder.many(pair, depth) for pair in list(dict.items(value))]]
+
+
+def _encode_complex(_encoder: Encoder, value: complex, _depth: int) -> Tree:
+    number = complex.__complex__(value)
+    return ["c", float.hex(number.real), float.hex(number.imag)]
+
+
+def _encode_range(encoder: Encoder, value: range, depth: int) -> Tree:
+    return ["r", encoder.many((value.start, value.stop, value.step), depth)]
+
+
+def _encode_decimal(_encoder: Encoder, value: Decimal, _depth: int) -> Tree:
+    sign, digits, exponent = Decimal.as_tuple(value)
+    if isinstance(exponent, int) and (abs(exponent) > MAX_EXPONENT or len(digits) > MAX_EXPONENT):
+        raise TooLarge("the Decimal is too long")
+    return ["D", sign, "".join(map(str, digits)), exponent]
+
+
+def _encode_fraction(encoder: Encoder, value: Fraction, depth: int) -> Tree:
+    parts = (int(value.numerator), int(value.denominator))
+    if max(part.bit_length() for part in parts) > MAX_EXPONENT:
+        raise TooLarge("the Fraction is too long")
+    return ["F", encoder.many(parts, depth)]
+
+
+def _encode_datetime(_encoder: Encoder, value: datetime.datetime, _depth: int) -> Tree:
+    offset = datetime.datetime.utcoffset(value)
+    stamp = [value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond]
+    return ["dt", stamp, None if offset is None else _microseconds(offset)]
+
+
+def _encode_date(_encoder: Encoder, value: datetime.date, _depth: int) -> Tree:
+    return ["da", [value.year, value.month, value.day]]
+
+
+def _encode_time(_encoder: Encoder, value: datetime.time, _depth: int) -> Tree:
+    offset = datetime.time.utcoffset(value)
+    clock = [value.hour, value.minute, value.second, value.microsecond]
+    return ["tm", clock, None if offset is None else _microseconds(offset)]
+
+
+def _encode_timedelta(_encoder: Encoder, value: datetime.timedelta, _depth: int) -> Tree:
+    return ["td", [value.days, value.seconds, value.microseconds]]
+
+
+def _microseconds(span: datetime.timedelta) -> int:
+    return span // datetime.timedelta(microseconds=1)
+
+
+_ENCODERS: dict[type, Callable[[Encoder, Any, int], Tree]] = {
+    int: _encode_int,
+    float: _encode_float,
+    str: _encode_str,
+    bytes: _encode_bytes,
+    bytearray: _encode_bytearray,
+    list: _sequence("l", list),
+    tuple: _sequence("t", tuple),
+    set: _sequence("s", set),
+    frozenset: _sequence("z", frozenset),
+    deque: _sequence("q", deque),
+    dict: _encode_dict,
+    complex: _encode_complex,
+    range: _encode_range,
+    Decimal: _encode_decimal,
+    Fraction: _encode_fraction,
+    datetime.datetime: _encode_datetime,
+    datetime.date: _encode_date,
+    datetime.time: _encode_time,
+    datetime.timedelta: _encode_timedelta,
+}
+_PLAIN_TYPES = {int, float, str, bool, list, tuple, dict, set, frozenset, bytes, complex, type}
+_TYPES_BY_NAME = {plain.__name__: plain for plain in _PLAIN_TYPES}
+
+
+def encode(value: Any, keep: Keep | None = None) -> Tree:
+    """The tree of one value."""
+    return Encoder(keep).encode(value)
+
+
+class Opaque:
+    """Stands for a value that could not travel; equal to nothing, not even itself."""
+
+    __slots__ = ("type_name",)
+    __hash__ = None  # type: ignore[assignment]  # nothing may look it up either
+
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"an object of type {self.type_name} cannot be judged here")
+
+    def __repr__(self) -> str:
+        return f"<object of type {self.type_name}>"
+
+
+def decode(tree: Tree, handle: Callable[[int, str], Any] | None = None) -> Any:
+    """The value of a tree; `Malformed` for anything no encoder wrote. Only ever run where the sender is no danger,
+    or inside a confined process."""
+    try:
+        return _decode(tree, handle, 0)
+    except Malformed:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, ArithmeticError, AttributeError) as error:
+        raise Malformed(f"{type(error).__name__}: {error}") from None
+
+
+def _decode(tree: Tree, handle: Callable[[int, str], Any] | None, depth: int) -> Any:
+    if depth > MAX_DEPTH + 1:
+        raise Malformed("too deep")
+    if tree is None or type(tree) in (bool, int, str):
+        return tree
+    if type(tree) is not list or not tree:
+        raise Malformed("not a tree")
+    tag = tree[0]
+    simple = _DECODERS.get(tag)
+    if simple is not None:
+        return simple(tree)
+    if tag == "d":
+        pairs = [_pair(pair) for pair in tree[1]]
+        return {_decode(k, handle, depth + 1): _decode(v, handle, depth + 1) for k, v in pairs}
+    if tag in _COLLECTIONS:
+        return _COLLECTIONS[tag]([_decode(item, handle, depth + 1) for item in tree[1]])
+    if tag == "h" and handle is not None:
+        return handle(int(tree[1]), str(tree[2]))
+    raise Malformed(f"unknown tag {str(tag)[:20]}")
+
+
+def _pair(pair: Any) -> tuple[Tree, Tree]:
+    if type(pair) is not list or len(pair) != 2:
+        raise Malformed("a dict's pair is not two")
+    return pair[0], pair[1]
+
+
+def _decode_int(tree: list[Any]) -> int:
+    return int(tree[1], 16)
+
+
+def _decode_range(tree: list[Any]) -> range:
+    start, stop, step = (_moderate_int(part) for part in tree[1])
+    return range(start, stop, step)
+
+
+def _moderate_int(tree: Tree) -> int:
+    """An integer inside another number: long ones would make reducing or printing it slow."""
+    number = _decode(tree, None, 0)
+    if type(number) is not int or number.bit_length() > MAX_EXPONENT:
+        raise Malformed("not an integer of moderate size")
+    return number
+
+
+def _decode_decimal(tree: list[Any]) -> Decimal:
+    sign, digits, exponent = tree[1], tree[2], tree[3]
+    if len(digits) > MAX_EXPONENT or (type(exponent) is int and abs(exponent) > MAX_EXPONENT):
+        raise Malformed("the Decimal is too long")
+    return Decimal((sign, tuple(int(digit) for digit in digits), exponent))
+
+
+def _decode_fraction(tree: list[Any]) -> Fraction:
+    numerator, denominator = (_moderate_int(part) for part in tree[1])
+    return Fraction(numerator, denominator)
+
+
+def _zone(offset: int | None) -> datetime.timezone | None:
+    return None if offset is None else datetime.timezone(datetime.timedelta(microseconds=offset))
+
+
+_COLLECTIONS: dict[str, Callable[[list[Any]], Any]] = {
+    "l": list,
+    "t": tuple,
+    "s": set,
+    "z": frozenset,
+    "q": deque,
+}
+_DECODERS: dict[str, Callable[[list[Any]], Any]] = {
+    "i": _decode_int,
+    "f": lambda tree: float.fromhex(tree[1]),
+    "S": lambda tree: base64.b64decode(tree[1], validate=True).decode("utf-8", "surrogatepass"),
+    "b": lambda tree: base64.b64decode(tree[1], validate=True),
+    "ba": lambda tree: bytearray(base64.b64decode(tree[1], validate=True)),
+    "c": lambda tree: complex(float.fromhex(tree[1]), float.fromhex(tree[2])),
+    "r": _decode_range,
+    "D": _decode_decimal,
+    "F": _decode_fraction,
+    "dt": lambda tree: datetime.datetime(*tree[1], tzinfo=_zone(tree[2])),
+    "da": lambda tree: datetime.date(*tree[1]),
+    "tm": lambda tree: datetime.time(*tree[1], tzinfo=_zone(tree[2])),
+    "td": lambda tree: datetime.timedelta(*tree[1]),
+    "T": lambda tree: _TYPES_BY_NAME[tree[1]],
+    "o": lambda tree: Opaque(str(tree[1])),
+}

@@ -1,0 +1,52 @@
+"""macOS: the profile of the reduced tier, and a look at another process's time and memory. Written, not run by us.
+
+The profile starts from allow: one that denies by default ends a process before its first line, because the loader's
+own reads are refused. So it denies what matters by name: new processes, network, writes, and reads outside the stdlib.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sysconfig
+
+
+def profile() -> str:
+    """The Seatbelt profile a child applies to itself before it runs a candidate."""
+    folders = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    readable = ["/usr/lib", "/System/Library", "/usr/share/zoneinfo", "/dev/null", "/dev/random", "/dev/urandom", *folders]
+    rules = "\n".join(f'(allow file-read* (subpath "{path}"))' for path in sorted(readable))
+    hidden = "\n".join(f'(deny file-read* (subpath "{folder}/site-packages"))' for folder in sorted(folders))
+    return f"""(version 1)
+(allow default)
+(deny process-fork)
+(deny process-exec*)
+(deny network*)
+(deny signal (target others))
+(deny mach-lookup)
+(deny sysctl-write)
+(deny file-write*)
+(deny file-read*)
+{rules}
+{hidden}
+"""
+
+
+def usage(pid: int) -> tuple[float, int] | None:
+    """(seconds of processor time, bytes of memory) of a process of ours; None when it cannot be read."""
+    try:
+        library = ctypes.CDLL("/usr/lib/libproc.dylib")
+        buffer = ctypes.create_string_buffer(512)
+        if library.proc_pid_rusage(ctypes.c_int(pid), ctypes.c_int(2), ctypes.byref(buffer)) != 0:
+            return None
+    except OSError:
+        return None
+    fields = struct.unpack_from("<16x8Q", buffer)
+    ticks, footprint = fields[0] + fields[1], fields[7]
+    return ticks * _seconds_per_tick(), footprint
+
+
+def _seconds_per_tick() -> float:
+    base = (ctypes.c_uint32 * 2)()
+    ctypes.CDLL(None).mach_timebase_info(ctypes.byref(base))
+    return base[0] / base[1] / 1e9

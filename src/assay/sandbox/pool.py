@@ -1,0 +1,280 @@
+"""The sandbox: a worker thread and a zygote per core, behind one async door.
+
+A thread per zygote keeps the event loop free (comparing a large answer blocks nobody), works with any loop, and lets
+each program be judged by straight-line code. A stuck candidate holds its own worker and no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import queue
+import threading
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any
+
+from assay.core.errors import FailureError
+from assay.core.types import Failure
+from assay.sandbox import canaries, tiers
+from assay.sandbox.clean_text import clean
+from assay.sandbox.judge import judge
+from assay.sandbox.programs import Limits, Outcome, Program
+from assay.sandbox.session import Cancelled
+from assay.sandbox.tiers import Attempt, SandboxReport
+from assay.sandbox.zygote import Zygote, ZygoteError
+
+RESTART_AFTER = 1_000
+"""Children a zygote forks before a fresh one takes its place."""
+
+DEFAULT_MIN_TIER = "B"
+
+
+class Job:
+    """A program on its way through a worker."""
+
+    def __init__(self, program: Program, limits: Limits) -> None:
+        self.program = program
+        self.limits = limits
+        self.future: Future[Outcome] = Future()
+        self.worker: Worker | None = None
+        self.lock = threading.Lock()
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Nobody waits any more: end the candidate now instead of at its limit."""
+        with self.lock:
+            self.cancelled = True
+            if self.worker is not None:
+                self.worker.interrupt()
+
+
+class Sandbox:
+    """Runs programs nobody trusts, as many at a time as there are cores."""
+
+    def __init__(
+        self,
+        *,
+        min_tier: str = DEFAULT_MIN_TIER,
+        workers: int | None = None,
+        pretend: tuple[str, ...] = (),
+    ) -> None:
+        """`pretend` takes abilities away from the host, for tests: `container`, `no_landlock`, `no_seccomp`,
+        `unmappable`."""
+        self.min_tier = min_tier
+        self.workers = workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else workers or 2
+        self.pretend = pretend
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._threads: list[Worker] = []
+        self._report: SandboxReport | None = None
+        self._plan: dict[str, Any] | None = None
+        self._start_lock = threading.Lock()
+        self._closed = False
+
+    async def __aenter__(self) -> Sandbox:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def start(self) -> SandboxReport:
+        """Find the strongest tier this host gives, prove it, and say what it is. Safe to call again."""
+        if self._report is None:
+            await asyncio.to_thread(self._start)
+        return self.report
+
+    @property
+    def report(self) -> SandboxReport:
+        if self._report is None:
+            raise RuntimeError("the sandbox has not been started")
+        return self._report
+
+    async def run(self, program: Program, limits: Limits | None = None) -> Outcome:
+        """One program to its outcome. `FailureError` when the sandbox broke twice or the test is unusable."""
+        await self.start()
+        if self._closed:
+            raise RuntimeError("the sandbox is closed")
+        job = Job(program, limits or Limits())
+        self._jobs.put(job)
+        try:
+            return await asyncio.wrap_future(job.future)
+        except asyncio.CancelledError:
+            job.cancel()
+            raise
+
+    async def aclose(self) -> None:
+        """End the zygotes and whatever runs in them."""
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        with self._start_lock:
+            self._closed = True
+            for worker in self._threads:
+                worker.stopping = True
+                worker.interrupt()
+                self._jobs.put(None)
+            for worker in self._threads:
+                worker.join()
+            self._threads.clear()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                job = self._jobs.get_nowait()
+                if job is not None and job.future.set_running_or_notify_cancel():
+                    job.future.set_exception(_broken("the sandbox was closed"))
+
+    def _start(self) -> None:
+        with self._start_lock:
+            if self._report is not None or self._closed:
+                return
+            zygote, found, tried = self._strongest()
+            self._plan = zygote.plan
+            self._report = SandboxReport(
+                tier=zygote.plan["name"],
+                description=tiers.DESCRIPTIONS[zygote.plan["name"]],
+                layers=zygote.layers,
+                canaries=found,
+                tried=tuple(tried),
+                python=zygote.python,
+                kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
+                workers=self.workers,
+            )
+            for number in range(self.workers):
+                worker = Worker(self._jobs, zygote.plan, self.pretend, zygote if number == 0 else None)
+                self._threads.append(worker)
+                worker.start()
+
+    def _strongest(self) -> tuple[Zygote, tuple[tiers.Canary, ...], list[Attempt]]:
+        """Try the plans, each in a process of its own; what does not start, or leaves a canary open, is thrown away."""
+        tried: list[Attempt] = []
+        for plan in tiers.plans_for_this_host(self.min_tier):
+            try:
+                zygote = Zygote(plan, self.pretend)
+            except (ZygoteError, OSError) as error:
+                tried.append(Attempt(plan=plan["name"], reason=clean(str(error), 300)))
+                continue
+            try:
+                found = _canaries_of(zygote)
+            except (ZygoteError, FailureError) as error:
+                tried.append(Attempt(plan=plan["name"], reason=clean(str(error), 300)))
+                zygote.close()
+                continue
+            failed = [canary for canary in found if not canary.holds]
+            if not failed:
+                return zygote, found, tried
+            reasons = "; ".join(f"canary `{canary.name}`: {canary.found}" for canary in failed)
+            tried.append(Attempt(plan=plan["name"], reason=reasons))
+            zygote.close()
+        raise tiers.refusal(self.min_tier, tried)
+
+
+def _canaries_of(zygote: Zygote) -> tuple[tiers.Canary, ...]:
+    inward, outward = os.pipe()
+    try:
+        return canaries.sing(zygote, inward)
+    finally:
+        os.close(inward)
+        os.close(outward)
+
+
+class Worker(threading.Thread):
+    """Takes jobs from the common queue and judges them in its own zygote."""
+
+    def __init__(
+        self,
+        jobs: queue.SimpleQueue[Job | None],
+        plan: dict[str, Any],
+        pretend: tuple[str, ...],
+        zygote: Zygote | None,
+    ) -> None:
+        super().__init__(name="assay-sandbox", daemon=True)
+        self._jobs = jobs
+        self._plan = plan
+        self._pretend = pretend
+        self._zygote = zygote
+        self.stopping = False
+        self._wake_in, self._wake_out = os.pipe()
+        os.set_blocking(self._wake_in, False)
+        os.set_blocking(self._wake_out, False)
+
+    def run(self) -> None:
+        try:
+            while not self.stopping:
+                job = self._jobs.get()
+                if job is None:
+                    return
+                self._take(job)
+        finally:
+            self._discard()
+            os.close(self._wake_in)
+            os.close(self._wake_out)
+
+    def interrupt(self) -> None:
+        try:
+            os.write(self._wake_out, b"x")
+        except OSError:
+            pass  # full: it will wake anyway; closed: it is already leaving
+
+    def _take(self, job: Job) -> None:
+        with job.lock:
+            if job.cancelled or not job.future.set_running_or_notify_cancel():
+                return
+            self._drain_wake()
+            job.worker = self
+        try:
+            outcome = self._judge_twice(job)
+        except BaseException as error:
+            self._finish(job, error=_broken("cancelled") if isinstance(error, Cancelled) else error)
+        else:
+            self._finish(job, outcome)
+
+    def _finish(self, job: Job, outcome: Outcome | None = None, error: BaseException | None = None) -> None:
+        with job.lock:
+            job.worker = None
+        if error is not None:
+            job.future.set_exception(error)
+        elif outcome is not None:
+            job.future.set_result(outcome)
+
+    def _judge_twice(self, job: Job) -> Outcome:
+        """A sandbox that breaks is replaced and the program run once more; a second break is a failure, never a score."""
+        try:
+            return judge(job.program, job.limits, self._ready_zygote(), self._wake_in)
+        except (ZygoteError, OSError):
+            self._discard()
+        except Cancelled:
+            raise
+        try:
+            return judge(job.program, job.limits, self._ready_zygote(), self._wake_in)
+        except (ZygoteError, OSError) as error:
+            self._discard()
+            raise _broken(f"the sandbox broke twice under this program: {error}") from None
+
+    def _ready_zygote(self) -> Zygote:
+        if self._zygote is not None and self._zygote.served >= RESTART_AFTER:
+            self._discard()
+        if self._zygote is None:
+            self._zygote = Zygote(self._plan, self._pretend)
+        return self._zygote
+
+    def _discard(self) -> None:
+        zygote, self._zygote = self._zygote, None
+        if zygote is not None:
+            zygote.close()
+
+    def _drain_wake(self) -> None:
+        try:
+            while os.read(self._wake_in, 64):
+                pass
+        except BlockingIOError:
+            pass  # nothing was left over from an earlier job
+
+
+def _broken(message: str) -> FailureError:
+    return FailureError(
+        Failure(stage="sandbox", kind="sandbox_broken", part="code_exec", message=clean(message, 500), retryable=True)
+    )

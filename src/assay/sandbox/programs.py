@@ -1,0 +1,142 @@
+"""What can be run and what comes back: four shapes of program, their limits, and the outcome."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+OutcomeName = Literal[
+    "pass",
+    "wrong",
+    "syntax_error",
+    "runtime_error",
+    "timeout",
+    "memory",
+    "output_limit",
+    "crash",
+    "violation",
+]
+Grade = Literal["strong", "weak"]
+
+GRAVEST_FIRST: tuple[OutcomeName, ...] = (
+    "syntax_error",
+    "violation",
+    "crash",
+    "memory",
+    "timeout",
+    "output_limit",
+    "runtime_error",
+    "wrong",
+)
+"""When checks differ, the outcome of the whole is the first of these that occurred."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one program may use before it is ended."""
+
+    cpu_seconds: float = 4.0
+    """Processor time of the candidate: what it is judged by, so that busy neighbours change no score."""
+    memory_mb: int = 512
+    """Address space of the candidate's process."""
+    output_bytes: int = 1 << 20
+    """Of standard output and standard error, each."""
+    wall_seconds: float | None = None
+    """A guard against sleeping; four times the processor time and a second when None."""
+    calls: int = 20_000
+    """How often a test may call into the candidate."""
+
+    def wall(self) -> float:
+        return self.wall_seconds if self.wall_seconds is not None else 4 * self.cpu_seconds + 1
+
+
+class Expressions(Struct, frozen=True, kw_only=True, tag=True):
+    """Code, and Python expressions over its names that should be true; each expression is a check."""
+
+    code: str
+    targets: tuple[str, ...]
+    prelude: str = ""
+
+
+class IoPairs(Struct, frozen=True, kw_only=True, tag=True):
+    """A function, and (input, expected output) pairs; each pair is a check."""
+
+    code: str
+    pairs: tuple[tuple[Any, Any], ...]
+    function: str = "f"
+    star: bool = False
+    """Call `f(*input)` instead of `f(input)`."""
+    tolerance: float | None = None
+    """Floats may differ by this much, relative or absolute; None wants them equal."""
+    strict: bool = False
+    """Tell tuples from lists. Off by default: pairs come from JSON, which has no tuples."""
+
+
+class Stdout(Struct, frozen=True, kw_only=True, tag=True):
+    """A whole program, judged by what it prints.
+
+    Trailing whitespace of every line and trailing newlines of the whole are ignored; everything else counts. With one
+    input the expected outputs are alternatives; with a tuple of inputs each has its own expected output and is a check.
+    """
+
+    code: str
+    expected: tuple[str, ...]
+    stdin: str | tuple[str, ...] = ""
+
+
+class TestProgram(Struct, frozen=True, kw_only=True, tag=True):
+    """Code, and a test program with assertions, as HumanEval and MBPP have them.
+
+    Tests that consist of imports and top-level assertions are separable: each assertion is a check. Any other test is one
+    check, all or nothing. When the tests define `check` and never call it, it is called with the first entry point.
+    """
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    code: str
+    tests: str
+    prelude: str = ""
+    """Comes before the code for the candidate (so that a bare continuation of it runs), and before the tests for the
+    verifier (so that its helpers are the dataset's own)."""
+    entry_points: tuple[str, ...] = ()
+    """The candidate's names that the tests use; read from the tests when empty."""
+    unsplittable: Literal["refuse", "weak"] = "refuse"
+    """What to do with tests that cannot be kept apart from the candidate: refuse them, or run them in its process,
+    where they can be forged, and grade the outcome weak."""
+
+
+Program = Expressions | IoPairs | Stdout | TestProgram
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """One thing that should hold, and whether it did."""
+
+    label: str
+    outcome: OutcomeName
+    detail: str = ""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What became of one program. All text in it comes from the program: capped and cleaned, but untrusted."""
+
+    outcome: OutcomeName
+    checks: tuple[Check, ...]
+    share: float
+    """The share of checks that hold."""
+    stdout: str = ""
+    stderr: str = ""
+    cpu_ms: float = 0.0
+    wall_ms: float = 0.0
+    grade: Grade = "strong"
+    """`weak` when the verdict rests on something the candidate could have forged."""
+    tier: str = ""
+    """The sandbox tier it ran under."""
+
+
+def summarize(checks: tuple[Check, ...]) -> tuple[OutcomeName, float]:
+    """The outcome of the whole, and the share of its checks that hold."""
+    seen = {check.outcome for check in checks}
+    share = sum(check.outcome == "pass" for check in checks) / len(checks)
+    if seen == {"pass"}:
+        return "pass", 1.0
+    return next(name for name in GRAVEST_FIRST if name in seen), share

@@ -1,0 +1,155 @@
+"""The tiers: which layers a sandbox has, what it says of itself, and what is refused when layers are missing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+
+ALLOW_UNSANDBOXED = "ASSAY_ALLOW_UNSANDBOXED"
+STRONGEST_FIRST = ("A", "C", "B", "D", "M", "U")
+
+DESCRIPTIONS = {
+    "A": "full",
+    "C": "full, no Landlock",
+    "B": "no namespaces: names and sizes of host files are visible",
+    "D": "restricted imports: every file open is refused",
+    "M": "reduced: no syscall filter, memory limit by polling",
+    "U": "UNSANDBOXED: a process with resource limits, nothing else",
+}
+
+REMEDIES = {
+    "namespaces": "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or kernel.apparmor_restrict_unprivileged_userns=0), "
+    "run as root, or run the container with --security-opt seccomp=unconfined",
+    "landlock": "a Linux kernel of 5.13 or newer with Landlock among its security modules (lsm=landlock,… on the kernel's command line)",
+    "seccomp": "a kernel built with CONFIG_SECCOMP_FILTER, and x86_64 or aarch64",
+}
+
+
+class SandboxRefusedError(UsageError):
+    """The host cannot give the protection that was asked for."""
+
+    exit_code = 4
+
+
+class Canary(Struct, frozen=True, kw_only=True):
+    """A harmless attack on targets of our own, or a control, run in the zygote before any candidate."""
+
+    name: str
+    expected: str
+    """`shut` for an attack, `ok` for a control."""
+    found: str
+
+    @property
+    def holds(self) -> bool:
+        return self.found == self.expected
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """A plan that was tried and did not hold."""
+
+    plan: str
+    reason: str
+
+
+class SandboxReport(Struct, frozen=True, kw_only=True):
+    """What protection a run had: printed in one line, recorded with its results."""
+
+    tier: str
+    description: str
+    layers: dict[str, str]
+    canaries: tuple[Canary, ...] = ()
+    tried: tuple[Attempt, ...] = ()
+    """Stronger plans that failed, and why."""
+    python: str = ""
+    kernel: str = ""
+    workers: int = 1
+    hash_seed: int = 0
+    random_seed: int = 0
+
+    def line(self) -> str:
+        """The one line a run prints at its start."""
+        layers = ", ".join(name for name, state in self.layers.items() if state.startswith("ok"))
+        held = sum(canary.holds for canary in self.canaries)
+        return (
+            f"sandbox tier {self.tier} ({self.description}); layers: {layers or 'none'}; "
+            f"canaries {held}/{len(self.canaries)}; {self.workers} workers"
+        )
+
+
+def plans_for_this_host(min_tier: str) -> list[dict[str, Any]]:
+    """The plans worth trying, strongest first; `UsageError` where the system has none that is allowed."""
+    if min_tier not in STRONGEST_FIRST:
+        raise UsageError(f"min_tier: unknown sandbox tier `{min_tier}`; known are {', '.join(STRONGEST_FIRST)}")
+    if min_tier == "U" and os.environ.get(ALLOW_UNSANDBOXED) != "1":
+        raise SandboxRefusedError(
+            "running model-written code without a sandbox needs min_tier U and also the environment variable "
+            f"{ALLOW_UNSANDBOXED}=1"
+        )
+    if sys.platform == "win32":
+        raise SandboxRefusedError(
+            "code_exec cannot confine programs on Windows; run assay inside WSL2, where the full tier works"
+        )
+    allowed = STRONGEST_FIRST[: STRONGEST_FIRST.index(min_tier) + 1]
+    return [plan for plan in _plans() if plan["name"] in allowed]
+
+
+def _plans() -> list[dict[str, Any]]:
+    if sys.platform == "darwin":
+        from assay.sandbox.macos import profile
+
+        return [
+            _plan("M", opens="read", uid="none", profile=profile()),
+            _plan("U", opens="read", uid="none"),
+        ]
+    return [
+        _plan("A", namespaces=True, landlock=True, seccomp=True),
+        _plan("C", namespaces=True, seccomp=True),
+        _plan("B", landlock=True, seccomp=True),
+        # a root whose interpreter lies in a private home cannot import after the uid drop: keep the number, lose the powers
+        _plan("B", landlock=True, seccomp=True, uid="keep"),
+        _plan("D", seccomp=True, opens="none"),
+        _plan("U", uid="none"),
+    ]
+
+
+def _plan(
+    name: str,
+    *,
+    namespaces: bool = False,
+    landlock: bool = False,
+    seccomp: bool = False,
+    opens: str = "read",
+    uid: str = "drop",
+    profile: str = "",
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "namespaces": namespaces,
+        "landlock": landlock,
+        "seccomp": seccomp,
+        "opens": opens,
+        "uid": uid,
+        "profile": profile,
+    }
+
+
+def refusal(min_tier: str, tried: list[Attempt]) -> SandboxRefusedError:
+    """Which layer is missing and what would bring it."""
+    reasons = "; ".join(f"tier {attempt.plan}: {attempt.reason}" for attempt in tried) or "nothing could be tried"
+    if sys.platform == "darwin":
+        return SandboxRefusedError(
+            f"no sandbox of tier {min_tier} or better on macOS; allow the reduced tier M in the task's options "
+            "(min_tier: M), or run assay in a Linux container or virtual machine"
+        )
+    text = " ".join(attempt.reason for attempt in tried)
+    words = {"namespaces": ("unshare", "uid_map", "mount"), "landlock": ("landlock",), "seccomp": ("seccomp",)}
+    missing = [layer for layer, signs in words.items() if any(sign in text for sign in signs)]
+    remedies = "; ".join(f"for {layer}: {REMEDIES[layer]}" for layer in missing)
+    return SandboxRefusedError(
+        f"no sandbox of tier {min_tier} or better on this host ({reasons}). What would help: {remedies or 'see assay doctor'}"
+    )

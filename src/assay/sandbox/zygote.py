@@ -1,0 +1,172 @@
+"""The harness's hold on one zygote: start it, have it fork children, hear how they ended, let it go."""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+from msgspec import Struct
+
+MAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside", "__main__.py")
+START_SECONDS = 60.0
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "2"}
+
+
+class ZygoteError(Exception):
+    """The zygote, not a candidate, is broken."""
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How a child ended, told by the zygote that waited for it."""
+
+    status: int
+    cpu_seconds: float
+    peak_kb: int
+
+
+class Zygote:
+    """A running zygote. Not for use by two threads at once."""
+
+    def __init__(self, plan: dict[str, Any], pretend: tuple[str, ...] = ()) -> None:
+        self.plan = plan
+        self.served = 0
+        self.ended: dict[int, Ended] = {}
+        self._buffer = b""
+        self._descriptors: list[int] = []
+        kind = socket.SOCK_SEQPACKET if sys.platform.startswith("linux") else socket.SOCK_STREAM
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        try:
+            self._process = _start(theirs)
+            self.control.send(json.dumps({"plan": plan, "pretend": list(pretend)}).encode() + b"\n")
+            self.layers, self.python = self._first_word()
+        except BaseException:
+            self._abandon()
+            raise
+        finally:
+            theirs.close()
+
+    def _first_word(self) -> tuple[dict[str, str], str]:
+        deadline = time.monotonic() + START_SECONDS
+        message = self._next_message(deadline)
+        if "ready" not in message:
+            raise ZygoteError(str(message.get("failed", "no answer"))[:500])
+        return message["ready"], message["python"]
+
+    def spawn(self, role: str, descriptors: list[int], *, cpu_seconds: float, memory_mb: int) -> tuple[int, int]:
+        """Fork a child with these descriptors; returns its pid as the zygote sees it, and a pidfd (-1 where none)."""
+        request = json.dumps({"role": role, "cpu_seconds": cpu_seconds, "memory_mb": memory_mb}).encode()
+        beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        try:
+            self.control.sendmsg([request + b"\n"], beside)
+        except OSError as error:
+            raise ZygoteError(f"the zygote is gone: {error}") from None
+        self.served += 1
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            message = self._next_message(deadline)
+            if "spawned" in message:
+                return message["spawned"], self._descriptors.pop(0) if self._descriptors else -1
+            self._note(message)
+
+    def hear(self) -> None:
+        """Read what the zygote has to say; call when the control socket is readable."""
+        self._receive()
+        while b"\n" in self._buffer:
+            self._note(self._take())
+
+    def kill(self, pid: int, pidfd: int) -> None:
+        try:
+            if pidfd >= 0:
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            else:
+                self.control.send(json.dumps({"kill": pid}).encode() + b"\n")
+        except ProcessLookupError:
+            pass  # it ended by itself in the meantime
+        except OSError as error:
+            raise ZygoteError(f"a child cannot be ended: {error}") from None
+
+    def close(self) -> None:
+        """Hang up; the zygote leaves, and its children with it."""
+        self.control.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def _abandon(self) -> None:
+        self.control.close()
+        process = getattr(self, "_process", None)
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _note(self, message: dict[str, Any]) -> None:
+        if "ended" in message:
+            self.ended[message["ended"]] = Ended(
+                status=message["status"], cpu_seconds=message["cpu_seconds"], peak_kb=message["peak_kb"]
+            )
+        else:
+            raise ZygoteError(f"the zygote said something unexpected: {str(message)[:200]}")
+
+    def _next_message(self, deadline: float) -> dict[str, Any]:
+        waiting = select.poll()
+        waiting.register(self.control, select.POLLIN)
+        while b"\n" not in self._buffer:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise ZygoteError("the zygote does not answer")
+            if waiting.poll(left * 1000):
+                self._receive()
+        return self._take()
+
+    def _take(self) -> dict[str, Any]:
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def _receive(self) -> None:
+        try:
+            data, beside, _, _ = self.control.recvmsg(1 << 16, socket.CMSG_SPACE(16))
+        except OSError as error:
+            raise ZygoteError(f"the zygote is gone: {error}") from None
+        if not data:
+            raise ZygoteError("the zygote is gone")
+        self._buffer += data
+        for _, _, packed in beside:
+            received = array.array("i")
+            received.frombytes(packed[: len(packed) - len(packed) % received.itemsize])
+            for descriptor in received:
+                os.set_inheritable(descriptor, False)
+            self._descriptors += received
+
+
+def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:
+    """Exec, not fork: the interpreter starts with three variables and one descriptor, and none of our memory."""
+    command = [interpreter(), "-s", "-S", "-B", "-P", MAIN, str(theirs.fileno())]
+    return subprocess.Popen(
+        command,
+        env=ENVIRONMENT,
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    )
+
+
+def interpreter() -> str:
+    """The real interpreter: a virtual environment's link would be of no use where its folder is hidden."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
