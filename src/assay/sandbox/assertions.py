@@ -54,8 +54,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
     """Each target is one Python expression, true or not."""
     trees = [_parse_expression(target) for target in targets]
-    calls = [_as_call(tree.body) for tree in trees]
     names, modules = _names_of_candidate([tree.body for tree in trees], _parse(prelude, "prelude"))
+    calls = [_as_call(tree.body, names) for tree in trees]
     return Plan(
         labels=tuple(_label(target) for target in targets),
         calls=_all_or_none(calls),
@@ -73,7 +73,8 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
     tree = _parse(tests, "tests")
     _call_check(tree, entry_points)
     names, modules = _names_of_candidate(tree.body, _parse(prelude, "prelude"))
-    names = tuple(entry_points) or names
+    if entry_points:
+        names = tuple(entry_points) if _mentions(tree, entry_points) else ()
     setup = _with_imports(prelude, modules)
     looks_inside = _inside([tree])
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -82,7 +83,7 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
         sources = tuple(ast.unparse(node) for node in asserts)
         return Plan(
             labels=tuple(_label(source) for source in sources),
-            calls=_all_or_none([_as_call(node.test) for node in asserts]),
+            calls=_all_or_none([_as_call(node.test, names) for node in asserts]),
             whole=False,
             setup="\n".join([setup, *map(ast.unparse, imports)]),
             sources=sources,
@@ -100,6 +101,10 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
         names=names,
         looks_inside=looks_inside,
     )
+
+
+def _mentions(tree: ast.Module, names: Sequence[str]) -> bool:
+    return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(tree))
 
 
 def _parse_expression(target: str) -> ast.Expression:
@@ -137,14 +142,14 @@ def _all_or_none(calls: Sequence[Call | None]) -> tuple[Call, ...] | None:
     return found if len(found) == len(calls) else None
 
 
-def _as_call(node: ast.expr) -> Call | None:
-    """`f(literals) == literal`, as data."""
+def _as_call(node: ast.expr, names: Sequence[str]) -> Call | None:
+    """`f(literals) == literal`, as data, where `f` is one of these names."""
     if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq)):
         return None
     call, expected = node.left, node.comparators[0]
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
         return None
-    if call.func.id in _BUILTINS or any(keyword.arg is None for keyword in call.keywords):
+    if call.func.id not in names or any(keyword.arg is None for keyword in call.keywords):
         return None
     try:
         return Call(
@@ -183,8 +188,8 @@ def _calls_of_check(tree: ast.Module, names: Sequence[str]) -> tuple[Call, ...] 
     for node in function.body:
         if _is_inert(node):
             continue
-        found = _as_call(node.test) if isinstance(node, ast.Assert) else None
-        if found is None or found.function != parameter:
+        found = _as_call(node.test, [parameter]) if isinstance(node, ast.Assert) else None
+        if found is None:
             return None
         calls.append(Call(function=names[0], arguments=found.arguments, named=found.named, expected=found.expected))
     return tuple(calls) or None
@@ -213,10 +218,16 @@ def _names_of_candidate(
     everything = [inner for node in nodes for inner in ast.walk(node)]
     bound = _BUILTINS | set(_bound(everything)) | set(_bound(list(ast.walk(prelude))))
     read = [node.id for node in everything if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
-    free = tuple(dict.fromkeys(name for name in read if name not in bound))
+    free = tuple(dict.fromkeys(name for name in read if name not in bound)) or _called_builtins(everything)
     dotted = {node.value.id for node in everything if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
     modules = tuple(name for name in free if name in sys.stdlib_module_names and name in dotted)
     return tuple(name for name in free if name not in modules), modules
+
+
+def _called_builtins(nodes: Sequence[ast.AST]) -> tuple[str, ...]:
+    """When nothing else can be the candidate's, a function named like a builtin is: MBPP has a `sum` to be written."""
+    called = (node.func for node in nodes if isinstance(node, ast.Call))
+    return tuple(dict.fromkeys(name.id for name in called if isinstance(name, ast.Name) and name.id in _BUILTINS))
 
 
 def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
