@@ -22,6 +22,7 @@ VERBS = {
     "verify": "check that a leaderboard was made with these very task files",
     "score": "score one text with an evaluator: a command, a service or judge models",
     "schema": "a JSON Schema for declarative YAML files, for your editor",
+    "doctor": "which layers this host has to confine model-written code with",
     "init": "write a starter project",
 }
 

@@ -38,15 +38,15 @@ class Plan(Struct, frozen=True, kw_only=True):
     """One per check."""
     calls: tuple[Call, ...] | None
     """The checks as plain calls, where all of them are that; then no verifier is needed."""
-    whole: bool
-    """All calls together are one check."""
-    setup: str
-    """What the verifier runs before the checks."""
-    sources: tuple[str, ...]
-    mode: str
-    """`expression` or `statements`."""
     names: tuple[str, ...]
     """The candidate's names that the checks use."""
+    whole: bool = False
+    """All calls together are one check."""
+    setup: str = ""
+    """What the verifier runs before the checks."""
+    sources: tuple[str, ...] = ()
+    mode: str = "statements"
+    """`expression` or `statements`."""
     looks_inside: tuple[str, ...] = ()
     """Why the checks cannot be kept apart from the candidate's code."""
 
@@ -54,6 +54,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
     """Each target is one Python expression, true or not."""
     trees = [_parse_expression(target) for target in targets]
+    prelude = _completed(prelude)
     names, modules = _names_of_candidate([tree.body for tree in trees], _parse(prelude, "prelude"))
     calls = [_as_call(tree.body, names) for tree in trees]
     return Plan(
@@ -71,6 +72,7 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
 def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
     """Separable assertions become one check each; anything else is one check, all or nothing."""
     tree = _parse(tests, "tests")
+    prelude = _completed(prelude)
     _call_check(tree, entry_points)
     names, modules = _names_of_candidate(tree.body, _parse(prelude, "prelude"))
     if entry_points:
@@ -124,7 +126,18 @@ def _parse(source: str, what: str) -> ast.Module:
 def _quietly(source: str, mode: str) -> ast.AST:
     with warnings.catch_warnings():  # an old escape in a dataset is not the reader's business
         warnings.simplefilter("ignore")
-        return ast.parse(source, mode=mode)  # type: ignore[no-any-return,call-overload]
+        return ast.parse(source, mode=mode)
+
+
+def _completed(prelude: str) -> str:
+    """A prelude that ends with a bare `def f(x):` is a prompt to be continued; for the verifier it gets a body."""
+    try:
+        _parse(prelude, "prelude")
+    except FailureError:
+        with_body = f"{prelude.rstrip()}\n    pass\n"
+        _parse(with_body, "prelude")
+        return with_body
+    return prelude
 
 
 def _unreadable(what: str, source: str, error: Exception) -> FailureError:
@@ -180,7 +193,7 @@ def _calls_of_check(tree: ast.Module, names: Sequence[str]) -> tuple[Call, ...] 
     meaningful = [node for node in tree.body if not _is_inert(node)]
     if len(meaningful) != 2 or not isinstance(meaningful[0], ast.FunctionDef) or not names:
         return None
-    function, call = meaningful
+    function, call = meaningful[0], meaningful[1]
     if function.name != "check" or len(function.args.args) != 1 or not _is_call_of_check(call):
         return None
     parameter = function.args.args[0].arg
@@ -211,15 +224,15 @@ def _with_imports(prelude: str, modules: Sequence[str]) -> str:
     return "\n".join([prelude, *(f"import {module}" for module in modules)])
 
 
-def _names_of_candidate(
-    nodes: Sequence[ast.AST], prelude: ast.Module
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _names_of_candidate(nodes: Sequence[ast.AST], prelude: ast.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names the checks read and nobody but the candidate can have defined; and those that are stdlib modules."""
     everything = [inner for node in nodes for inner in ast.walk(node)]
     bound = _BUILTINS | set(_bound(everything)) | set(_bound(list(ast.walk(prelude))))
     read = [node.id for node in everything if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     free = tuple(dict.fromkeys(name for name in read if name not in bound)) or _called_builtins(everything)
-    dotted = {node.value.id for node in everything if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    dotted = {
+        node.value.id for node in everything if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
     modules = tuple(name for name in free if name in sys.stdlib_module_names and name in dotted)
     return tuple(name for name in free if name not in modules), modules
 

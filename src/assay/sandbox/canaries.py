@@ -9,8 +9,8 @@ import socket
 import tempfile
 from collections.abc import Iterator
 
-from assay.sandbox.judge import judge
-from assay.sandbox.programs import IoPairs, Limits
+from assay.sandbox.judge import judge, plan_of
+from assay.sandbox.programs import IoPairs, Limits, Outcome
 from assay.sandbox.tiers import Canary
 from assay.sandbox.zygote import Zygote
 
@@ -55,7 +55,7 @@ def sing(zygote: Zygote, wake: int) -> tuple[Canary, ...]:
 
 
 def _control(zygote: Zygote, wake: int, name: str, code: str) -> Canary:
-    outcome = judge(IoPairs(code=code, pairs=((1, "ok"),)), _LIMITS, zygote, wake)
+    outcome = _judged(code, "ok", zygote, wake)
     detail = outcome.checks[0].detail
     found = "ok" if outcome.outcome == "pass" else f"{outcome.outcome}: {detail}"[:200]
     return Canary(name=name, expected="ok", found=found)
@@ -70,9 +70,14 @@ def f(x):
         return 'shut'
     return 'open'
 """
-    outcome = judge(IoPairs(code=code, pairs=((1, "shut"),)), _LIMITS, zygote, wake)
+    outcome = _judged(code, "shut", zygote, wake)
     shut = outcome.outcome in ("pass", "violation", "crash")
     return Canary(name=name, expected="shut", found="shut" if shut else "open")
+
+
+def _judged(code: str, answer: str, zygote: Zygote, wake: int) -> Outcome:
+    program = IoPairs(code=code, pairs=((1, answer),))
+    return judge(program, plan_of(program), _LIMITS, zygote, wake)
 
 
 @contextlib.contextmanager
@@ -98,4 +103,3 @@ def _targets() -> Iterator[dict[str, object]]:
             }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-

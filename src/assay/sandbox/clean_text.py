@@ -9,9 +9,9 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 
 
 def clean(text: str | bytes, limit: int = 4_000) -> str:
-    """The text without anything that moves a cursor, hides letters or breaks an encoder; the middle left out if long."""
+    """The text without what moves a cursor, hides letters or breaks an encoder; the middle left out if long."""
     if isinstance(text, bytes):
-        text = text[: limit * 8].decode("utf-8", "replace") if len(text) > limit * 8 else text.decode("utf-8", "replace")
+        text = text.decode("utf-8", "replace")
     text = _CONTROLS.sub("�", _ESCAPES.sub("", text.replace("\r\n", "\n")))
     if len(text) <= limit:
         return text

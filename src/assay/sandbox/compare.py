@@ -1,4 +1,4 @@
-"""Are two typed trees the same value? Decided in the harness, on data, without hashing or calling anything of theirs."""
+"""Are two typed trees the same value? Decided in the harness, on data, without hashing or calling any of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from assay.sandbox.inside.values import MAX_DEPTH, MAX_NODES, SMALL, Malformed, Tree, decode
+from assay.sandbox.inside.values import MAX_DEPTH, MAX_NODES, SMALL, MalformedError, Tree, decode
 
 Number = int | float | complex | Decimal | Fraction
 
@@ -18,7 +18,9 @@ _LEAVES = {"S", "b", "ba", "r", "dt", "da", "tm", "td", "T"}
 _TAGS = _NUMBERS | _SEQUENCES | _SETS | _LEAVES | {"d", "o", "h"}
 
 
-def same(expected: Tree, actual: Tree, *, tolerance: float | None = None, strict: bool = True) -> bool:
+def same(  # noqa: PLR0911 -- one return per kind of value reads best
+    expected: Tree, actual: Tree, *, tolerance: float | None = None, strict: bool = True
+) -> bool:
     """Python's `==` on plain data: numbers by value, tuple is not list unless asked, NaN only where NaN is expected."""
     left, right = _number(expected), _number(actual)
     if left is not None or right is not None:
@@ -39,16 +41,16 @@ def same(expected: Tree, actual: Tree, *, tolerance: float | None = None, strict
 
 
 def check_shape(tree: Tree) -> None:
-    """Raise `Malformed` unless this could have come from our encoder; what passes is safe to compare and to hand on."""
+    """Raise `MalformedError` unless our encoder could have written this; what passes is safe to compare and hand on."""
     nodes = 0
     waiting: list[tuple[Tree, int]] = [(tree, 0)]
     while waiting:
         node, depth = waiting.pop()
         nodes += 1
         if nodes > MAX_NODES + 1 or depth > MAX_DEPTH + 1:
-            raise Malformed("too large")
+            raise MalformedError("too large")
         if isinstance(node, int) and abs(node) >= SMALL:
-            raise Malformed("a large integer that is not hexadecimal")
+            raise MalformedError("a large integer that is not hexadecimal")
         if node is None or isinstance(node, bool | int | str):
             continue
         waiting += [(part, depth + 1) for part in _parts(node)]
@@ -57,25 +59,25 @@ def check_shape(tree: Tree) -> None:
 def _parts(node: Tree) -> list[Tree]:
     """The trees directly below a node whose own shape is right."""
     if not isinstance(node, list) or not node or not isinstance(node[0], str) or node[0] not in _TAGS:
-        raise Malformed("not a tree")
+        raise MalformedError("not a tree")
     tag = node[0]
     if tag == "h":
         if len(node) != 3 or type(node[1]) is not int or not isinstance(node[2], str):
-            raise Malformed("not a handle")
+            raise MalformedError("not a handle")
         return []
     if tag in _NUMBERS or tag in _LEAVES or tag == "o":
         decode(node)
         return []
     if len(node) != 2 or not isinstance(node[1], list):
-        raise Malformed("not a collection")
+        raise MalformedError("not a collection")
     if tag != "d":
         return node[1]
     if any(not isinstance(pair, list) or len(pair) != 2 for pair in node[1]):
-        raise Malformed("not a dict")
+        raise MalformedError("not a dict")
     return [part for pair in node[1] for part in pair]
 
 
-def canonical(tree: Tree) -> str:
+def canonical(tree: Tree) -> str:  # noqa: PLR0911 -- one return per kind of value reads best
     """A text that two trees share exactly when they are equal in Python's sense."""
     number = _number(tree)
     if number is not None:
@@ -101,20 +103,20 @@ def show(tree: Tree, limit: int = 200) -> str:
     """A value for a reader, capped; digits of huge integers are not spelled out."""
     try:
         text = _show(tree, 0)
-    except (Malformed, ValueError):
+    except (MalformedError, ValueError):
         text = "a value that cannot be shown"
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _show(tree: Tree, depth: int) -> str:
+def _show(tree: Tree, depth: int) -> str:  # noqa: PLR0911 -- one return per kind of value reads best
     if depth > 6:
         return "…"
     if isinstance(tree, list) and tree:
         tag = tree[0]
         if tag in _SEQUENCES | _SETS:
             inner = ", ".join(_show(item, depth + 1) for item in tree[1][:20])
-            opening, closing = {"l": "[]", "t": "()", "s": "{}"}.get(tag, "[]")
-            return f"{opening}{inner}{', …' if len(tree[1]) > 20 else ''}{closing}"
+            brackets = {"t": "()", "s": "{}"}.get(tag, "[]")
+            return f"{brackets[0]}{inner}{', …' if len(tree[1]) > 20 else ''}{brackets[1]}"
         if tag == "d":
             pairs = (f"{_show(key, depth + 1)}: {_show(value, depth + 1)}" for key, value in tree[1][:20])
             return "{" + ", ".join(pairs) + "}"

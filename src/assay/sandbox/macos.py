@@ -14,7 +14,15 @@ import sysconfig
 def profile() -> str:
     """The Seatbelt profile a child applies to itself before it runs a candidate."""
     folders = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
-    readable = ["/usr/lib", "/System/Library", "/usr/share/zoneinfo", "/dev/null", "/dev/random", "/dev/urandom", *folders]
+    readable = [
+        "/usr/lib",
+        "/System/Library",
+        "/usr/share/zoneinfo",
+        "/dev/null",
+        "/dev/random",
+        "/dev/urandom",
+        *folders,
+    ]
     rules = "\n".join(f'(allow file-read* (subpath "{path}"))' for path in sorted(readable))
     hidden = "\n".join(f'(deny file-read* (subpath "{folder}/site-packages"))' for folder in sorted(folders))
     return f"""(version 1)

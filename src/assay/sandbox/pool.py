@@ -20,9 +20,9 @@ from assay.core.errors import FailureError
 from assay.core.types import Failure
 from assay.sandbox import canaries, tiers
 from assay.sandbox.clean_text import clean
-from assay.sandbox.judge import judge
+from assay.sandbox.judge import judge, plan_of
 from assay.sandbox.programs import Limits, Outcome, Program
-from assay.sandbox.session import Cancelled
+from assay.sandbox.session import CancelledRunError
 from assay.sandbox.tiers import Attempt, SandboxReport
 from assay.sandbox.zygote import Zygote, ZygoteError
 
@@ -37,6 +37,7 @@ class Job:
 
     def __init__(self, program: Program, limits: Limits) -> None:
         self.program = program
+        self.plan = plan_of(program)
         self.limits = limits
         self.future: Future[Outcome] = Future()
         self.worker: Worker | None = None
@@ -64,7 +65,7 @@ class Sandbox:
         """`pretend` takes abilities away from the host, for tests: `container`, `no_landlock`, `no_seccomp`,
         `unmappable`."""
         self.min_tier = min_tier
-        self.workers = workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else workers or 2
+        self.workers = workers or cores()
         self.pretend = pretend
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._threads: list[Worker] = []
@@ -85,7 +86,7 @@ class Sandbox:
     async def start(self) -> SandboxReport:
         """Find the strongest tier this host gives, prove it, and say what it is. Safe to call again."""
         if self._report is None:
-            await asyncio.to_thread(self._start)
+            await asyncio.to_thread(self.start_here)
         return self.report
 
     @property
@@ -107,6 +108,11 @@ class Sandbox:
             job.cancel()
             raise
 
+    @property
+    def replaced(self) -> int:
+        """How many zygotes broke and were replaced."""
+        return sum(worker.replaced for worker in self._threads)
+
     async def aclose(self) -> None:
         """End the zygotes and whatever runs in them."""
         await asyncio.to_thread(self.close)
@@ -127,7 +133,8 @@ class Sandbox:
                 if job is not None and job.future.set_running_or_notify_cancel():
                     job.future.set_exception(_broken("the sandbox was closed"))
 
-    def _start(self) -> None:
+    def start_here(self) -> None:
+        """The same without an event loop."""
         with self._start_lock:
             if self._report is not None or self._closed:
                 return
@@ -172,6 +179,13 @@ class Sandbox:
         raise tiers.refusal(self.min_tier, tried)
 
 
+def cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _canaries_of(zygote: Zygote) -> tuple[tiers.Canary, ...]:
     inward, outward = os.pipe()
     try:
@@ -197,6 +211,7 @@ class Worker(threading.Thread):
         self._pretend = pretend
         self._zygote = zygote
         self.stopping = False
+        self.replaced = 0
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_in, False)
         os.set_blocking(self._wake_out, False)
@@ -228,7 +243,7 @@ class Worker(threading.Thread):
         try:
             outcome = self._judge_twice(job)
         except BaseException as error:
-            self._finish(job, error=_broken("cancelled") if isinstance(error, Cancelled) else error)
+            self._finish(job, error=_broken("cancelled") if isinstance(error, CancelledRunError) else error)
         else:
             self._finish(job, outcome)
 
@@ -241,16 +256,18 @@ class Worker(threading.Thread):
             job.future.set_result(outcome)
 
     def _judge_twice(self, job: Job) -> Outcome:
-        """A sandbox that breaks is replaced and the program run once more; a second break is a failure, never a score."""
+        """A sandbox that breaks is replaced and the program run again; a second break is a failure, never a score."""
         try:
-            return judge(job.program, job.limits, self._ready_zygote(), self._wake_in)
+            return judge(job.program, job.plan, job.limits, self._ready_zygote(), self._wake_in)
         except (ZygoteError, OSError):
+            self.replaced += 1
             self._discard()
-        except Cancelled:
+        except CancelledRunError:
             raise
         try:
-            return judge(job.program, job.limits, self._ready_zygote(), self._wake_in)
+            return judge(job.program, job.plan, job.limits, self._ready_zygote(), self._wake_in)
         except (ZygoteError, OSError) as error:
+            self.replaced += 1
             self._discard()
             raise _broken(f"the sandbox broke twice under this program: {error}") from None
 

@@ -75,8 +75,8 @@ class IoPairs(Struct, frozen=True, kw_only=True, tag=True):
 class Stdout(Struct, frozen=True, kw_only=True, tag=True):
     """A whole program, judged by what it prints.
 
-    Trailing whitespace of every line and trailing newlines of the whole are ignored; everything else counts. With one
-    input the expected outputs are alternatives; with a tuple of inputs each has its own expected output and is a check.
+    Trailing whitespace of every line and trailing newlines of the whole are ignored; everything else counts.
+    With one input the expected outputs are alternatives; with a tuple of inputs each has its own and is a check.
     """
 
     code: str
@@ -87,8 +87,8 @@ class Stdout(Struct, frozen=True, kw_only=True, tag=True):
 class TestProgram(Struct, frozen=True, kw_only=True, tag=True):
     """Code, and a test program with assertions, as HumanEval and MBPP have them.
 
-    Tests that consist of imports and top-level assertions are separable: each assertion is a check. Any other test is one
-    check, all or nothing. When the tests define `check` and never call it, it is called with the first entry point.
+    Tests that consist of imports and top-level assertions are separable: each assertion is a check. Any other test
+    is one check, all or nothing. Tests that define `check` and never call it get it called with the first entry point.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name

@@ -22,7 +22,7 @@ READ_BYTES = 1 << 16
 Stop = Literal["cpu", "wall", "memory", "stdout", "stderr", "frame"]
 
 
-class Cancelled(Exception):
+class CancelledRunError(Exception):
     """Nobody wants the outcome any more."""
 
 
@@ -152,7 +152,7 @@ class Session:
                 self.zygote.hear()
             elif descriptor == self.wake:
                 if not ending:
-                    raise Cancelled
+                    raise CancelledRunError
                 self.poll.unregister(self.wake)
             elif descriptor in self.owner:
                 self._serve(*self.owner[descriptor])

@@ -23,9 +23,11 @@ DESCRIPTIONS = {
 }
 
 REMEDIES = {
-    "namespaces": "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or kernel.apparmor_restrict_unprivileged_userns=0), "
-    "run as root, or run the container with --security-opt seccomp=unconfined",
-    "landlock": "a Linux kernel of 5.13 or newer with Landlock among its security modules (lsm=landlock,… on the kernel's command line)",
+    "namespaces": "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu also "
+    "kernel.apparmor_restrict_unprivileged_userns=0), run as root, "
+    "or run the container with --security-opt seccomp=unconfined",
+    "landlock": "a Linux kernel of 5.13 or newer with Landlock among its security modules "
+    "(lsm=landlock,… on the kernel's command line)",
     "seccomp": "a kernel built with CONFIG_SECCOMP_FILTER, and x86_64 or aarch64",
 }
 
@@ -110,7 +112,8 @@ def _plans() -> list[dict[str, Any]]:
         _plan("A", namespaces=True, landlock=True, seccomp=True),
         _plan("C", namespaces=True, seccomp=True),
         _plan("B", landlock=True, seccomp=True),
-        # a root whose interpreter lies in a private home cannot import after the uid drop: keep the number, lose the powers
+        # a root whose interpreter lies in a private home cannot import after the uid drop: it keeps the number
+        # and loses the powers
         _plan("B", landlock=True, seccomp=True, uid="keep"),
         _plan("D", seccomp=True, opens="none"),
         _plan("U", uid="none"),
@@ -138,6 +141,11 @@ def _plan(
     }
 
 
+def empty_plan() -> dict[str, Any]:
+    """A plan without any layer, for trying them one by one."""
+    return _plan("U", uid="none")
+
+
 def refusal(min_tier: str, tried: list[Attempt]) -> SandboxRefusedError:
     """Which layer is missing and what would bring it."""
     reasons = "; ".join(f"tier {attempt.plan}: {attempt.reason}" for attempt in tried) or "nothing could be tried"
@@ -151,5 +159,6 @@ def refusal(min_tier: str, tried: list[Attempt]) -> SandboxRefusedError:
     missing = [layer for layer, signs in words.items() if any(sign in text for sign in signs)]
     remedies = "; ".join(f"for {layer}: {REMEDIES[layer]}" for layer in missing)
     return SandboxRefusedError(
-        f"no sandbox of tier {min_tier} or better on this host ({reasons}). What would help: {remedies or 'see assay doctor'}"
+        f"no sandbox of tier {min_tier} or better on this host ({reasons}). "
+        f"What would help: {remedies or 'see assay doctor'}"
     )

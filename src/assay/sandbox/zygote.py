@@ -45,6 +45,7 @@ class Zygote:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, kind)
         try:
             self._process = _start(theirs)
+            theirs.close()  # or we would never hear that the zygote has hung up
             self.control.send(json.dumps({"plan": plan, "pretend": list(pretend)}).encode() + b"\n")
             self.layers, self.python = self._first_word()
         except BaseException:

@@ -1,15 +1,212 @@
-"""Model-written code, scored by running it: refused until there is a sandbox to run it in."""
+"""Model-written code, scored by running it in the sandbox: the score is the share of checks that hold."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable
+from typing import Any, Literal
 
-from assay.core.errors import FailureError
-from assay.core.seams import Scorer
-from assay.core.types import Failure
+from assay.core.errors import FailureError, UsageError
+from assay.core.types import Failure, Sample, Score, Trace
+from assay.metrics.post_process import POST_PROCESS, nothing_extracted
+from assay.sandbox import Expressions, IoPairs, Limits, Outcome, Program, Sandbox, SandboxReport, Stdout, TestProgram
+from assay.sandbox.pool import DEFAULT_MIN_TIER
+
+SHAPES = ("expressions", "io_pairs", "stdout", "tests")
+CHECKS_KEPT = 50
+"""Checks of one program that are written to the journal; the rest is in the share."""
 
 
-def code_exec(key: str, *, context: object = None, **options: Any) -> Scorer:
-    """Run the prediction against checks. Refused here: model-written code runs only in a sandbox, never in-process."""
-    message = "code_exec needs the sandbox; model-written code is never run without one"
-    raise FailureError(Failure(stage="scorer", part=key, kind="unsupported", message=message))
+class CodeExec:
+    """Runs the prediction against its sample's checks; scores `score` (the share that hold) and `outcome` (a word)."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        rule: str,
+        shape: str | None,
+        min_tier: str,
+        limits: Limits,
+        unsplittable: Literal["refuse", "weak"],
+    ) -> None:
+        self.name = name
+        self._rule = rule
+        self._shape = shape
+        self._min_tier = min_tier
+        self._limits = limits
+        self._unsplittable = unsplittable
+        self._holds_sandbox = False
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        code = POST_PROCESS[self._rule](trace.prediction)
+        code = code.encode("utf-8", "backslashreplace").decode()  # a lone surrogate would break the journal
+        program = self._program(code, sample)
+        outcome = await self._sandbox().run(program, self._limits)
+        return Score(
+            name=self.name,
+            values={"score": outcome.share, "outcome": outcome.outcome},
+            answer=code,
+            extracted=not nothing_extracted(trace.prediction, self._rule, code),
+            reason=_reason(outcome),
+            metadata=_metadata(outcome),
+        )
+
+    async def prepare(self) -> SandboxReport:
+        """Start the sandbox before the first attempt: a host that cannot confine is refused while nothing is done."""
+        return await self._sandbox().start()
+
+    async def aclose(self) -> None:
+        """Let go of the shared sandbox; the last scorer to do so ends it."""
+        if self._holds_sandbox:
+            self._holds_sandbox = False
+            await _shared.release(self._min_tier)
+
+    def _sandbox(self) -> Sandbox:
+        if not self._holds_sandbox:
+            self._holds_sandbox = True
+            _shared.hold(self._min_tier)
+        return _shared.sandbox(self._min_tier)
+
+    def _program(self, code: str, sample: Sample) -> Program:
+        shape = self._shape or _shape_of(sample)
+        try:
+            return _BUILDERS[shape](self, code, sample)
+        except KeyError as missing:
+            raise self._unusable(f"sample `{sample.id}` has no extras.{missing.args[0]}, which {shape} needs") from None
+        except (TypeError, ValueError) as error:
+            raise self._unusable(f"sample `{sample.id}`: {error}") from None
+
+    def _unusable(self, message: str) -> FailureError:
+        return FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message))
+
+    def _expressions(self, code: str, sample: Sample) -> Program:
+        prelude = str(sample.extras.get("prelude", ""))
+        return Expressions(code=code, targets=sample.targets, prelude=prelude)
+
+    def _io_pairs(self, code: str, sample: Sample) -> Program:
+        extras = sample.extras
+        tolerance = extras.get("tolerance")
+        return IoPairs(
+            code=code,
+            pairs=tuple((given, expected) for given, expected in extras["io_pairs"]),
+            function=str(extras.get("function", "f")),
+            star=bool(extras.get("star", False)),
+            tolerance=None if tolerance is None else float(tolerance),
+        )
+
+    def _stdout(self, code: str, sample: Sample) -> Program:
+        stdin = sample.extras.get("stdin", "")
+        given = tuple(map(str, stdin)) if isinstance(stdin, list | tuple) else str(stdin)
+        return Stdout(code=code, stdin=given, expected=sample.targets)
+
+    def _tests(self, code: str, sample: Sample) -> Program:
+        extras = sample.extras
+        tests = extras["tests"]
+        entry = extras.get("entry_point", ())
+        return TestProgram(
+            code=code,
+            tests="\n".join(map(str, tests)) if isinstance(tests, list | tuple) else str(tests),
+            prelude=str(extras.get("prelude", "")),
+            entry_points=(entry,) if isinstance(entry, str) else tuple(map(str, entry)),
+            unsplittable=self._unsplittable,
+        )
+
+
+_BUILDERS: dict[str, Callable[[CodeExec, str, Sample], Program]] = {
+    "expressions": CodeExec._expressions,
+    "io_pairs": CodeExec._io_pairs,
+    "stdout": CodeExec._stdout,
+    "tests": CodeExec._tests,
+}
+
+
+def code_exec(
+    key: str,
+    *,
+    post_process: str = "none",
+    shape: str | None = None,
+    min_tier: str | None = None,
+    cpu_seconds: float = Limits().cpu_seconds,
+    memory_mb: int = Limits().memory_mb,
+    unsplittable: Literal["refuse", "weak"] = "refuse",
+    context: object = None,
+) -> CodeExec:
+    """The catalog's `code_exec` scorer. Without a `shape` each sample's extras say which it is."""
+    if post_process not in POST_PROCESS:
+        raise UsageError(f"post_process: unknown rule `{post_process}`; known are {', '.join(POST_PROCESS)}")
+    if shape is not None and shape not in SHAPES:
+        raise UsageError(f"shape: unknown shape `{shape}`; known are {', '.join(SHAPES)}")
+    if unsplittable not in ("refuse", "weak"):
+        raise UsageError(f"unsplittable: is `{unsplittable}`; must be refuse or weak")
+    if not 0 < cpu_seconds <= 3600 or not 64 <= memory_mb <= 1 << 20:
+        raise UsageError("cpu_seconds must lie between 0 and 3600, memory_mb between 64 and 1048576")
+    asked = min_tier or getattr(context, "min_sandbox", None) or DEFAULT_MIN_TIER
+    return CodeExec(
+        key,
+        rule=post_process,
+        shape=shape,
+        min_tier=str(asked).upper(),
+        limits=Limits(cpu_seconds=float(cpu_seconds), memory_mb=int(memory_mb)),
+        unsplittable=unsplittable,
+    )
+
+
+class _Shared:
+    """One sandbox per process and minimum tier, made when first needed, ended when nobody holds it."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._sandboxes: dict[str, Sandbox] = {}
+        self._holders: dict[str, int] = {}
+
+    def hold(self, min_tier: str) -> None:
+        if self._pid != os.getpid():  # a forked process has none of the parent's threads
+            self.__init__()  # type: ignore[misc]  # start over, as a new process should
+        self._holders[min_tier] = self._holders.get(min_tier, 0) + 1
+
+    def sandbox(self, min_tier: str) -> Sandbox:
+        if min_tier not in self._sandboxes:
+            self._sandboxes[min_tier] = Sandbox(min_tier=min_tier)
+        return self._sandboxes[min_tier]
+
+    async def release(self, min_tier: str) -> None:
+        self._holders[min_tier] -= 1
+        if self._holders[min_tier] == 0 and min_tier in self._sandboxes:
+            await self._sandboxes.pop(min_tier).aclose()
+
+
+_shared = _Shared()
+
+
+def _shape_of(sample: Sample) -> str:
+    for shape in ("io_pairs", "tests", "stdout"):
+        if shape in sample.extras:
+            return shape
+    return "stdout" if "stdin" in sample.extras else "expressions"
+
+
+def _reason(outcome: Outcome) -> str | None:
+    """The first check that does not hold, in a line."""
+    for check in outcome.checks:
+        if check.outcome != "pass":
+            return f"{check.label}: {check.outcome}{': ' if check.detail else ''}{check.detail}"[:500]
+    return None
+
+
+def _metadata(outcome: Outcome) -> dict[str, Any]:
+    checks = [
+        {"check": check.label, "outcome": check.outcome, **({"detail": check.detail} if check.detail else {})}
+        for check in outcome.checks[:CHECKS_KEPT]
+    ]
+    found: dict[str, Any] = {
+        "checks": checks,
+        "cpu_ms": round(outcome.cpu_ms, 1),
+        "grade": outcome.grade,
+        "tier": outcome.tier,
+    }
+    if len(outcome.checks) > CHECKS_KEPT:
+        found["checks_left_out"] = len(outcome.checks) - CHECKS_KEPT
+    if outcome.stderr:
+        found["stderr"] = outcome.stderr
+    return found

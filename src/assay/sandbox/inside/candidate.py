@@ -43,13 +43,13 @@ class Candidate:
     def send(self, request: Request, reply: dict[str, Any]) -> None:
         try:
             frames.send({"id": request["id"], **reply})
-        except frames.FrameTooLarge:
+        except frames.FrameTooLargeError:
             frames.send({"id": request["id"], "limit": "the result is larger than may travel"})
 
     def answer(self, request: Request) -> dict[str, Any]:
         try:
             return self.perform(request)
-        except values.TooLarge as error:
+        except values.TooLargeError as error:
             return {"limit": str(error)}
         except BaseException as error:
             return {"error": describe(error)}
@@ -101,7 +101,7 @@ class Candidate:
         number = self.number_by_identity.get(identity)
         if number is None:
             if len(self.kept) >= MAX_HANDLES:
-                raise values.TooLarge("too many objects are held")
+                raise values.TooLargeError("too many objects are held")
             number = len(self.kept)
             self.kept.append(value)
             self.number_by_identity[identity] = number
@@ -208,7 +208,7 @@ def print_error(error: BaseException) -> None:
     try:
         trace = error.__traceback__.tb_next if error.__traceback__ else None
         traceback.print_exception(type(error), error, trace)
-    except BaseException:
+    except BaseException:  # noqa: S110
         pass  # a traceback that cannot be printed changes nothing about the outcome
 
 
@@ -242,7 +242,7 @@ def describe(error: BaseException) -> dict[str, Any]:
         described["message"] = str(error)[:2_000]
         described["args"] = _plain_arguments(error)
         described["line"] = _candidate_line(error)
-    except BaseException:
+    except BaseException:  # noqa: S110
         pass  # the candidate's own __str__ may raise; what was read so far is enough
     if not isinstance(described["message"], str):
         described["message"] = ""

@@ -130,9 +130,9 @@ def set_limit(which: int, value: int, optional: bool) -> None:
 
 def fresh_interpreter() -> None:
     """What a program expects at its start, and nothing of the zygote's own."""
-    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False, buffering=1)
+    sys.stdin = stream(0, "r", "surrogateescape")
+    sys.stdout = stream(1, "w", "surrogateescape")
+    sys.stderr = stream(2, "w", "backslashreplace", buffering=1)
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     candidate.STREAMS.update(stdout=sys.stdout, stderr=sys.stderr)
     builtins.exit = builtins.quit = leave  # type: ignore[assignment]
@@ -140,6 +140,10 @@ def fresh_interpreter() -> None:
     sys.argv = [""]
     random.seed(SEED)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def stream(descriptor: int, mode: str, errors: str, buffering: int = -1) -> Any:
+    return open(descriptor, mode, buffering, encoding="utf-8", errors=errors, closefd=False)
 
 
 def leave(code: object = None) -> NoReturn:

@@ -38,10 +38,8 @@ class Host:
         self.pid = os.getpid()
 
 
-def apply(
-    plan: dict[str, Any], host: Host, leave_outer: Callable[[int], None], failing: str | None
-) -> dict[str, str]:
-    """Apply the layers of a plan; returns what each came to. An OSError ends the attempt; `failing` is a test's wish."""
+def apply(plan: dict[str, Any], host: Host, leave_outer: Callable[[int], None], failing: str | None) -> dict[str, str]:
+    """Apply the layers of a plan; returns what each came to. An OSError ends the attempt; tests wish for `failing`."""
     layers: dict[str, str] = {}
     was_root = os.getuid() == 0
     if plan["namespaces"]:

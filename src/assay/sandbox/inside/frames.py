@@ -15,14 +15,14 @@ REPLIES = 4
 """The descriptors every child talks to the harness through."""
 
 
-class FrameTooLarge(Exception):
+class FrameTooLargeError(Exception):
     """The reply would not fit into one frame."""
 
 
 def send(message: dict[str, Any]) -> None:
     data = json.dumps(message).encode()
     if len(data) > MAX_FRAME:
-        raise FrameTooLarge
+        raise FrameTooLargeError
     data = struct.pack("<I", len(data)) + data
     while data:
         data = data[os.write(REPLIES, data) :]

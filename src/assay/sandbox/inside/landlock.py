@@ -26,7 +26,7 @@ def abi() -> int:
 
 
 def restrict(grants: Mapping[str, int]) -> int:
-    """Handle every right this kernel knows and grant only these; returns the ABI. Paths that are absent are passed by."""
+    """Handle every right this kernel knows and grant only these; returns the ABI. Absent paths are passed by."""
     version = abi()
     file_rights = (1 << _FS_BITS_BY_ABI.get(version, 16)) - 1
     ruleset = _create(version, file_rights, _TCP_BIND_AND_CONNECT, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
@@ -71,9 +71,7 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
         if not stat.S_ISDIR(os.fstat(target).st_mode):
             rights &= _FILE_RIGHTS
         rule = ctypes.create_string_buffer(struct.pack("<Qi", rights, target), 12)
-        kernel.syscall(
-            f"landlock_add_rule {path}", kernel.LANDLOCK_ADD_RULE, ruleset, 1, ctypes.byref(rule), 0
-        )
+        kernel.syscall(f"landlock_add_rule {path}", kernel.LANDLOCK_ADD_RULE, ruleset, 1, ctypes.byref(rule), 0)
     finally:
         os.close(target)
 

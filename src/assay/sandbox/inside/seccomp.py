@@ -164,14 +164,9 @@ def _numbers(table: str, machine: str) -> dict[str, int]:
 def _conditions(opens: str) -> dict[str, Block]:
     refuse = _answer(_errno(EPERM))
     allow = _answer(ALLOW)
-    open_rule = {
-        "any": lambda _: allow,
-        "read": lambda flags: _test_bits(flags, OPEN_TO_WRITE, refuse, allow),
-        "none": lambda _: refuse,
-    }[opens]
     return {
-        "open": open_rule(1),
-        "openat": open_rule(2),
+        "open": _open_rule(opens, flags=1),
+        "openat": _open_rule(opens, flags=2),
         "clone": _test_bits(0, CLONE_THREAD, _test_bits(0, CLONE_FORBIDDEN, refuse, allow), refuse),
         "kill": _one_of(0, [PID_HERE], refuse),
         "tgkill": _one_of(0, [PID_HERE], refuse),
@@ -183,6 +178,14 @@ def _conditions(opens: str) -> dict[str, Block]:
         "fcntl": _one_of(1, [0, 1030, 1, 2, 3, 4], refuse),  # F_SETOWN with F_SETSIG could kill a neighbour
         "prctl": _one_of(0, [15, 16, 0x53564D41], refuse),  # SET_NAME, GET_NAME, SET_VMA
     }
+
+
+def _open_rule(opens: str, flags: int) -> Block:
+    """`flags` says which argument holds the flags."""
+    refuse, allow = _answer(_errno(EPERM)), _answer(ALLOW)
+    if opens == "any":
+        return allow
+    return refuse if opens == "none" else _test_bits(flags, OPEN_TO_WRITE, refuse, allow)
 
 
 def _answer(value: int) -> Block:

@@ -25,11 +25,11 @@ Tree = Any
 Keep = Callable[[Any], Tree]
 
 
-class TooLarge(Exception):
+class TooLargeError(Exception):
     """A value has more nodes, depth or digits than may travel."""
 
 
-class Malformed(Exception):
+class MalformedError(Exception):
     """A tree that no encoder of ours wrote."""
 
 
@@ -43,7 +43,7 @@ class Encoder:
     def encode(self, value: Any, depth: int = 0) -> Tree:
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise TooLarge("the value is too deep or has too many parts")
+            raise TooLargeError("the value is too deep or has too many parts")
         kind = type(value)
         if value is None or kind is bool:
             return value
@@ -72,7 +72,7 @@ def _encode_int(_encoder: Encoder, value: int, _depth: int) -> Tree:
     if -SMALL < number < SMALL:
         return number
     if number.bit_length() > 4_000_000:
-        raise TooLarge("the integer has too many digits")
+        raise TooLargeError("the integer has too many digits")
     return ["i", hex(number)]
 
 
@@ -119,14 +119,14 @@ def _encode_range(encoder: Encoder, value: range, depth: int) -> Tree:
 def _encode_decimal(_encoder: Encoder, value: Decimal, _depth: int) -> Tree:
     sign, digits, exponent = Decimal.as_tuple(value)
     if isinstance(exponent, int) and (abs(exponent) > MAX_EXPONENT or len(digits) > MAX_EXPONENT):
-        raise TooLarge("the Decimal is too long")
+        raise TooLargeError("the Decimal is too long")
     return ["D", sign, "".join(map(str, digits)), exponent]
 
 
 def _encode_fraction(encoder: Encoder, value: Fraction, depth: int) -> Tree:
     parts = (int(value.numerator), int(value.denominator))
     if max(part.bit_length() for part in parts) > MAX_EXPONENT:
-        raise TooLarge("the Fraction is too long")
+        raise TooLargeError("the Fraction is too long")
     return ["F", encoder.many(parts, depth)]
 
 
@@ -207,23 +207,23 @@ class Opaque:
 
 
 def decode(tree: Tree, handle: Callable[[int, str], Any] | None = None) -> Any:
-    """The value of a tree; `Malformed` for anything no encoder wrote. Only ever run where the sender is no danger,
+    """The value of a tree; `MalformedError` for anything no encoder wrote. Only ever run where the sender is no danger,
     or inside a confined process."""
     try:
         return _decode(tree, handle, 0)
-    except Malformed:
+    except MalformedError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, ArithmeticError, AttributeError) as error:
-        raise Malformed(f"{type(error).__name__}: {error}") from None
+        raise MalformedError(f"{type(error).__name__}: {error}") from None
 
 
 def _decode(tree: Tree, handle: Callable[[int, str], Any] | None, depth: int) -> Any:
     if depth > MAX_DEPTH + 1:
-        raise Malformed("too deep")
+        raise MalformedError("too deep")
     if tree is None or type(tree) in (bool, int, str):
         return tree
     if type(tree) is not list or not tree:
-        raise Malformed("not a tree")
+        raise MalformedError("not a tree")
     tag = tree[0]
     simple = _DECODERS.get(tag)
     if simple is not None:
@@ -235,12 +235,12 @@ def _decode(tree: Tree, handle: Callable[[int, str], Any] | None, depth: int) ->
         return _COLLECTIONS[tag]([_decode(item, handle, depth + 1) for item in tree[1]])
     if tag == "h" and handle is not None:
         return handle(int(tree[1]), str(tree[2]))
-    raise Malformed(f"unknown tag {str(tag)[:20]}")
+    raise MalformedError(f"unknown tag {str(tag)[:20]}")
 
 
 def _pair(pair: Any) -> tuple[Tree, Tree]:
     if type(pair) is not list or len(pair) != 2:
-        raise Malformed("a dict's pair is not two")
+        raise MalformedError("a dict's pair is not two")
     return pair[0], pair[1]
 
 
@@ -257,14 +257,14 @@ def _moderate_int(tree: Tree) -> int:
     """An integer inside another number: long ones would make reducing or printing it slow."""
     number = _decode(tree, None, 0)
     if type(number) is not int or number.bit_length() > MAX_EXPONENT:
-        raise Malformed("not an integer of moderate size")
+        raise MalformedError("not an integer of moderate size")
     return number
 
 
 def _decode_decimal(tree: list[Any]) -> Decimal:
     sign, digits, exponent = tree[1], tree[2], tree[3]
     if len(digits) > MAX_EXPONENT or (type(exponent) is int and abs(exponent) > MAX_EXPONENT):
-        raise Malformed("the Decimal is too long")
+        raise MalformedError("the Decimal is too long")
     return Decimal((sign, tuple(int(digit) for digit in digits), exponent))
 
 
@@ -294,9 +294,9 @@ _DECODERS: dict[str, Callable[[list[Any]], Any]] = {
     "r": _decode_range,
     "D": _decode_decimal,
     "F": _decode_fraction,
-    "dt": lambda tree: datetime.datetime(*tree[1], tzinfo=_zone(tree[2])),
+    "dt": lambda tree: datetime.datetime(*tree[1]).replace(tzinfo=_zone(tree[2])),
     "da": lambda tree: datetime.date(*tree[1]),
-    "tm": lambda tree: datetime.time(*tree[1], tzinfo=_zone(tree[2])),
+    "tm": lambda tree: datetime.time(*tree[1]).replace(tzinfo=_zone(tree[2])),
     "td": lambda tree: datetime.timedelta(*tree[1]),
     "T": lambda tree: _TYPES_BY_NAME[tree[1]],
     "o": lambda tree: Opaque(str(tree[1])),

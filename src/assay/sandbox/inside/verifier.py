@@ -11,10 +11,11 @@ import os
 import sys
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from . import frames, values
 
+T = TypeVar("T")
 PROGRAM = "<tests>"
 ITERATE_AHEAD = 64
 NEVER_REBUILT = {"StopIteration", "StopAsyncIteration", "GeneratorExit", "SystemExit", "KeyboardInterrupt"}
@@ -25,7 +26,7 @@ class CandidateError(Exception):
     """An exception of the candidate that has no builtin name, or must not keep it."""
 
 
-class CannotTravel(Exception):
+class CannotTravelError(Exception):
     """The test hands the candidate something that is not plain data, such as a function of its own."""
 
 
@@ -112,10 +113,11 @@ class Handle:
         return hash(("handle", self._number))
 
 
-def _of_type(kind: type, value: Any) -> Any:
+def _of_type(kind: type[T], value: Any) -> T:
     if type(value) is not kind:
         raise CandidateError(f"the candidate answered with {type(value).__name__}, not {kind.__name__}")
-    return value
+    answer: T = value
+    return answer
 
 
 EXCEPTIONS: dict[str, type[Exception]] = {}
@@ -150,7 +152,7 @@ def outgoing(value: Any) -> values.Tree:
     def handle_or_refuse(other: Any) -> values.Tree:
         if isinstance(other, Handle):
             return ["h", other._number, other._type_name]
-        raise CannotTravel(f"the test passes an object of type {type(other).__name__} to the candidate")
+        raise CannotTravelError(f"the test passes an object of type {type(other).__name__} to the candidate")
 
     return values.encode(value, handle_or_refuse)
 
@@ -223,7 +225,7 @@ def new_namespace() -> dict[str, Any]:
 
 
 def bind_names(names: list[str], namespace: dict[str, Any]) -> None:
-    reply = ask({"op": "names", "args": names})
+    reply = ask({"op": "names", "args": names}) if names else {"values": []}
     for name, found in zip(names, reply["values"], strict=True):
         if found.get("missing"):
             namespace.pop(name, None)
@@ -248,7 +250,7 @@ def run_check(source: str, mode: str, namespace: dict[str, Any]) -> dict[str, An
         else:
             exec(compile(source, PROGRAM, "exec", dont_inherit=True), namespace)  # noqa: S102 -- dataset code
             held = True
-    except CannotTravel as error:
+    except CannotTravelError as error:
         return {"outcome": "unsupported", "detail": str(error)}
     except BaseException as error:
         return explain(error, source)

@@ -29,6 +29,9 @@ timeit token tokenize traceback types typing unicodedata unittest urllib.parse u
 encodings.idna encodings.latin_1 encodings.ascii bz2 copyreg graphlib
 """
 
+NAMESPACE_CALLS = ("unshare", "mount", "umount2", "pivot_root", "mount_setattr", "setns")
+LANDLOCK_CALLS = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
+
 
 def main(control_number: int) -> NoReturn:
     control = socket.socket(fileno=control_number)
@@ -36,7 +39,7 @@ def main(control_number: int) -> NoReturn:
     try:
         config = json.loads(control.recv(1 << 16))
         zygote = Zygote(control, config)
-        zygote.confine()
+        zygote.shut_in()
     except BaseException as error:
         tell(control, {"failed": f"{type(error).__name__}: {error}", "errno": getattr(error, "errno", None)})
         os._exit(3)
@@ -61,7 +64,7 @@ class Zygote:
         self.running: dict[int, int] = {}
         """Child pid -> its pidfd (-1 where the system has none)."""
 
-    def confine(self) -> None:
+    def shut_in(self) -> None:
         impoverish(self.pretend)
         preload()
         host = confine.Host()
@@ -183,11 +186,9 @@ def impoverish(pretend: list[str]) -> None:
     """Take abilities away from this process before anything is tried: how tests make a host poor."""
     refused: dict[str, int] = {}
     if "container" in pretend:
-        names = ("unshare", "mount", "umount2", "pivot_root", "mount_setattr", "setns")
-        refused |= dict.fromkeys(names, seccomp.EPERM) | {"clone3": seccomp.ENOSYS}
+        refused |= dict.fromkeys(NAMESPACE_CALLS, seccomp.EPERM) | {"clone3": seccomp.ENOSYS}
     if "no_landlock" in pretend:
-        names = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
-        refused |= dict.fromkeys(names, seccomp.ENOSYS)
+        refused |= dict.fromkeys(LANDLOCK_CALLS, seccomp.ENOSYS)
     if "no_seccomp" in pretend:
         refused |= {"seccomp": 22}
     if refused:

@@ -1,0 +1,28 @@
+"""`assay doctor`: which layers this host has to confine model-written code with, and how to get the missing ones."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the rows as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when code_exec runs here as it is, 1 when it would be refused."""
+    import msgspec
+
+    from assay.sandbox.doctor import doctor
+
+    rows = doctor()
+    if args.json:
+        print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+    else:
+        width = max(len(row.layer) for row in rows)
+        for row in rows:
+            print(f"{'ok     ' if row.present else 'MISSING'}  {row.layer:<{width}}  {row.detail}")
+            print(f"{'':<{width + 9}}  gives: {row.gives}")
+            if row.remedy:
+                print(f"{'':<{width + 9}}  to get it: {row.remedy}")
+    return 0 if rows[-1].present else 1

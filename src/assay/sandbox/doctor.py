@@ -1,0 +1,113 @@
+"""What this host has to confine a program with: one row per layer, found out by trying."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from typing import Any
+
+from msgspec import Struct
+
+from assay.core.errors import AssayError
+from assay.sandbox import tiers
+from assay.sandbox.zygote import Zygote, ZygoteError, interpreter
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One layer: is it here, what does it give, how to get it."""
+
+    layer: str
+    present: bool
+    detail: str
+    gives: str
+    remedy: str = ""
+
+
+def doctor() -> list[Row]:
+    """Every layer tried in a throw-away process, and the tier they come to."""
+    rows = [_platform(), _interpreter()]
+    if sys.platform.startswith("linux"):
+        rows += [_seccomp(), _landlock(), _namespaces(), _uid()]
+    return [*rows, tier_row()]
+
+
+def tier_row() -> Row:
+    """The tier a run would get here: started, proved by its canaries, and ended again."""
+    from assay.sandbox.pool import Sandbox
+
+    sandbox = Sandbox(min_tier="D" if sys.platform != "darwin" else "M", workers=1)
+    try:
+        sandbox.start_here()
+        report = sandbox.report
+    except AssayError as error:
+        return Row(layer="tier", present=False, detail=str(error), gives="nothing: code_exec is refused")
+    finally:
+        sandbox.close()
+    enough = tiers.STRONGEST_FIRST.index(report.tier) <= tiers.STRONGEST_FIRST.index("B")
+    return Row(
+        layer="tier",
+        present=enough,
+        detail=report.line(),
+        gives="what code_exec runs under by default" if enough else "runs only with --min-sandbox " + report.tier,
+    )
+
+
+def _platform() -> Row:
+    supported = sys.platform.startswith("linux") or sys.platform == "darwin"
+    return Row(
+        layer="platform",
+        present=supported,
+        detail=f"{platform.system()} {platform.release()} {platform.machine()}",
+        gives="Linux confines fully, macOS in part, Windows not at all",
+        remedy="" if supported else "run assay inside WSL2 or another Linux",
+    )
+
+
+def _interpreter() -> Row:
+    path = interpreter()
+    return Row(
+        layer="interpreter",
+        present=os.access(path, os.X_OK),
+        detail=f"{path} ({platform.python_version()})",
+        gives="runs the candidates, with its standard library and no installed package",
+    )
+
+
+def _seccomp() -> Row:
+    return _tried(
+        "seccomp",
+        {"seccomp": True, "name": "D", "opens": "none"},
+        "no process creation, no network, no writing, no odd system calls: the one layer that cannot be missing",
+    )
+
+
+def _landlock() -> Row:
+    return _tried("landlock", {"landlock": True, "uid": "keep"}, "no file of the host can be opened")
+
+
+def _namespaces() -> Row:
+    return _tried(
+        "namespaces", {"namespaces": True}, "a private root: the host's files, processes and network are not there"
+    )
+
+
+def _tried(layer: str, wanted: dict[str, Any], gives: str) -> Row:
+    plan = {**tiers.empty_plan(), **wanted}
+    try:
+        zygote = Zygote(plan)
+    except (ZygoteError, OSError) as error:
+        return Row(layer=layer, present=False, detail=str(error), gives=gives, remedy=tiers.REMEDIES[layer])
+    detail = zygote.layers.get(layer, "ok")
+    zygote.close()
+    return Row(layer=layer, present=True, detail=detail, gives=gives)
+
+
+def _uid() -> Row:
+    root = os.getuid() == 0
+    return Row(
+        layer="uid",
+        present=True,
+        detail="root: each zygote drops to an unused number" if root else f"uid {os.getuid()}",
+        gives="a candidate that got out would own nothing" if root else "a candidate has at most your own rights",
+    )

@@ -1,0 +1,80 @@
+"""Whole programs, judged by what they print."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from assay.sandbox.clean_text import clean
+from assay.sandbox.programs import Check, Limits, Outcome, Stdout, summarize
+from assay.sandbox.session import Child, Session
+from assay.sandbox.trial import Verdict, sendable, told, unusable, why_ended
+from assay.sandbox.zygote import Zygote
+
+
+def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> Outcome:
+    if isinstance(program.stdin, str):
+        runs = [(program.stdin, program.expected)]
+    else:
+        if len(program.stdin) != len(program.expected):
+            raise unusable(f"{len(program.stdin)} inputs but {len(program.expected)} expected outputs")
+        runs = [(given, (wanted,)) for given, wanted in zip(program.stdin, program.expected, strict=True)]
+    if not runs or not program.expected:
+        raise unusable("there is no expected output")
+    outcomes = []
+    for number, (given, wanted) in enumerate(runs, start=1):
+        with Session(zygote, limits, wake) as session:
+            outcomes.append(_run_script(program.code, given, wanted, session, f"output {number}"))
+    checks = tuple(outcome.checks[0] for outcome in outcomes)
+    name, share = summarize(checks)
+    return Outcome(
+        outcome=name,
+        checks=checks,
+        share=share,
+        stdout=outcomes[0].stdout,
+        stderr=outcomes[0].stderr,
+        cpu_ms=sum(outcome.cpu_ms for outcome in outcomes),
+        wall_ms=sum(outcome.wall_ms for outcome in outcomes),
+        tier=zygote.plan["name"],
+    )
+
+
+def _run_script(code: str, stdin: str, expected: Sequence[str], session: Session, label: str) -> Outcome:
+    child = session.start("candidate", stdin=stdin.encode("utf-8", "surrogateescape"))
+    session.send(child, {"id": "script", "op": "script", "source": sendable(code)})
+    session.wait(child)
+    session.end(child)
+    frame = session.receive(child)
+    session.check_setup(child)
+    outcome, detail = _script_verdict(child, frame, expected, session.limits)
+    return Outcome(
+        outcome=outcome,
+        checks=(Check(label=label, outcome=outcome, detail=detail),),
+        share=float(outcome == "pass"),
+        stdout=clean(bytes(child.output["stdout"])),
+        stderr=clean(bytes(child.output["stderr"])),
+        cpu_ms=child.ended.cpu_seconds * 1000 if child.ended else 0.0,
+        wall_ms=(time.monotonic() - session.started) * 1000,
+    )
+
+
+def _script_verdict(child: Child, frame: dict[str, Any] | None, expected: Sequence[str], limits: Limits) -> Verdict:
+    """Needs the end of the stream, exit status 0 and no limit hit: the right answer and then a hang is no pass."""
+    if child.stopped is not None or child.ended is None or child.ended.status != 0:
+        if frame is not None and isinstance(frame.get("syntax"), dict):
+            return "syntax_error", told(frame["syntax"])
+        if frame is not None and isinstance(frame.get("error"), dict):
+            types = frame["error"].get("types")
+            memory = isinstance(types, list) and "MemoryError" in types
+            return ("memory" if memory else "runtime_error"), told(frame["error"])
+        return why_ended(child, limits)
+    written = _normal(bytes(child.output["stdout"]).decode("utf-8", "replace"))
+    if any(written == _normal(text) for text in expected):
+        return "pass", ""
+    return "wrong", clean(f"expected {_normal(expected[0])[:200]!r}, got {written[:200]!r}", 500)
+
+
+def _normal(text: str) -> str:
+    """Lines without their trailing whitespace, the whole without trailing newlines."""
+    return "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").split("\n")).rstrip("\n")

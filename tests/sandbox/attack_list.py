@@ -1,0 +1,219 @@
+"""Runs lists of hostile, broken and honest programs and says what did not come out as it must.
+
+Also a script (`python attack_list.py LIST… [--pretend WORD]… [--classes WORD,…]`), so that the same list can be run by
+another user: it prints what went wrong as JSON and leaves with status 1 if anything did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import platform
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import FailureError
+from assay.sandbox import IoPairs, Limits, Outcome, Program, Sandbox, Stdout, TestProgram, pool
+
+LIMITS = Limits(cpu_seconds=0.4, wall_seconds=1.6, memory_mb=512)
+HONEST = IoPairs(code="def f(x):\n    return x + 1", pairs=((1, 2),))
+SECRET = "assay-secret-7d1f"
+PLACES_TO_LITTER = ("/tmp", "/dev/shm", "/var/tmp")
+
+TRY = """
+import ctypes
+def closed(n):
+    import os
+    try: os.fstat(n)
+    except OSError: return True
+def buffer(n): return ctypes.create_string_buffer(n)
+def getppid():
+    import os
+    return os.getppid()
+def call(n, *args):
+    return ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(n), *args)
+def machine_code(code):
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    page = libc.mmap(None, 4096, 7, 0x22, -1, 0)
+    ctypes.memmove(page, code, len(code))
+    return ctypes.CFUNCTYPE(ctypes.c_long)(page)()
+def f(x):
+    r = None
+    try:
+{attempt}
+    except BaseException as error:
+        return 'shut: ' + type(error).__name__
+    return 'OPEN ' + str(r)[:80] if r else 'shut'
+"""
+
+
+def read_list(path: str | Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def problems(
+    attacks: Sequence[dict[str, Any]], *, pretend: Sequence[str] = (), min_tier: str = "B"
+) -> tuple[str, list[str]]:
+    """(tier, what did not come out as it must), each attack followed by an honest program on the same zygote."""
+    return asyncio.run(_problems(attacks, tuple(pretend), min_tier))
+
+
+async def _problems(
+    attacks: Sequence[dict[str, Any]], pretend: tuple[str, ...], min_tier: str
+) -> tuple[str, list[str]]:
+    found: list[str] = []
+    before = {place: set(_entries(place)) for place in PLACES_TO_LITTER}
+    with targets() as words:
+        waiting = iter(attacks)
+        streams = [_stream(waiting, words, pretend, min_tier, found) for _ in range(pool.cores() + 1)]
+        tiers = await asyncio.gather(*streams)
+    for place in PLACES_TO_LITTER:
+        left = {name for name in set(_entries(place)) - before[place] if "assay" in name or "pwn" in name}
+        found += [f"{place}/{name} was left behind" for name in sorted(left)]
+    return tiers[0], found
+
+
+async def _stream(
+    waiting: Iterator[dict[str, Any]], words: dict[str, str], pretend: tuple[str, ...], min_tier: str, found: list[str]
+) -> str:
+    async with Sandbox(workers=1, pretend=pretend, min_tier=min_tier) as sandbox:
+        for attack in waiting:
+            if _applies(attack, sandbox.report.tier):
+                found += await _run_one(sandbox, attack, words)
+        return sandbox.report.tier
+
+
+def _applies(attack: dict[str, Any], tier: str) -> bool:
+    if attack.get("machine", platform.machine()) != platform.machine():
+        return False
+    if tier == "D" and attack.get("needs") == "imports":
+        return False
+    return tier in ("A", "C") or attack.get("class", attack.get("cls")) not in ("metadata", "fs-meta")
+
+
+async def _run_one(sandbox: Sandbox, attack: dict[str, Any], words: dict[str, str]) -> list[str]:
+    name = attack["name"]
+    try:
+        outcome: Outcome | None = await sandbox.run(program_of(attack, words), LIMITS)
+    except FailureError as error:
+        outcome = None
+        if error.failure.kind == "sandbox_broken":
+            return [f"{name}: the sandbox broke: {error}"]
+    found = _wrong(attack, outcome)
+    honest = await sandbox.run(HONEST, LIMITS)
+    if honest.outcome != "pass":
+        found.append(f"{name}: an honest program afterwards: {honest.outcome} {honest.checks}")
+    if sandbox.replaced:
+        found.append(f"{name}: the zygote did not survive")
+    return found
+
+
+def _wrong(attack: dict[str, Any], outcome: Outcome | None) -> list[str]:
+    name, must = attack["name"], attack["must"]
+    if outcome is None:
+        return [f"{name}: refused"] if must == "pass" else []
+    told = " ".join(check.detail for check in outcome.checks)
+    found = []
+    if (outcome.outcome == "pass") != (must == "pass"):
+        found.append(f"{name}: {outcome.outcome}, must {must}: {told}")
+    if must in ("shut", "zygote_lives") and is_open(outcome):
+        found.append(f"{name}: {told}")
+    if attack.get("outcomes") and outcome.outcome not in attack["outcomes"]:
+        found.append(f"{name}: {outcome.outcome}, expected {attack['outcomes']}: {told}")
+    if any(character in told for character in "\x1b\x00\u202e"):
+        found.append(f"{name}: its text was not cleaned")
+    return found
+
+
+def is_open(outcome: Outcome) -> bool:
+    """The candidate says that its attack succeeded; the shared list's own expected text does not count."""
+    return any("OPEN" in check.detail.replace("OPEN-never", "") for check in outcome.checks)
+
+
+def program_of(attack: dict[str, Any], words: dict[str, str]) -> Program:
+    """The program of a line, in this list's form or in that of the shared list."""
+    if "mode" in attack:
+        return _shared_form(attack)
+    if "attempt" in attack:
+        attempt = attack["attempt"]
+        for word, value in words.items():
+            attempt = attempt.replace("{" + word + "}", value)
+        body = "\n".join("        " + line for line in attempt.splitlines())
+        return IoPairs(code=TRY.replace("{attempt}", body), pairs=((1, "never"),))
+    return msgspec.convert(attack["program"], Program)
+
+
+def _shared_form(attack: dict[str, Any]) -> Program:
+    if attack["mode"] == "io":
+        pairs = tuple((given, _python_value(expected)) for given, expected in attack["pairs"])
+        return IoPairs(code=attack["code"], function=attack["fn"], pairs=pairs, star=True, strict=True)
+    if attack["mode"] == "assert":
+        return TestProgram(code=attack["code"], tests=attack["test"], entry_points=tuple(attack["names"]))
+    return Stdout(code=attack["code"], stdin=attack["stdin"], expected=(attack["expected"],))
+
+
+def _python_value(value: Any) -> Any:
+    return eval(value["__py__"]) if isinstance(value, dict) and "__py__" in value else value
+
+
+@contextlib.contextmanager
+def targets() -> Iterator[dict[str, str]]:
+    """What the attacks aim at: a secret file, a port, a unix socket, this very process."""
+    os.environ["ASSAY_TEST_SECRET"] = SECRET
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as unix,
+    ):
+        os.chmod(folder, 0o777)
+        secret = Path(folder, "secret")
+        secret.write_text(SECRET)
+        secret.chmod(0o666)
+        unix.bind(f"{folder}/socket")
+        unix.listen()
+        os.chmod(f"{folder}/socket", 0o777)
+        yield {
+            "secret": str(secret),
+            "folder": folder,
+            "source": str(Path(pool.__file__)),
+            "port": str(server.getsockname()[1]),
+            "unix": f"{folder}/socket",
+            "harness": str(os.getpid()),
+        }
+        if secret.read_text() != SECRET or len(os.listdir(folder)) != 2:
+            raise AssertionError("a candidate touched the harness's files")
+
+
+def _entries(place: str) -> list[str]:
+    try:
+        return os.listdir(place)
+    except OSError:
+        return []
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("lists", nargs="+")
+    parser.add_argument("--pretend", action="append", default=[])
+    parser.add_argument("--classes")
+    options = parser.parse_args(arguments)
+    attacks = [attack for path in options.lists for attack in read_list(path)]
+    if options.classes:
+        attacks = [a for a in attacks if a.get("class", a.get("cls")) in options.classes.split(",")]
+    tier, found = problems(attacks, pretend=options.pretend)
+    print(json.dumps({"tier": tier, "count": len(attacks), "problems": found}))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

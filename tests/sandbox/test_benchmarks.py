@@ -1,0 +1,74 @@
+"""Real benchmarks through the split verifier: every reference solution passes, no stub does."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from assay.sandbox import Limits, Outcome, Sandbox, TestProgram
+
+DATA = Path(os.environ.get("ASSAY_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
+LIMITS = Limits(cpu_seconds=10)
+
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only"),
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not here"),
+]
+
+Problem = tuple[str, TestProgram, str]
+"""Name, the program with its reference solution, and a stub that returns None."""
+
+
+def human_eval() -> Iterator[Problem]:
+    with gzip.open(DATA / "humaneval" / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            program = TestProgram(
+                code=row["canonical_solution"],
+                prelude=row["prompt"],
+                tests=row["test"],
+                entry_points=(row["entry_point"],),
+            )
+            yield row["task_id"], program, "    return None\n"
+
+
+def mbpp() -> Iterator[Problem]:
+    for row in json.loads((DATA / "mbpp" / "sanitized-mbpp.json").read_text(encoding="utf-8")):
+        defined = re.findall(r"^(?:def|class) (\w+)", row["code"], flags=re.MULTILINE)
+        stub = "\n".join(f"def {name}(*a, **k): return None" for name in defined)
+        yield (
+            str(row["task_id"]),
+            TestProgram(code=row["code"], tests="\n".join(row["test_imports"] + row["test_list"])),
+            stub,
+        )
+
+
+def run_all(programs: Sequence[TestProgram]) -> list[Outcome]:
+    async def use() -> list[Outcome]:
+        async with Sandbox() as sandbox:
+            return await asyncio.gather(*[sandbox.run(program, LIMITS) for program in programs])
+
+    return asyncio.run(use())
+
+
+@pytest.mark.parametrize(("problems", "count"), [(human_eval, 164), (mbpp, 427)])
+def test_references_pass_and_stubs_do_not(problems: object, count: int) -> None:
+    assert callable(problems)
+    listed: list[Problem] = list(problems())
+    assert len(listed) == count
+    stubs = [
+        TestProgram(code=stub, prelude=program.prelude, tests=program.tests, entry_points=program.entry_points)
+        for _, program, stub in listed
+    ]
+    outcomes = run_all([program for _, program, _ in listed] + stubs)
+    failed = [(name, out.checks) for (name, _, _), out in zip(listed, outcomes, strict=False) if out.outcome != "pass"]
+    forged = [name for (name, _, _), out in zip(listed, outcomes[count:], strict=True) if out.outcome == "pass"]
+    assert failed == []
+    assert forged == []

@@ -1,0 +1,224 @@
+"""The pool: busy neighbours, cancelled work, broken zygotes, killed harnesses, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import FailureError
+from assay.sandbox import IoPairs, Limits, Sandbox, pool
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
+
+HONEST = IoPairs(code="def f(x): return x + 1", pairs=((1, 2),))
+STUCK = IoPairs(code="import time\ndef f(x): time.sleep(1000)", pairs=((1, 2),))
+
+
+def children(pid: int | None = None) -> set[int]:
+    """Of every thread: a child belongs to the thread that started it."""
+    tasks = Path(f"/proc/{pid or os.getpid()}/task").iterdir()
+    return {int(child) for task in tasks for child in (task / "children").read_text().split()}
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_nothing_is_left_when_the_sandbox_closes() -> None:
+    processes, files = children(), descriptors()
+
+    async def use() -> None:
+        async with Sandbox(workers=2) as sandbox:
+            await asyncio.gather(*[sandbox.run(HONEST) for _ in range(8)])
+            assert len(children() - processes) == 2
+
+    asyncio.run(use())
+    assert children() == processes
+    assert descriptors() <= files + 1  # asyncio keeps one of its own for the default executor
+
+
+def test_a_stuck_candidate_blocks_neither_its_neighbours_nor_the_loop() -> None:
+    async def use() -> None:
+        async with Sandbox(workers=2) as sandbox:
+            stuck = asyncio.create_task(sandbox.run(STUCK, Limits(wall_seconds=60)))
+            outcomes = await asyncio.wait_for(asyncio.gather(*[sandbox.run(HONEST) for _ in range(10)]), 30)
+            assert {outcome.outcome for outcome in outcomes} == {"pass"}
+            assert not stuck.done()
+            stuck.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await stuck
+
+    asyncio.run(use())
+
+
+def test_a_cancelled_program_frees_its_worker() -> None:
+    async def use() -> None:
+        async with Sandbox(workers=1) as sandbox:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(sandbox.run(STUCK, Limits(wall_seconds=600)), 0.3)
+            outcome = await asyncio.wait_for(sandbox.run(HONEST), 30)
+            assert outcome.outcome == "pass"
+            assert sandbox.replaced == 0
+
+    asyncio.run(use())
+
+
+def test_one_sandbox_serves_one_event_loop_after_another() -> None:
+    sandbox = Sandbox(workers=1)
+    try:
+        for _ in range(2):
+            assert asyncio.run(sandbox.run(HONEST)).outcome == "pass"
+    finally:
+        sandbox.close()
+
+
+async def until_served(sandbox: Sandbox, count: int) -> None:
+    """Until the first worker's zygote has forked this often, its canaries included."""
+    zygote = sandbox._threads[0]._zygote
+    assert zygote is not None
+    while zygote.served < count:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)  # the zygote's work has no event to wait for
+
+
+def test_closing_while_something_runs_ends_it() -> None:
+    async def use() -> None:
+        sandbox = Sandbox(workers=1)
+        running = asyncio.create_task(sandbox.run(STUCK, Limits(wall_seconds=600)))
+        queued = asyncio.create_task(sandbox.run(HONEST))
+        await sandbox.start()
+        await until_served(sandbox, 11)
+        await asyncio.wait_for(sandbox.aclose(), 30)
+        for task in (running, queued):
+            with pytest.raises(FailureError):
+                await task
+
+    asyncio.run(use())
+
+
+def test_a_broken_zygote_is_replaced_and_the_program_run_again() -> None:
+    async def use() -> None:
+        async with Sandbox(workers=1) as sandbox:
+            zygote = sandbox._threads[0]._zygote
+            assert zygote is not None
+            zygote._process.kill()
+            zygote._process.wait()
+            assert (await sandbox.run(HONEST)).outcome == "pass"
+            assert sandbox.replaced == 1
+
+    asyncio.run(use())
+
+
+def test_a_sandbox_that_breaks_twice_is_a_failure_and_not_a_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def use() -> None:
+        async with Sandbox(workers=1) as sandbox:
+            monkeypatch.setattr("assay.sandbox.zygote.MAIN", "/nowhere/to/be/found.py")
+            worker = sandbox._threads[0]
+            assert worker._zygote is not None
+            worker._zygote._process.kill()
+            worker._zygote._process.wait()
+            with pytest.raises(FailureError) as caught:
+                await sandbox.run(HONEST)
+            assert (caught.value.failure.stage, caught.value.failure.kind) == ("sandbox", "sandbox_broken")
+
+    asyncio.run(use())
+
+
+def test_a_zygote_is_renewed_after_many_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "RESTART_AFTER", 15)
+
+    async def use() -> None:
+        async with Sandbox(workers=1) as sandbox:
+            first = sandbox._threads[0]._zygote
+            for _ in range(8):
+                assert (await sandbox.run(HONEST)).outcome == "pass"
+            assert sandbox._threads[0]._zygote is not first
+            assert sandbox.replaced == 0
+
+    asyncio.run(use())
+
+
+HARNESS = """
+import asyncio, sys
+from assay.sandbox import IoPairs, Limits, Sandbox
+
+async def main():
+    async with Sandbox(workers=2, pretend={pretend!r}) as sandbox:
+        code = "import time\\ndef f(x):\\n    print('running', flush=True)\\n    time.sleep(1000)"
+        program = IoPairs(code=code, pairs=((1, 1),))
+        both = [asyncio.create_task(sandbox.run(program, Limits(wall_seconds=1000))) for _ in range(2)]
+        while sum(worker._zygote.served if worker._zygote else 0 for worker in sandbox._threads) < 12:
+            await asyncio.sleep(0.01)
+        print("ready", flush=True)
+        await asyncio.gather(*both)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("pretend", [(), ("container",)], ids=["namespaces", "no namespaces"])
+def test_no_candidate_survives_a_killed_harness(pretend: tuple[str, ...]) -> None:
+    code = textwrap.dedent(HARNESS).format(pretend=pretend)
+    environment = {**os.environ, "PYTHONPATH": str(Path(pool.__file__).parents[2])}
+    deadline = time.monotonic() + 60
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment) as harness:
+        try:
+            assert harness.stdout is not None
+            assert harness.stdout.readline() == b"ready\n"
+            zygotes_and_candidates = 4 if pretend else 6
+            while len(family := descendants(harness.pid)) < zygotes_and_candidates and time.monotonic() < deadline:
+                os.sched_yield()
+        finally:
+            harness.send_signal(signal.SIGKILL)
+    assert len(family) == zygotes_and_candidates
+    while alive(family) and time.monotonic() < deadline:
+        os.sched_yield()
+    assert alive(family) == set()
+
+
+def descendants(pid: int) -> set[int]:
+    found: set[int] = set()
+    try:
+        for child in children(pid):
+            found |= {child, *descendants(child)}
+    except (FileNotFoundError, ProcessLookupError):
+        pass  # it ended while we looked
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    running = set()
+    for pid in pids:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state != "Z":  # an orphan's body waits for init; it runs no more
+            running.add(pid)
+    return running
+
+
+def test_many_candidates_leave_no_trace() -> None:
+    async def use() -> None:
+        async with Sandbox(workers=2) as sandbox:
+            await asyncio.gather(*[sandbox.run(HONEST) for _ in range(20)])
+            files, memory = descriptors(), resident_kb()
+            for _ in range(3):
+                outcomes = await asyncio.gather(*[sandbox.run(HONEST) for _ in range(50)])
+                assert {outcome.outcome for outcome in outcomes} == {"pass"}
+            assert descriptors() == files
+            assert resident_kb() < memory + 4_000
+            assert len(descendants(os.getpid())) <= 4  # two zygotes, each perhaps with an outer half
+
+    asyncio.run(use())
+
+
+def resident_kb() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4

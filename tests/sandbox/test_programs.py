@@ -1,0 +1,195 @@
+"""The four shapes of program, and what their outcomes say."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from assay.core.errors import FailureError
+from assay.sandbox import Expressions, IoPairs, Limits, Outcome, Program, Sandbox, Stdout, TestProgram
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
+
+FAST = Limits(cpu_seconds=0.5, wall_seconds=3)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    box = Sandbox(workers=1)
+    box.start_here()
+    yield box
+    box.close()
+
+
+def run(sandbox: Sandbox, program: Program, limits: Limits = FAST) -> Outcome:
+    return asyncio.run(sandbox.run(program, limits))
+
+
+def outcomes(outcome: Outcome) -> list[str]:
+    return [check.outcome for check in outcome.checks]
+
+
+def test_the_share_is_that_of_the_checks_that_hold(sandbox: Sandbox) -> None:
+    outcome = run(sandbox, IoPairs(code="def f(x): return x * 2", pairs=((1, 2), (2, 5), (3, 6), (4, 9))))
+    assert (outcome.share, outcome.outcome, outcome.grade) == (0.5, "wrong", "strong")
+    assert outcomes(outcome) == ["pass", "wrong", "pass", "wrong"]
+    assert outcome.checks[1].detail == "expected 5, got 4"
+    assert outcome.checks[1].label == "f(2)"
+
+
+def test_an_exception_in_one_call_leaves_the_others_alone(sandbox: Sandbox) -> None:
+    outcome = run(sandbox, IoPairs(code="def f(x): return 1 // x", pairs=((1, 1), (0, 0), (-1, -1))))
+    assert outcomes(outcome) == ["pass", "runtime_error", "pass"]
+    assert "ZeroDivisionError" in outcome.checks[1].detail
+    assert "line 1" in outcome.checks[1].detail
+
+
+def test_what_ends_the_process_ends_the_checks_that_are_left(sandbox: Sandbox) -> None:
+    code = "def f(x):\n    while x == 2: pass\n    return x"
+    outcome = run(sandbox, IoPairs(code=code, pairs=((1, 1), (2, 2), (3, 3))))
+    assert outcomes(outcome) == ["pass", "timeout", "timeout"]
+    assert outcome.checks[2].detail.startswith("not reached")
+    assert outcome.share == pytest.approx(1 / 3)
+
+
+def test_pairs_from_json_match_tuples_unless_strict(sandbox: Sandbox) -> None:
+    code = "def f(x): return (x, (x,))"
+    assert run(sandbox, IoPairs(code=code, pairs=((1, [1, [1]]),))).outcome == "pass"
+    assert run(sandbox, IoPairs(code=code, pairs=((1, [1, [1]]),), strict=True)).outcome == "wrong"
+
+
+def test_expressions_are_true_or_not_each_by_itself(sandbox: Sandbox) -> None:
+    targets = ("f(2) == 4", "f(3) > 100", "g(1)", "f('a') == 'aa'", "sorted(f([2, 1])) == [1, 1, 2, 2]")
+    outcome = run(sandbox, Expressions(code="def f(x): return x * 2", targets=targets))
+    assert outcomes(outcome) == ["pass", "wrong", "wrong", "pass", "pass"]
+    assert "NameError" in outcome.checks[2].detail
+
+
+def test_plain_calls_need_no_second_process(sandbox: Sandbox) -> None:
+    cheap = run(sandbox, Expressions(code="def f(x): return x", targets=("f(1) == 1", "f(x=2) == 2")))
+    assert outcomes(cheap) == ["pass", "pass"]
+
+
+def test_output_is_compared_without_trailing_whitespace(sandbox: Sandbox) -> None:
+    assert run(sandbox, Stdout(code="print('a  ')\nprint('b')", expected=("a\nb",))).outcome == "pass"
+    assert run(sandbox, Stdout(code="print('  a')", expected=("a",))).outcome == "wrong"
+    assert run(sandbox, Stdout(code="print('a', end='')", expected=("a\n\n",))).outcome == "pass"
+
+
+def test_each_input_has_its_own_expected_output(sandbox: Sandbox) -> None:
+    program = Stdout(code="print(int(input()) * 2)", stdin=("1\n", "2\n", "x\n"), expected=("2", "5", "0"))
+    outcome = run(sandbox, program)
+    assert outcomes(outcome) == ["pass", "wrong", "runtime_error"]
+    assert outcome.share == pytest.approx(1 / 3)
+    assert "ValueError" in outcome.checks[2].detail
+
+
+def test_what_a_program_prints_comes_back_cleaned(sandbox: Sandbox) -> None:
+    code = "import sys\nprint('\\x1b[31mred\\x07')\nprint('oops\\u202e', file=sys.stderr)\ndef f(x): return x"
+    outcome = run(sandbox, IoPairs(code=code, pairs=((1, 1),)))
+    assert outcome.stdout == "red�\n"
+    assert outcome.stderr == "oops�\n"
+
+
+def test_a_traceback_of_a_script_names_its_lines(sandbox: Sandbox) -> None:
+    outcome = run(sandbox, Stdout(code="x = 1\nraise KeyError(x)", expected=("",)))
+    assert outcome.outcome == "runtime_error"
+    assert "line 2" in outcome.stderr
+    assert "raise KeyError(x)" in outcome.stderr
+
+
+def test_time_is_told_apart_on_the_clock_and_on_the_processor(sandbox: Sandbox) -> None:
+    slow = run(
+        sandbox, IoPairs(code="import time\ndef f(x): time.sleep(99)", pairs=((1, 1),)), Limits(wall_seconds=0.3)
+    )
+    busy = run(sandbox, IoPairs(code="def f(x):\n    while 1: pass", pairs=((1, 1),)), Limits(cpu_seconds=0.2))
+    assert "on the clock" in slow.checks[0].detail
+    assert "processor time" in busy.checks[0].detail
+    assert slow.cpu_ms < 200 < busy.cpu_ms < 1_000
+
+
+def test_a_program_waiting_for_a_busy_machine_is_not_timed_out(sandbox: Sandbox) -> None:
+    code = "import time\ndef f(x):\n    time.sleep(0.4)\n    return x"
+    assert run(sandbox, IoPairs(code=code, pairs=((1, 1),)), Limits(cpu_seconds=0.2)).outcome == "pass"
+
+
+@pytest.mark.parametrize(("memory_mb", "expected"), [(128, "memory"), (700, "pass")])
+def test_memory_is_bounded(sandbox: Sandbox, memory_mb: int, expected: str) -> None:
+    program = IoPairs(code="def f(x): return len(bytes(200 << 20)) > 0", pairs=((1, True),))
+    assert run(sandbox, program, Limits(memory_mb=memory_mb)).outcome == expected
+
+
+def test_separable_assertions_count_each(sandbox: Sandbox) -> None:
+    tests = "import math\nassert f(4) == 2\nassert math.isclose(f(2), 1.41421, rel_tol=1e-3)\nassert f(9) == 4"
+    outcome = run(sandbox, TestProgram(code="def f(x): return x ** 0.5", tests=tests))
+    assert outcomes(outcome) == ["pass", "pass", "wrong"]
+
+
+def test_other_tests_are_all_or_nothing(sandbox: Sandbox) -> None:
+    tests = "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(2) == 3\n"
+    wrong = TestProgram(code="def f(x): return 2", tests=tests, entry_points=("f",))
+    right = TestProgram(code="def f(x): return x + 1", tests=tests, entry_points=("f",))
+    assert run(sandbox, wrong).share == 0.0
+    assert "expected 3, got 2" in run(sandbox, wrong).checks[0].detail
+    assert run(sandbox, right).share == 1.0
+
+
+def test_a_bare_continuation_of_the_prelude_runs(sandbox: Sandbox) -> None:
+    prelude = 'from typing import List\n\ndef total(xs: List[int]) -> int:\n    """Sum."""\n'
+    for code in ("    return sum(xs)\n", "def total(xs: List[int]):\n    return sum(xs)\n"):
+        program = TestProgram(code=code, prelude=prelude, tests="assert total([1, 2]) == 3", entry_points=("total",))
+        assert run(sandbox, program).outcome == "pass"
+
+
+def test_a_test_that_looks_inside_is_refused_or_weak(sandbox: Sandbox) -> None:
+    tests = "import inspect\nassert 'while' not in inspect.getsource(f)\nassert f(1) == 1"
+    with pytest.raises(FailureError, match="inspect"):
+        run(sandbox, TestProgram(code="def f(x): return x", tests=tests))
+    weak = run(sandbox, TestProgram(code="def f(x): return x", tests=tests, unsplittable="weak"))
+    assert (weak.outcome, weak.grade) == ("pass", "weak")
+
+
+def test_a_test_that_passes_a_function_is_refused_or_weak(sandbox: Sandbox) -> None:
+    tests = "result = apply(lambda n: n + 1, 2)\nassert result == 3"
+    code = "def apply(g, x): return g(x)"
+    with pytest.raises(FailureError, match="function"):
+        run(sandbox, TestProgram(code=code, tests=tests))
+    weak = run(sandbox, TestProgram(code=code, tests=tests, unsplittable="weak"))
+    assert (weak.outcome, weak.grade) == ("pass", "weak")
+
+
+def test_an_object_that_vouches_for_itself_is_weak(sandbox: Sandbox) -> None:
+    code = "class P:\n    def same(self, other): return True\n    def __bool__(self): return True\ndef f(): return P()"
+    assert run(sandbox, TestProgram(code=code, tests="assert f().same(42)")).grade == "weak"
+    assert run(sandbox, TestProgram(code=code, tests="x = f()\nassert x")).grade == "weak"
+
+
+UNUSABLE = [
+    (TestProgram(code="", tests="assert 1 == 1"), "never use"),
+    (TestProgram(code="", tests="assert f(1 =="), "not Python"),
+    (TestProgram(code="", tests="x = 1", entry_points=("f",)), "never use"),
+    (TestProgram(code="def f(): 1", prelude="import nowhere", tests="x = f()\nassert x"), "prelude does not run"),
+    (Expressions(code="", targets=()), "nothing to check"),
+    (Expressions(code="", targets=("f(",)), "not Python"),
+    (IoPairs(code="", pairs=()), "no pair"),
+    (IoPairs(code="", pairs=((1, 2),), star=True), "list of arguments"),
+    (Stdout(code="", expected=()), "no expected output"),
+    (Stdout(code="", stdin=("a", "b"), expected=("a",)), "2 inputs but 1"),
+]
+
+
+@pytest.mark.parametrize(("program", "words"), UNUSABLE, ids=range(len(UNUSABLE)))
+def test_an_unusable_test_is_a_failure_not_a_score(sandbox: Sandbox, program: Any, words: str) -> None:
+    with pytest.raises(FailureError, match=words) as caught:
+        run(sandbox, program)
+    assert caught.value.failure.kind in ("bad_request", "unsupported")
+
+
+def test_the_same_program_gives_the_same_answer(sandbox: Sandbox) -> None:
+    code = "import random\ndef f(x): return [random.random(), hash('a'), list({'x', 'y', 'z'})]"
+    told = {run(sandbox, IoPairs(code=code, pairs=((1, 0),))).checks[0].detail for _ in range(3)}
+    assert len(told) == 1

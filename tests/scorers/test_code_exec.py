@@ -1,0 +1,142 @@
+"""The code_exec scorer: which shape a sample has, what its score says, and that the sandbox is shared and let go."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.types import Sample, Score, Trace
+from assay.scorers import code_exec as module
+from assay.scorers.code_exec import code_exec
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
+
+DOUBLE = "def f(x):\n    return x * 2"
+
+
+def score(prediction: str, sample: Sample, **options: Any) -> Score:
+    async def use() -> Score:
+        scorer = code_exec("code_exec", **options)
+        try:
+            return await scorer(sample, Trace(prediction=prediction))
+        finally:
+            await scorer.aclose()
+
+    return asyncio.run(use())
+
+
+def sample(targets: tuple[str, ...] = (), **extras: Any) -> Sample:
+    return Sample(id="s1", targets=targets, extras=extras)
+
+
+SHAPES = [
+    (DOUBLE, sample(("f(2) == 4", "f(3) == 7")), {"shape": "expressions"}, 0.5, "wrong"),
+    (DOUBLE, sample(("f(2) == 4",)), {}, 1.0, "pass"),
+    (DOUBLE, sample(io_pairs=[[1, 2], [3, 6]]), {}, 1.0, "pass"),
+    ("def g(a, b): return a + b", sample(io_pairs=[[[1, 2], 3]], function="g", star=True), {}, 1.0, "pass"),
+    ("def f(x): return x / 3", sample(io_pairs=[[1, 0.333]], tolerance=0.01), {}, 1.0, "pass"),
+    ("print(int(input()) + 1)", sample(("42",), stdout=True, stdin="41"), {}, 1.0, "pass"),
+    ("print(input())", sample(("a", "c"), stdin=["a", "b"]), {}, 0.5, "wrong"),
+    (DOUBLE, sample(tests=["assert f(1) == 2", "assert f(2) == 5"]), {}, 0.5, "wrong"),
+    (
+        "    return n",
+        sample(tests="def check(c):\n    assert c(1) == 1", prelude="def g(n):\n", entry_point="g"),
+        {},
+        1.0,
+        "pass",
+    ),
+    (
+        f"Sure!\n```python\n{DOUBLE}\n```",
+        sample(io_pairs=[[1, 2]]),
+        {"post_process": "extract_code_block"},
+        1.0,
+        "pass",
+    ),
+    ("import os\ndef f(x): return os.listdir('/root')", sample(io_pairs=[[1, 2]]), {}, 0.0, "runtime_error"),
+    ("I cannot help with that.", sample(io_pairs=[[1, 2]]), {}, 0.0, "syntax_error"),
+]
+
+
+@linux
+@pytest.mark.parametrize(("prediction", "given", "options", "share", "outcome"), SHAPES, ids=range(len(SHAPES)))
+def test_the_score_is_the_share_that_holds(
+    prediction: str, given: Sample, options: dict[str, Any], share: float, outcome: str
+) -> None:
+    found = score(prediction, given, **options)
+    assert found.values == {"score": share, "outcome": outcome}
+    assert found.metadata is not None
+    assert found.metadata["tier"] in ("A", "B", "C")
+    assert (found.reason is None) == (outcome == "pass")
+
+
+@linux
+def test_the_answer_is_the_code_that_ran() -> None:
+    found = score("```\ndef f(x): return 1\n```", sample(io_pairs=[[1, 1]]), post_process="extract_code_block")
+    assert found.answer is not None
+    assert found.answer.strip() == "def f(x): return 1"
+
+
+@linux
+def test_only_so_many_checks_are_written_down() -> None:
+    found = score("def f(x): return x", sample(io_pairs=[[n, n] for n in range(60)]))
+    assert found.metadata is not None
+    assert len(found.metadata["checks"]) == module.CHECKS_KEPT
+    assert found.metadata["checks_left_out"] == 10
+
+
+@linux
+def test_scorers_share_a_sandbox_and_the_last_one_ends_it() -> None:
+    async def use() -> None:
+        one, other = code_exec("a"), code_exec("b")
+        report = await one.prepare()
+        assert (await other.prepare()) == report
+        assert one._sandbox() is other._sandbox()
+        await one.aclose()
+        assert module._shared._sandboxes
+        await other.aclose()
+        await other.aclose()
+        assert not module._shared._sandboxes
+
+    asyncio.run(use())
+
+
+BAD_OPTIONS = [
+    {"post_process": "shout"},
+    {"shape": "guess"},
+    {"cpu_seconds": 0},
+    {"memory_mb": 1},
+    {"unsplittable": "maybe"},
+]
+
+
+@pytest.mark.parametrize("options", BAD_OPTIONS, ids=str)
+def test_bad_options_are_told(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        code_exec("code_exec", **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "shape", "words"),
+    [
+        (sample(), "io_pairs", "extras.io_pairs"),
+        (sample(), "tests", "extras.tests"),
+        (sample(io_pairs=[[1, 2, 3]]), "io_pairs", "s1"),
+        (sample(io_pairs=[5]), "io_pairs", "s1"),
+    ],
+)
+def test_a_sample_that_lacks_its_checks_is_a_failure(given: Sample, shape: str, words: str) -> None:
+    with pytest.raises(FailureError, match=words):
+        score("x = 1", given, shape=shape)
+
+
+def test_the_runs_minimum_tier_is_taken_unless_the_task_has_its_own() -> None:
+    class Context:
+        min_sandbox = "c"
+
+    assert code_exec("k", context=Context())._min_tier == "C"
+    assert code_exec("k", context=Context(), min_tier="A")._min_tier == "A"
+    assert code_exec("k")._min_tier == "B"
