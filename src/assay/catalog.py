@@ -37,6 +37,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "extract_letter": "assay.metrics.post_process:extract_letter",
         "extract_code_block": "assay.metrics.post_process:extract_code_block",
         "extract_first_line": "assay.metrics.post_process:extract_first_line",
+        "extract_final_number": "assay.metrics.extraction:extract_final_number",
+        "extract_choice": "assay.metrics.extraction:extract_choice",
     },
     "scorer": {
         "metric": "assay.scorers.from_metric:from_metric",
@@ -56,6 +58,9 @@ CATALOG: dict[str, dict[str, str]] = {
         "rag_checker": "assay.scorers.rag_checker:rag_checker",
         "function_call_coverage": "assay.scorers.function_calls:function_call_coverage",
         "system_evidence": "assay.scorers.python_snippet:system_evidence",
+        "choice_likelihood": "assay.scorers.likelihood:choice_likelihood",
+        "lettered_choice": "assay.scorers.likelihood:lettered_choice",
+        "text_likelihood": "assay.scorers.likelihood:text_likelihood",
     },
     "solver": {
         "single_turn": "assay.solvers.single_turn:single_turn",
@@ -64,6 +69,9 @@ CATALOG: dict[str, dict[str, str]] = {
         "pass_through_solver": "assay.solvers.pass_through:pass_through_solver",
         "python": "assay.solvers.python_snippet:python",
         "no_solver": "assay.solvers.pass_through:no_solver",
+        "choice_likelihood": "assay.solvers.likelihood:choice_likelihood",
+        "lettered_choice": "assay.solvers.likelihood:lettered_choice",
+        "text_likelihood": "assay.solvers.likelihood:text_likelihood",
     },
     "model": {
         "toy": "assay.models.toy:make",
@@ -71,6 +79,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "constant": "assay.models.stub:make",
         "openai": "assay.models.openai_http:make",
         "command": "assay.models.command:make",
+        "embedded": "assay.models.embedded:make",
     },
     "dataset": {
         "spec_file": "assay.tasks.spec_file:SpecFileDataset",
@@ -95,6 +104,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "repetitions": "assay.stats.repetitions:repetitions",
         "python": "assay.stats.python_metric:python_metric",
         "evidence": "assay.stats.evidence:evidence",
+        "bits_per_byte": "assay.stats.likelihood:bits_per_byte",
+        "perplexity": "assay.stats.likelihood:perplexity",
     },
     "action": {
         "exclude_from_metrics": "assay.tasks.declarative.actions:exclude_from_metrics",

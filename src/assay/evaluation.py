@@ -40,6 +40,7 @@ from assay.reports.python_metrics import run_python_metrics
 from assay.reports.view import view_of
 from assay.tasks.build import BuildContext, build_task
 from assay.tasks.declarative.trust import require_trust
+from assay.tasks.likelihood import offer
 
 
 class Progress:
@@ -82,10 +83,21 @@ def run_evaluation(
     context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
     # every part is built before anything is written: bad input leaves no trace
     tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
+    refuse_unscorable(tasks, asked)
     run_file = describe_run(definitions, asked, config, command)
     folder = folder or Path("runs") / run_name(run_file, definitions)
     prepare_folder(folder, run_file, fresh=fresh)
     return asyncio.run(_run(folder, run_file, tasks, models, models.wrap(asked), progress or Progress()))
+
+
+def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
+    """A task that asks how likely given texts are needs a model that can tell; better said now than per sample."""
+    for task in tasks:
+        if getattr(task.solver, "needs_continuations", False) and not getattr(model, "scores_continuations", False):
+            raise UsageError(
+                f"task `{task.name}` ({task.definition.metric}) asks how likely given texts are, and {model.name} can "
+                f"only write. {offer(task.definition)}"
+            )
 
 
 def describe_run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 
 import msgspec
 import pytest
@@ -14,7 +15,26 @@ from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
 
 MakeModel = Callable[[], AbstractAsyncContextManager[Model]]
-"""A model that answers `compute: A + B` with the sum, and fails for any prompt with `break` in it."""
+
+
+BREAK = Request(prompt="break")
+
+
+@dataclass(frozen=True)
+class Exam:
+    """What a model is asked, what it must say, and a request that it must fail."""
+
+    answer: Callable[[int, int], str] = lambda a, b: str(a + b)
+    """What it says to `compute: A + B`."""
+    breaking: Request = BREAK
+    """The default is for models whose other end is scripted: they fail for any prompt with `break` in it."""
+
+
+ARITHMETIC = Exam()
+
+
+def question(a: int, b: int) -> Request:
+    return Request(prompt=f"compute: {a} + {b}")
 
 
 async def close_model(model: Model) -> None:
@@ -31,7 +51,7 @@ async def closing(model: Model) -> AsyncIterator[Model]:
         await close_model(model)
 
 
-def check_model(make: MakeModel) -> None:
+def check_model(make: MakeModel, exam: Exam = ARITHMETIC) -> None:
     """Every promise of the seam, on a fresh model each."""
     for promise in (
         answers_a_prompt,
@@ -42,52 +62,52 @@ def check_model(make: MakeModel) -> None:
         has_a_name_and_settings_that_are_plain_data,
         can_be_closed_twice,
     ):
-        asyncio.run(asyncio.wait_for(promise(make), 60))
+        asyncio.run(asyncio.wait_for(promise(make, exam), 60))
 
 
-async def answers_a_prompt(make: MakeModel) -> None:
+async def answers_a_prompt(make: MakeModel, exam: Exam) -> None:
     async with make() as model:
-        completion = await model.generate(Request(prompt="compute: 2 + 3"))
+        completion = await model.generate(question(2, 3))
         assert isinstance(completion, Completion)
-        assert completion.text == "5"
+        assert completion.text == exam.answer(2, 3)
         assert completion.seconds >= 0
 
 
-async def answers_a_single_message_like_the_same_prompt(make: MakeModel) -> None:
+async def answers_a_single_message_like_the_same_prompt(make: MakeModel, exam: Exam) -> None:
     async with make() as model:
         message = Message(role="user", content="compute: 20 + 3")
-        assert (await model.generate(Request(messages=(message,)))).text == "23"
+        assert (await model.generate(Request(messages=(message,)))).text == exam.answer(20, 3)
 
 
-async def answers_many_at_once_each_with_its_own(make: MakeModel) -> None:
+async def answers_many_at_once_each_with_its_own(make: MakeModel, exam: Exam) -> None:
     async with make() as model:
-        requests = [Request(prompt=f"compute: {number} + 1") for number in range(40)]
+        requests = [question(number, 1) for number in range(40)]
         completions = await asyncio.gather(*(model.generate(request) for request in requests))
-        assert [completion.text for completion in completions] == [str(number + 1) for number in range(40)]
+        assert [completion.text for completion in completions] == [exam.answer(number, 1) for number in range(40)]
 
 
-async def fails_with_a_failure_error_and_answers_afterwards(make: MakeModel) -> None:
+async def fails_with_a_failure_error_and_answers_afterwards(make: MakeModel, exam: Exam) -> None:
     async with make() as model:
         with pytest.raises(FailureError) as caught:
-            await model.generate(Request(prompt="break"))
+            await model.generate(exam.breaking)
         failure = caught.value.failure
         assert (failure.stage, failure.part) == ("model", model.name)
         assert failure.message
         assert failure.message.isprintable()
-        assert (await model.generate(Request(prompt="compute: 1 + 1"))).text == "2"
+        assert (await model.generate(question(1, 1))).text == exam.answer(1, 1)
 
 
-async def can_be_cancelled_and_answers_afterwards(make: MakeModel) -> None:
+async def can_be_cancelled_and_answers_afterwards(make: MakeModel, exam: Exam) -> None:
     async with make() as model:
-        task = asyncio.ensure_future(model.generate(Request(prompt="compute: 1 + 1")))
+        task = asyncio.ensure_future(model.generate(question(1, 1)))
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        assert task.cancelled() or task.result().text == "2"
-        assert (await model.generate(Request(prompt="compute: 1 + 2"))).text == "3"
+        assert task.cancelled() or task.result().text == exam.answer(1, 1)
+        assert (await model.generate(question(1, 2))).text == exam.answer(1, 2)
 
 
-async def has_a_name_and_settings_that_are_plain_data(make: MakeModel) -> None:
+async def has_a_name_and_settings_that_are_plain_data(make: MakeModel, exam: Exam) -> None:
     async with make() as model:
         assert isinstance(model, Model)
         assert model.name
@@ -96,8 +116,8 @@ async def has_a_name_and_settings_that_are_plain_data(make: MakeModel) -> None:
         assert msgspec.json.decode(msgspec.json.encode(settings)) == settings
 
 
-async def can_be_closed_twice(make: MakeModel) -> None:
+async def can_be_closed_twice(make: MakeModel, exam: Exam) -> None:
     async with make() as model:
-        await model.generate(Request(prompt="compute: 1 + 1"))
+        await model.generate(question(1, 1))
         await close_model(model)
         await close_model(model)

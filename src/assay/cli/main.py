@@ -23,6 +23,7 @@ VERBS = {
     "score": "score one text with an evaluator: a command, a service or judge models",
     "schema": "a JSON Schema for declarative YAML files, for your editor",
     "doctor": "which layers this host has to confine model-written code with",
+    "model": "the embedded model: fetch it, say what it is, remove it",
     "init": "write a starter project",
 }
 

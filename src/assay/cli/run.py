@@ -56,6 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
     what.add_argument("--env", metavar="FILE", help="variables for declarative files (default: .env)")
+    what.add_argument(
+        "--generative", action="store_true", help="let the model write the letter where a task asks for likelihoods"
+    )
     how = parser.add_argument_group("how it is asked (does not change a score)")
     how.add_argument("--concurrency", type=int, default=32, metavar="N", help="attempts in flight (default 32)")
     how.add_argument(
@@ -102,6 +105,7 @@ def run(options: argparse.Namespace) -> int:
     from assay.core.errors import UsageError
     from assay.evaluation import Progress, run_evaluation
     from assay.reports.board import write_leaderboard_file
+    from assay.tasks.likelihood import generative_variant
     from assay.tasks.load import load_tasks
 
     config = config_of(options)
@@ -116,6 +120,8 @@ def run(options: argparse.Namespace) -> int:
         allow_outside=options.allow_outside,
         env_file=Path(options.env) if options.env else None,
     )
+    if options.generative:
+        definitions = [generative_variant(definition) for definition in definitions]
     for warning in warnings_of(definitions):
         print(f"warning: {warning}", file=sys.stderr)
     groups = by_model(definitions, config, chosen=options.model is not None)

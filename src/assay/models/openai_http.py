@@ -58,6 +58,7 @@ class OpenAIModel:
         self._model = model
         self._base_url = _checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
         self._mode = one_of("mode", mode, ("chat", "completions"))
+        self.scores_continuations = self._mode == "completions"
         self._official = self._base_url == OFFICIAL_BASE_URL
         self._max_tokens_field = one_of(
             "max_tokens_field",
@@ -254,6 +255,7 @@ class OpenAIModel:
             message = "the server did not send the log-probabilities of the prompt (`echo` with `logprobs`)"
             raise self._failed("unsupported", message)
         usage = reply.usage or _NO_USAGE
+        raw = {**(raw or {}), "continuation_tokens": counted}
         return Completion(text=continuation, logprob=total, tokens_in=usage.prompt_tokens, seconds=seconds, raw=raw)
 
     def _raw(self, reply: _Reply, answer: HttpAnswer) -> dict[str, Any] | None:

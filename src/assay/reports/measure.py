@@ -63,6 +63,8 @@ def measure_of(definition: TaskDefinition) -> Measure:
         return Measure(scorer=scorer, field=first.options.get("field", "score"))
     if first.use in ("binary-classification", "multiclass-classification"):
         return Measure(scorer=scorer, same_as=(first.options["field_gt"], first.options["field_pred"]))
+    if first.use in ("bits_per_byte", "perplexity"):
+        return Measure(scorer=scorer, field="bits_per_byte", headline=False)
     return Measure(scorer=scorer, headline=False)
 
 

@@ -10,16 +10,25 @@ METHOD = "mover"
 """Zou & Donner 2008: each task's distance from its score to its own bound, combined as standard errors are."""
 
 
+NOT_SHARES = ("perplexity", "bits_per_byte")
+"""Measures that are no share of anything and have no place in a mean of shares."""
+
+
 def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
     """The mean; a task without a score leaves the overall score out, a refused one only itself."""
-    counted = [row for row in rows if row.refused is None]
+    counted = [row for row in rows if _counts(row)]
     if not counted:
-        return None, "no task could be run"
+        tried = any(row.refused is None for row in rows)
+        return None, "its tasks are measured in bits, not in shares" if tried else "no task could be run"
     missing = [row.task for row in counted if row.score is None]
     if missing:
         return None, f"no sample was scored in {', '.join(missing)}"
-    refused = [row.task for row in rows if row.refused is not None]
-    note = f"over {len(counted)} of {len(rows)} tasks; refused: {', '.join(refused)}" if refused else None
+    left_out = {
+        "refused": [row.task for row in rows if row.refused is not None],
+        "not a share": [row.task for row in rows if row.refused is None and not _counts(row)],
+    }
+    told = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
+    note = f"over {len(counted)} of {len(rows)} tasks; {told}" if told else None
     return math.fsum(row.score for row in counted if row.score is not None) / len(counted), note
 
 
@@ -29,7 +38,7 @@ def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -
     With symmetric intervals this is the normal interval of the combined standard error. Unlike that, it keeps a
     width when a task is all right or all wrong, and leans the way its tasks' intervals lean.
     """
-    counted = [row for row in rows if row.refused is None]
+    counted = [row for row in rows if _counts(row)]
     if overall is None or not counted:
         return None
     if len(counted) == 1:
@@ -45,3 +54,7 @@ def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -
     if all(row.interval.low >= 0.0 and row.interval.high <= 1.0 for row in counted if row.interval is not None):
         low, high = max(0.0, low), min(1.0, high)
     return Interval(low=low, high=high, level=level, method=METHOD)
+
+
+def _counts(row: TaskRow) -> bool:
+    return row.refused is None and row.metric not in NOT_SHARES

@@ -18,6 +18,10 @@ BAD_SPEC_FIXTURE = _HERE / "data" / "tasks_bad.jsonl"
 """Bad records of the frozen task spec: one line for each rule a line can break."""
 
 
+DEMO_REAL_TASKS = _HERE / "demo_real"
+"""A task folder for a small real model: forty simple items, by writing and by likelihood."""
+
+
 def seed_fixture_tasks(target_dir: Path | str) -> list[Path]:
     """Copy the starter tasks into a folder, made if missing, and return their paths there.
 
@@ -46,5 +50,6 @@ def _already_there(path: Path, content: bytes) -> bool:
 
 
 def built_in_files(name: str) -> list[Path]:
-    """The task files behind the built-in names that `assay run` takes: `starter` and `fixtures`."""
-    return sorted(STARTER_TASKS.glob("*.jsonl")) if name == "starter" else [SPEC_FIXTURE]
+    """The task files behind the built-in names that `assay run` takes."""
+    folders = {"starter": STARTER_TASKS, "demo-real": DEMO_REAL_TASKS}
+    return sorted(folders[name].glob("*.jsonl")) if name in folders else [SPEC_FIXTURE]

@@ -11,7 +11,11 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 
 YAML = (".yaml", ".yml")
-BUILT_IN = {"starter": "the five starter tasks", "fixtures": "the ten tasks of the frozen spec"}
+BUILT_IN = {
+    "starter": "the five starter tasks",
+    "fixtures": "the ten tasks of the frozen spec",
+    "demo-real": "forty simple items for a small real model",
+}
 
 
 def load_tasks(

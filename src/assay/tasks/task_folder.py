@@ -19,7 +19,8 @@ from assay.catalog import CATALOG, names, unknown_name
 from assay.core.errors import UsageError
 from assay.core.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
-from assay.tasks.spec_rules import POST_PROCESS_RULES
+from assay.metrics.choice_likelihood import target_place
+from assay.tasks.likelihood import CHOICE_WORDS, TEXT_WORDS, define_likelihood_task, is_likelihood
 from assay.tasks.wording import kind, plain, quoted, show
 
 CATALOG_NAMES: dict[str, str] = {
@@ -32,7 +33,7 @@ REQUIRED_FIELDS = ("id", "prompt", "targets", "metric")
 OPTIONAL_FIELDS = ("extras", "metadata", "post_process")
 _FIELDS = (*REQUIRED_FIELDS, *OPTIONAL_FIELDS)
 
-_NEEDS_NO_TARGETS = ("code_exec", "evaluator", "label_in_set", "forbidden_patterns")
+_NEEDS_NO_TARGETS = ("code_exec", "evaluator", "label_in_set", "forbidden_patterns", "perplexity", "bits_per_byte")
 _OWN_METRIC = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 _SHOWN_PROBLEMS = 1000
 
@@ -193,6 +194,8 @@ def _read(path: Path) -> TaskDefinition | list[Problem]:
 
 def define_task(name: str, first: Example, dataset: DatasetSpec, *, source: str = "") -> TaskDefinition:
     """The task whose examples are like `first`: they share its metric and its post-process rule."""
+    if is_likelihood(first.metric):
+        return define_likelihood_task(name, first.metric, dataset, source=source)
     return TaskDefinition(
         name=name,
         format="task_folder",
@@ -294,9 +297,9 @@ def _check_values(example: Example) -> None:
     if not example.prompt.strip():
         raise _LineError("prompt", "is empty")
     _check_metric(example.metric)
-    if example.post_process is not None and example.post_process not in POST_PROCESS_RULES:
+    if example.post_process is not None and example.post_process not in CATALOG["post_process"]:
         raise _LineError(
-            "post_process", unknown_name("post-process rule", plain(example.post_process), POST_PROCESS_RULES)
+            "post_process", unknown_name("post-process rule", plain(example.post_process), CATALOG["post_process"])
         )
     if not example.targets and example.metric not in _NEEDS_NO_TARGETS and ":" not in example.metric:
         raise _LineError("targets", f"is empty; {example.metric} compares with at least one")
@@ -315,7 +318,7 @@ def _form(metric: str) -> str:
     return " A metric of your own is written `package.module:function`." if ":" in metric or "." in metric else ""
 
 
-_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator"})
+_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", *CHOICE_WORDS, *TEXT_WORDS})
 
 
 def _check_code(example: Example) -> None:
@@ -344,7 +347,20 @@ def _check_evaluator(example: Example) -> None:
         raise _LineError("extras.evaluator", f"required in the first example of a file; {wanted}")
 
 
-_EXTRAS_CHECKS: dict[str, Callable[[Example], None]] = {"code_exec": _check_code}
+def _check_choices(example: Example) -> None:
+    choices = example.extras.get("choices")
+    if not isinstance(choices, list) or len(choices) < 2 or not all(isinstance(c, str) and c for c in choices):
+        raise _LineError("extras.choices", f"required by {example.metric}; a list of at least two texts")
+    for number, target in enumerate(example.targets):
+        if target_place(target, choices) is None:
+            wanted = "the text of a choice, its letter (A is the first) or its number (0 is the first)"
+            raise _LineError(f"targets[{number}]", f"{show(target)} is none of the choices; write {wanted}")
+
+
+_EXTRAS_CHECKS: dict[str, Callable[[Example], None]] = {
+    "code_exec": _check_code,
+    **dict.fromkeys(CHOICE_WORDS, _check_choices),
+}
 
 
 def _shape(example: Example) -> str:

@@ -1,0 +1,59 @@
+"""Which of several choices a model finds likeliest, under each of the field's normalisations. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Item = Mapping[str, Any]
+"""`choice`, its `logprob` after the prompt, and perhaps its `unconditional_logprob`."""
+
+
+def pick(items: Sequence[Item], normalize: str = "raw") -> int:
+    """The place of the likeliest choice; the first one wins a tie.
+
+    Misleads when choices differ in length: `raw` favours short ones, `per_character` and `per_byte` undo most of
+    that, `unconditional` asks instead how much likelier the prompt made each.
+    Example: pick([{"choice": "no", "logprob": -2.0}, {"choice": "certainly", "logprob": -3.0}], "per_character") == 1
+    Reference: `raw`, `per_character`, `unconditional`: Brown et al. 2020, section 2.4; Holtzman et al. 2021.
+    """
+    values = [NORMALIZATIONS[normalize](item) for item in items]
+    return max(range(len(values)), key=lambda place: values[place])
+
+
+def _raw(item: Item) -> float:
+    return float(item["logprob"])
+
+
+def _per_character(item: Item) -> float:
+    return float(item["logprob"]) / max(1, len(item["choice"]))
+
+
+def _per_byte(item: Item) -> float:
+    return float(item["logprob"]) / max(1, len(str(item["choice"]).encode("utf-8", "surrogatepass")))
+
+
+def _unconditional(item: Item) -> float:
+    return float(item["logprob"]) - float(item["unconditional_logprob"])
+
+
+NORMALIZATIONS: dict[str, Callable[[Item], float]] = {
+    "raw": _raw,
+    "per_character": _per_character,
+    "per_byte": _per_byte,
+    "unconditional": _unconditional,
+}
+
+
+def target_place(target: str, choices: Sequence[str]) -> int | None:
+    """Which choice a target means: its text, else its letter (A is the first), else its number (0 is the first).
+
+    Example: target_place("B", ["red", "blue"]) == 1
+    """
+    if target in choices:
+        return choices.index(target)
+    text = target.strip()
+    place = ord(text.upper()) - ord("A") if len(text) == 1 and text.isascii() and text.isalpha() else -1
+    if text.isascii() and text.isdigit():
+        place = int(text)
+    return place if 0 <= place < len(choices) else None

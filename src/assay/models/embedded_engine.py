@@ -1,0 +1,438 @@
+"""A small llama-type language model in float32 numpy: the forward pass, the choice of tokens, and a batch that refills.
+
+Written to be read from top to bottom. The one idea beside the textbook: **an answer does not depend on the company it
+is computed in.** Nothing is padded: the tokens of all sequences are stacked for the matrix products, attention is done
+for each sequence by itself, chance belongs to the request, and float32 is kept throughout. What is left is the order
+in which a BLAS adds up, worth about 0.00001 in a log-probability. So the batch may admit and dismiss as it likes.
+
+    engine = Engine(load_weights(folder))
+    batch = Batch(engine, slots=16)
+    batch.add(Writing(key="a", prompt=[1, 2, 3], most_tokens=20))
+    batch.add(Reading(key="b", prompt=[1, 2, 3], continuation=[4, 5]))
+    while batch.busy:
+        for job in batch.step(): ...
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float32]
+
+CHUNK_TOKENS = 512
+"""A long prompt is fed in pieces, which bounds the memory that attention needs."""
+
+PASS_TOKENS = 2048
+"""As many tokens of several sequences go through the layers together."""
+
+KEPT_TOKENS = 8192
+"""Sequences in flight hold at most about so many tokens, and so do the prompts kept for their next continuation."""
+
+
+class Shape(NamedTuple):
+    """The sizes of a model."""
+
+    layers: int
+    width: int
+    heads: int
+    kv_heads: int
+    head_width: int
+    feed_forward: int
+    vocabulary: int
+    context: int
+    rope_base: float
+    norm_epsilon: float
+
+
+class Layer(NamedTuple):
+    """The matrices of one layer, each as (out, in); query, key and value are one, and so are gate and up."""
+
+    attention_norm: Array
+    query_key_value: Array
+    attention_out: Array
+    feed_norm: Array
+    gate_up: Array
+    down: Array
+
+
+class Weights(NamedTuple):
+    """Everything that was learned."""
+
+    shape: Shape
+    embedding: Array
+    layers: list[Layer]
+    final_norm: Array
+    output: Array
+    """The same array as `embedding` where a model ties them."""
+
+
+def load_weights(folder: Path) -> Weights:
+    """The weights of a folder that `embedded_weights` wrote, memory-mapped: processes share one copy."""
+    description = json.loads((folder / "model.json").read_bytes())
+    shape = Shape(**description["shape"])
+    flat = np.memmap(folder / "weights.f32", dtype=np.float32, mode="r")
+    places: Mapping[str, tuple[int, list[int]]] = description["tensors"]
+
+    def tensor(name: str) -> Array:
+        offset, sizes = places[name]
+        part: Array = np.asarray(flat[offset : offset + int(np.prod(sizes))]).reshape(sizes)
+        return part
+
+    embedding = tensor("embedding")
+    return Weights(
+        shape=shape,
+        embedding=embedding,
+        layers=[Layer(*(tensor(f"{number}.{part}") for part in Layer._fields)) for number in range(shape.layers)],
+        final_norm=tensor("final_norm"),
+        output=tensor("output") if "output" in places else embedding,
+    )
+
+
+class Memory:
+    """The keys and values of one sequence: what it has read so far."""
+
+    def __init__(self, shape: Shape, capacity: int) -> None:
+        sizes = (shape.layers, shape.kv_heads, capacity, shape.head_width)
+        self.keys: Array = np.empty(sizes, np.float32)
+        self.values: Array = np.empty(sizes, np.float32)
+        self.length = 0
+
+    @property
+    def capacity(self) -> int:
+        return int(self.keys.shape[2])
+
+    def copy(self, capacity: int) -> Memory:
+        """A sequence that goes on from here, with room for `capacity` tokens."""
+        layers, kv_heads, _, head_width = self.keys.shape
+        twin = Memory.__new__(Memory)
+        twin.keys = np.empty((layers, kv_heads, capacity, head_width), np.float32)
+        twin.values = np.empty_like(twin.keys)
+        twin.keys[:, :, : self.length] = self.keys[:, :, : self.length]
+        twin.values[:, :, : self.length] = self.values[:, :, : self.length]
+        twin.length = self.length
+        return twin
+
+
+class Piece(NamedTuple):
+    """Tokens that a sequence reads next."""
+
+    memory: Memory
+    tokens: Sequence[int]
+
+
+class Engine:
+    """The forward pass."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
+        self.shape = weights.shape
+        half = weights.shape.head_width // 2
+        angles = np.outer(
+            np.arange(weights.shape.context), weights.shape.rope_base ** (-np.arange(half, dtype=np.float64) / half)
+        )
+        self._cos = np.cos(angles).astype(np.float32)
+        self._sin = np.sin(angles).astype(np.float32)
+
+    def read(self, pieces: Sequence[Piece]) -> list[Array]:
+        """Read a piece of each sequence; for each, the final hidden state of every token of its piece."""
+        counts = [len(piece.tokens) for piece in pieces]
+        ends = np.cumsum(counts)
+        spans = [slice(int(end) - count, int(end)) for end, count in zip(ends, counts, strict=True)]
+        rows = self.weights.embedding[[token for piece in pieces for token in piece.tokens]]
+        for number, layer in enumerate(self.weights.layers):
+            rows += self._attention(number, layer, rows, pieces, spans)
+            rows += self._feed_forward(layer, rows)
+        for piece in pieces:
+            piece.memory.length += len(piece.tokens)
+        rows = _normed(rows, self.weights.final_norm, self.shape.norm_epsilon)
+        return [rows[span] for span in spans]
+
+    def logits(self, hidden: Array) -> Array:
+        """One row of token scores for each row of hidden states."""
+        return hidden @ self.weights.output.T
+
+    def _attention(self, number: int, layer: Layer, rows: Array, pieces: Sequence[Piece], spans: list[slice]) -> Array:
+        heads, kv_heads, width = self.shape.heads, self.shape.kv_heads, self.shape.head_width
+        together = _normed(rows, layer.attention_norm, self.shape.norm_epsilon) @ layer.query_key_value.T
+        split = together.reshape(len(rows), heads + 2 * kv_heads, width)
+        mixed = np.empty((len(rows), heads * width), np.float32)
+        for piece, span in zip(pieces, spans, strict=True):
+            before, after = piece.memory.length, piece.memory.length + len(piece.tokens)
+            turned = self._turned(split[span, : heads + kv_heads], before, after)
+            keys, values = piece.memory.keys[number], piece.memory.values[number]
+            keys[:, before:after] = turned[:, heads:].transpose(1, 0, 2)
+            values[:, before:after] = split[span, heads + kv_heads :].transpose(1, 0, 2)
+            mixed[span] = _attend(turned[:, :heads], keys[:, :after], values[:, :after])
+        return mixed @ layer.attention_out.T
+
+    def _turned(self, vectors: Array, before: int, after: int) -> Array:
+        """Rotary positions: the pair (2i, 2i+1) of every head is turned by the token's position."""
+        cos, sin = self._cos[before:after, None], self._sin[before:after, None]
+        even, odd = vectors[..., 0::2], vectors[..., 1::2]
+        turned = np.empty_like(vectors)
+        turned[..., 0::2] = even * cos - odd * sin
+        turned[..., 1::2] = even * sin + odd * cos
+        return turned
+
+    def _feed_forward(self, layer: Layer, rows: Array) -> Array:
+        together = _normed(rows, layer.feed_norm, self.shape.norm_epsilon) @ layer.gate_up.T
+        gate, up = together[:, : self.shape.feed_forward], together[:, self.shape.feed_forward :]
+        # the exponent is capped where its quotient is zero already, so that nothing overflows
+        mixed: Array = (gate / (1 + np.exp(-np.maximum(gate, -80))) * up) @ layer.down.T
+        return mixed
+
+
+def _attend(queries: Array, keys: Array, values: Array) -> Array:
+    """Attention of one sequence: queries (new, heads, width) over keys and values (kv heads, all, width)."""
+    new, heads, width = queries.shape
+    kv_heads, known = keys.shape[:2]
+    grouped = queries.transpose(1, 0, 2).reshape(kv_heads, heads // kv_heads * new, width)
+    scores: Array = (grouped @ keys.transpose(0, 2, 1)) * np.float32(width**-0.5)
+    if new > 1:
+        future = np.arange(known)[None] > np.arange(known - new, known)[:, None]
+        scores.reshape(kv_heads, heads // kv_heads, new, known)[:, :, future] = -np.inf
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    mixed: Array = (scores @ values).reshape(heads, new, width)
+    return mixed.transpose(1, 0, 2).reshape(new, heads * width)
+
+
+def _normed(rows: Array, weight: Array, epsilon: float) -> Array:
+    """Root-mean-square normalisation."""
+    mean_square: Array = np.mean(rows * rows, axis=-1, keepdims=True)
+    normed: Array = rows / np.sqrt(mean_square + np.float32(epsilon)) * weight
+    return normed
+
+
+def log_softmax(logits: Array) -> NDArray[np.float64]:
+    """Log-probabilities, summed up in double precision: they are added over many tokens."""
+    rows = logits.astype(np.float64)
+    rows -= rows.max(axis=-1, keepdims=True)
+    result: NDArray[np.float64] = rows - np.log(np.exp(rows).sum(axis=-1, keepdims=True))
+    return result
+
+
+# -- what a batch can be asked to do ---------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Writing:
+    """Go on after the prompt, token by token."""
+
+    key: Any
+    prompt: Sequence[int]
+    most_tokens: int
+    temperature: float = 0.0
+    """0 takes the likeliest token."""
+    top_p: float = 1.0
+    seed: int = 0
+    attempt: int = 1
+    alternatives: int | None = None
+    """How many alternatives to keep with each token; None keeps no log-probabilities."""
+    ends: frozenset[int] = frozenset()
+    """Tokens that end the text and are not part of it."""
+    enough: Callable[[list[int]], bool] = lambda tokens: False
+    """Whether the text so far holds all that is wanted."""
+
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[tuple[float, list[tuple[int, float]]]] = field(default_factory=list)
+    finish_reason: str | None = None
+
+    @property
+    def room(self) -> int:
+        return len(self.prompt) + self.most_tokens
+
+
+@dataclass(kw_only=True)
+class Reading:
+    """How likely is this continuation after the prompt?"""
+
+    key: Any
+    prompt: Sequence[int]
+    continuation: Sequence[int]
+
+    logprob: float | None = None
+    token_logprobs: list[float] = field(default_factory=list)
+
+    @property
+    def room(self) -> int:
+        return len(self.prompt) + len(self.continuation)
+
+
+Job = Writing | Reading
+
+
+class Batch:
+    """Jobs on their way: new ones are let in as others leave."""
+
+    def __init__(self, engine: Engine, slots: int = 16) -> None:
+        self._engine = engine
+        self._slots = slots
+        self._waiting: list[Job] = []
+        self._writing: list[_Writer] = []
+        self._prompts: OrderedDict[tuple[int, ...], _ReadPrompt] = OrderedDict()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._waiting or self._writing)
+
+    def add(self, job: Job) -> None:
+        self._waiting.append(job)
+
+    def step(self) -> list[Job]:
+        """Read what newcomers bring, write one token for each of the others; the jobs that are finished now."""
+        newcomers = self._admitted()
+        readings = [job for job in newcomers if isinstance(job, Reading)]
+        writings = [job for job in newcomers if isinstance(job, Writing)]
+        if readings:
+            self._read_continuations(readings)
+        if writings:
+            self._begin(writings)
+        elif self._writing:
+            self._write_on()
+        finished = [writer.job for writer in self._writing if writer.job.finish_reason is not None]
+        self._writing = [writer for writer in self._writing if writer.job.finish_reason is None]
+        return [*readings, *finished]
+
+    def _admitted(self) -> list[Job]:
+        """The next jobs for which there is a slot and memory; at least one when nothing else goes on."""
+        taken: list[Job] = []
+        held = sum(writer.job.room for writer in self._writing)
+        while self._waiting and len(taken) + len(self._writing) < self._slots:
+            room = self._waiting[0].room
+            if held + room > KEPT_TOKENS and (taken or self._writing):
+                break
+            held += room
+            taken.append(self._waiting.pop(0))
+        return taken
+
+    def _begin(self, jobs: list[Writing]) -> None:
+        memories = [Memory(self._engine.shape, job.room) for job in jobs]
+        hidden = self._read_whole([Piece(memory, job.prompt) for memory, job in zip(memories, jobs, strict=True)])
+        writers = [_Writer(job, memory) for job, memory in zip(jobs, memories, strict=True)]
+        self._choose(writers, np.stack(hidden))
+        self._writing += writers
+
+    def _write_on(self) -> None:
+        pieces = [Piece(writer.memory, writer.job.tokens[-1:]) for writer in self._writing]
+        self._choose(self._writing, np.concatenate(self._engine.read(pieces)))
+
+    def _choose(self, writers: Sequence[_Writer], hidden: Array) -> None:
+        for writer, row in zip(writers, self._engine.logits(hidden), strict=True):
+            writer.write(row)
+
+    def _read_whole(self, pieces: Sequence[Piece]) -> list[Array]:
+        """Read whole prompts; for each the hidden state of its last token."""
+        last: list[Array] = [np.empty(0, np.float32)] * len(pieces)
+        for together in _passes(pieces):
+            hidden = self._engine.read([piece for _, piece in together])
+            for (number, _), states in zip(together, hidden, strict=True):
+                last[number] = states[-1]
+        return last
+
+    def _read_continuations(self, jobs: list[Reading]) -> None:
+        """Each prompt is read once; its continuations are read after copies of its memory."""
+        self._read_prompts(jobs)
+        sequences = [self._prompts[tuple(job.prompt)] for job in jobs]
+        tails = [
+            Piece(read.memory.copy(job.room), job.continuation[:-1]) for read, job in zip(sequences, jobs, strict=True)
+        ]
+        states: list[list[Array]] = [[read.last[None]] for read in sequences]
+        for together in _passes(tails):
+            hidden = self._engine.read([piece for _, piece in together])
+            for (number, _), rows in zip(together, hidden, strict=True):
+                states[number].append(rows)
+        for job, parts in zip(jobs, states, strict=True):
+            scores = log_softmax(self._engine.logits(np.concatenate(parts)))
+            job.token_logprobs = [float(row[token]) for row, token in zip(scores, job.continuation, strict=True)]
+            job.logprob = float(np.sum(job.token_logprobs))
+        self._forget_prompts()
+
+    def _read_prompts(self, jobs: list[Reading]) -> None:
+        for job in jobs:
+            if (known := tuple(job.prompt)) in self._prompts:
+                self._prompts.move_to_end(known)
+        new = [prompt for prompt in dict.fromkeys(tuple(job.prompt) for job in jobs) if prompt not in self._prompts]
+        if new:
+            memories = [Memory(self._engine.shape, len(prompt)) for prompt in new]
+            last = self._read_whole([Piece(memory, prompt) for memory, prompt in zip(memories, new, strict=True)])
+            for prompt, memory, state in zip(new, memories, last, strict=True):
+                self._prompts[prompt] = _ReadPrompt(memory, state)
+
+    def _forget_prompts(self) -> None:
+        while len(self._prompts) > 1 and sum(map(len, self._prompts)) > KEPT_TOKENS:
+            self._prompts.popitem(last=False)
+
+
+class _ReadPrompt(NamedTuple):
+    memory: Memory
+    last: Array
+
+
+def _passes(pieces: Sequence[Piece]) -> Iterator[list[tuple[int, Piece]]]:
+    """Rounds of pieces, chunk after chunk of each: how a sequence is cut depends on nothing but itself."""
+    together: list[tuple[int, Piece]] = []
+    size = 0
+    longest = max(len(piece.tokens) for piece in pieces)
+    for begin in range(0, longest, CHUNK_TOKENS):
+        for number, piece in enumerate(pieces):
+            chunk = piece.tokens[begin : begin + CHUNK_TOKENS]
+            if not chunk:
+                continue
+            if size + len(chunk) > PASS_TOKENS:
+                yield together
+                together, size = [], 0
+            together.append((number, Piece(piece.memory, chunk)))
+            size += len(chunk)
+        if together:  # the next chunk of a sequence comes after this one
+            yield together
+            together, size = [], 0
+
+
+class _Writer:
+    """One text being written: its memory and its own source of chance."""
+
+    def __init__(self, job: Writing, memory: Memory) -> None:
+        self.job = job
+        self.memory = memory
+        # chance belongs to the request, not to the order in which requests were computed
+        identity = json.dumps([job.seed, job.attempt, list(job.prompt)]).encode()
+        self._rng = np.random.default_rng(int.from_bytes(hashlib.sha256(identity).digest()[:16], "big"))
+
+    def write(self, logits: Array) -> None:
+        job = self.job
+        token = self._chosen(logits)
+        if token in job.ends:
+            job.finish_reason = "stop"
+            return
+        job.tokens.append(token)
+        if job.alternatives is not None:
+            scores = log_softmax(logits)
+            best = np.argsort(-scores, kind="stable")[: job.alternatives]
+            job.logprobs.append((float(scores[token]), [(int(other), float(scores[other])) for other in best]))
+        if job.enough(job.tokens):
+            job.finish_reason = "stop"
+        elif len(job.tokens) >= job.most_tokens:
+            job.finish_reason = "length"
+
+    def _chosen(self, logits: Array) -> int:
+        if self.job.temperature == 0:
+            return int(np.argmax(logits))
+        shares = np.exp(log_softmax(logits / np.float32(self.job.temperature)))
+        order = np.argsort(-shares, kind="stable")
+        reached = np.cumsum(shares[order])
+        if self.job.top_p < 1:
+            order = order[: int(np.searchsorted(reached, self.job.top_p)) + 1]
+            reached = reached[: len(order)]
+        place = int(np.searchsorted(reached, self._rng.random() * reached[-1], side="right"))
+        return int(order[min(place, len(order) - 1)])

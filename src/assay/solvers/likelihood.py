@@ -1,0 +1,119 @@
+"""Solvers that ask how likely given texts are, instead of letting the model write: choices, and whole texts.
+
+What the model said is kept in `Trace.items`, one entry per text, so that a run can be scored again under another
+normalisation without asking the model again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Model
+from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
+from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
+
+DEFAULT_SEPARATOR = " "
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class ChoiceLikelihood:
+    """How likely is each choice after the prompt? The likeliest, as normalised, is the prediction."""
+
+    needs_continuations = True
+
+    def __init__(self, normalize: str, unconditional_prompt: str) -> None:
+        self._normalize = normalize
+        self._unconditional_prompt = unconditional_prompt
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        choices = _choices(sample)
+        separator = str(sample.extras.get("separator", DEFAULT_SEPARATOR))
+        system = sample.extras.get("system")
+        asked = [_request(sample.prompt, separator + choice, system) for choice in choices]
+        if self._normalize == "unconditional":
+            asked += [_request(self._unconditional_prompt, separator + choice, None) for choice in choices]
+        completions = await asyncio.gather(*(model.generate(request) for request in asked))
+        logprobs = [_logprob(completion, model) for completion in completions]
+        items: list[dict[str, Any]] = []
+        for place, choice in enumerate(choices):
+            item: dict[str, Any] = {"choice": choice, "logprob": logprobs[place]}
+            if self._normalize == "unconditional":
+                item["unconditional_logprob"] = logprobs[len(choices) + place]
+            items.append(item)
+        prediction = choices[pick(items, self._normalize)]
+        return Trace(prediction=prediction, prompt=sample.prompt, completions=tuple(completions), items=items)
+
+
+class TextLikelihood:
+    """How likely is the text? The first target after the prompt; without a target, the prompt itself."""
+
+    needs_continuations = True
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        prompt, text = (sample.prompt, sample.targets[0]) if sample.targets else ("", sample.prompt)
+        completion = await model.generate(Request(prompt=prompt, continuation=text))
+        item: dict[str, Any] = {"text": text, "logprob": _logprob(completion, model)}
+        tokens = (completion.raw or {}).get("continuation_tokens")
+        if isinstance(tokens, int):
+            item["tokens"] = tokens
+        return Trace(prediction=text, prompt=sample.prompt, completions=(completion,), items=[item])
+
+
+class LetteredChoice:
+    """The generative variant: the choices are shown with letters, and the model is asked for one."""
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        choices = _choices(sample)
+        lines = [f"{LETTERS[place]}. {choice}" for place, choice in enumerate(choices)]
+        prompt = "\n".join([sample.prompt, *lines, "Answer with the letter of the right choice alone."])
+        completion = await model.generate(Request(prompt=prompt))
+        return Trace(prediction=completion.text, prompt=sample.prompt, completions=(completion,))
+
+
+def choice_likelihood(
+    *, normalize: str = "raw", unconditional_prompt: str = "", context: object = None
+) -> ChoiceLikelihood:
+    """Multiple choice by log-likelihood: each of `extras.choices` is scored as a continuation of the prompt.
+
+    `normalize` says what the likeliest is: `raw` (the sum over tokens), `per_character`, `per_byte`, or
+    `unconditional` (how much likelier the prompt makes it). `extras.separator` stands before a choice, a space unless
+    given. A model that cannot score a given text is refused before the first call.
+    """
+    if normalize not in NORMALIZATIONS:
+        raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
+    return ChoiceLikelihood(normalize, unconditional_prompt)
+
+
+def text_likelihood(*, context: object = None) -> TextLikelihood:
+    """How likely the model finds a given text: for perplexity and bits per byte."""
+    return TextLikelihood()
+
+
+def lettered_choice(*, context: object = None) -> LetteredChoice:
+    """Multiple choice by writing: the choices with letters before them, and a request for the letter alone."""
+    return LetteredChoice()
+
+
+def _request(prompt: str, continuation: str, system: Any) -> Request:
+    if not isinstance(system, str):
+        return Request(prompt=prompt, continuation=continuation)
+    # a system message makes it a chat: the choice is what the assistant would say
+    messages = (Message(role="system", content=system), Message(role="user", content=prompt))
+    return Request(messages=messages, continuation=continuation.lstrip())
+
+
+def _choices(sample: Sample) -> list[str]:
+    choices = sample.extras.get("choices")
+    if not isinstance(choices, list) or len(choices) < 2 or not all(isinstance(choice, str) for choice in choices):
+        message = "extras.choices must be a list of at least two texts"
+        raise FailureError(Failure(stage="solver", part="choice_likelihood", kind="bad_request", message=message))
+    return choices
+
+
+def _logprob(completion: Completion, model: Model) -> float:
+    if completion.logprob is None:
+        message = "the model answered without the log-likelihood it was asked for"
+        raise FailureError(Failure(stage="model", part=model.name, kind="bad_output", message=message))
+    return completion.logprob

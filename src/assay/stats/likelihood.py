@@ -1,0 +1,58 @@
+"""Aggregates of text likelihoods: sums over the whole task first, one division at the end, bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.core.types import Summary
+from assay.stats.aggregates import _ratio_of_counts
+from assay.stats.bootstrap import divide
+from assay.stats.intervals import Floats
+from assay.stats.score_table import ScoreTable
+
+Unit = Literal["token", "word", "byte"]
+
+
+def bits_per_byte(
+    table: ScoreTable, *, name: str | None = None, level: float = 0.95, seed: int = 0, resamples: int = 1000
+) -> list[Summary]:
+    """Bits that the texts cost over the bytes they have: comparable between models with different tokens.
+
+    Lower is better; 8 is what a model costs that knows nothing about bytes.
+    """
+    return [_ratio(table, name or "bits_per_byte", "byte", _bits, level=level, seed=seed, resamples=resamples)]
+
+
+def perplexity(
+    table: ScoreTable,
+    *,
+    unit: Unit = "word",
+    name: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> list[Summary]:
+    """exp(nats per unit) over the whole task: `word` compares models, `token` only models with the same tokens.
+
+    Lower is better. Texts are weighted by their length.
+    """
+    found = _ratio(table, name or f"{unit}_perplexity", unit, _exponential, level=level, seed=seed, resamples=resamples)
+    return [found]
+
+
+def _ratio(table: ScoreTable, name: str, unit: str, statistic: Any, **how: Any) -> Summary:
+    numbers = table.numbers("nats", f"{unit}s")
+    return _ratio_of_counts(
+        name, name, np.maximum(numbers.rows, 0.0), statistic, "the texts are empty", rows=numbers, table=table, **how
+    )
+
+
+def _bits(sums: Floats) -> Floats:
+    return divide(sums[:, 0], sums[:, 1]) / math.log(2)
+
+
+def _exponential(sums: Floats) -> Floats:
+    return np.exp(divide(sums[:, 0], sums[:, 1]))

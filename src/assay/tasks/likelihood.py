@@ -1,0 +1,75 @@
+"""Tasks that ask how likely given texts are: their metric words, and the variant for models that can only write."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+
+CHOICE_WORDS = {
+    "choice_likelihood": "raw",
+    "choice_likelihood_per_character": "per_character",
+    "choice_likelihood_per_byte": "per_byte",
+    "choice_likelihood_unconditional": "unconditional",
+}
+"""A metric word of task folders -> how likelihoods are normalised before the likeliest choice is picked."""
+
+TEXT_WORDS = ("perplexity", "bits_per_byte")
+
+
+def is_likelihood(metric: str) -> bool:
+    return metric in CHOICE_WORDS or metric in TEXT_WORDS
+
+
+def define_likelihood_task(name: str, metric: str, dataset: DatasetSpec, *, source: str = "") -> TaskDefinition:
+    """The task of a file whose metric is one of these words."""
+    if metric in TEXT_WORDS:
+        first, second = ("perplexity", "bits_per_byte") if metric == "perplexity" else ("bits_per_byte", "perplexity")
+        solver = PartSpec(key="text_likelihood", use="text_likelihood")
+        scorer = PartSpec(key=metric, use="text_likelihood")
+        aggregates = [PartSpec(key=first, use=first), PartSpec(key=second, use=second)]
+    else:
+        normalize = CHOICE_WORDS[metric]
+        solver = PartSpec(key="choice_likelihood", use="choice_likelihood", options={"normalize": normalize})
+        scorer = PartSpec(key=metric, use="choice_likelihood", options={"normalize": normalize})
+        others = [each for each in ("raw", "per_character", "per_byte") if each != normalize]
+        aggregates = [
+            PartSpec(key="score", use="mean", options={"field": "score"}),
+            *(PartSpec(key=each, use="mean", options={"field": each, "name": each}) for each in others),
+        ]
+    return TaskDefinition(
+        name=name,
+        format="task_folder",
+        dataset=dataset,
+        solver=solver,
+        scorers=(scorer,),
+        aggregates=tuple(aggregates),
+        metric=metric,
+        source=source,
+    )
+
+
+def generative_variant(definition: TaskDefinition) -> TaskDefinition:
+    """The same choices, shown with letters and answered by writing one; other tasks are returned as they are."""
+    if definition.solver.use != "choice_likelihood":
+        return definition
+    return msgspec.structs.replace(
+        definition,
+        solver=PartSpec(key="lettered_choice", use="lettered_choice"),
+        scorers=(PartSpec(key="lettered_choice", use="lettered_choice"),),
+        aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
+        metric="lettered_choice",
+    )
+
+
+def offer(definition: TaskDefinition) -> str:
+    """What to do instead with a model that cannot score a given text."""
+    if definition.solver.use == "choice_likelihood":
+        return (
+            "Add --generative to let it write the letter of its choice instead (another measure, with another name), "
+            "or take a model that scores texts: `embedded`, or `openai:MODEL` with --model-arg mode=completions."
+        )
+    return (
+        "Perplexity has no generative variant; take a model that scores texts: `embedded`, `transformers:MODEL`, or "
+        "`openai:MODEL` with --model-arg mode=completions."
+    )
