@@ -13,7 +13,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.evaluation import run_evaluation
-from assay.reports.leaderboard import Leaderboard
+from assay.reports.board import Leaderboard
 from assay.tasks.likelihood import generative_variant
 from assay.tasks.load import load_tasks
 
