@@ -193,13 +193,15 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
     import msgspec
 
     from assay.cli.main import DONE, INTERRUPTED, WITH_FAILURES
-    from assay.reports.markdown import leaderboard_table, notes
+    from assay.reports.markdown import aggregates_table, leaderboard_table, notes
 
     board = result.leaderboard
     if options.json:
         print(msgspec.json.encode(board).decode())
     else:
         print(leaderboard_table(board))
+        if (more := aggregates_table(board)) is not None:
+            print(f"\n{more}")
     for note in notes(board):
         print(note, file=sys.stderr)
     print(f"run: {result.folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)

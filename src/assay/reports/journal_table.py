@@ -99,7 +99,7 @@ class TaskTable:
             self.excluded += 1
         else:
             self.scored += 1
-            self.correct += all(_full_marks(score) for score in line.scores)
+            self.correct += _full_marks(line.scores)
             for score in line.scores:
                 self.nothing_extracted += not score.extracted
                 outcome = score.values.get("outcome")
@@ -152,8 +152,11 @@ def read_tables(path: Path, definitions: Iterable[TaskDefinition], group_by: str
     return tasks
 
 
-def _full_marks(score: Score) -> bool:
-    return score.values.get("score", score.values.get("is_correct")) in (1, True)
+def _full_marks(scores: tuple[Score, ...]) -> bool:
+    """Whether every scorer that gives marks gave full ones; labels and counts are no marks."""
+    marks = [score.values.get("score", score.values.get("is_correct")) for score in scores]
+    given = [mark for mark in marks if mark is not None]
+    return bool(given) and all(mark in (1, True) for mark in given)
 
 
 def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str | None) -> None:

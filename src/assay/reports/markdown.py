@@ -19,6 +19,25 @@ def leaderboard_table(board: Leaderboard) -> str:
     return table(header, rows, numeric_from=2)
 
 
+def aggregates_table(board: Leaderboard) -> str | None:
+    """Every number of the tasks that have more than one; None when no task has."""
+    several = [row for row in board.tasks if len(row.aggregates) > 1]
+    if not several:
+        return None
+    rows = [
+        [
+            _escape(row.task),
+            _escape(summary.name),
+            _number(summary.value),
+            "–" if summary.low is None or summary.high is None else f"{summary.low:.3f} – {summary.high:.3f}",
+            f"{summary.scored:,}",
+        ]
+        for row in several
+        for summary in row.aggregates
+    ]
+    return table(["task", "aggregate", "value", f"{_percent(board)} interval", "scored"], rows, numeric_from=2)
+
+
 OPTIONAL = ("failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted", "left_out")
 
 
@@ -64,6 +83,7 @@ def report_page(board: Leaderboard) -> str:
             "",
             leaderboard_table(board),
             "",
+            *((more, "") if (more := aggregates_table(board)) else ()),
             "## What to know besides",
             "",
             *said,
