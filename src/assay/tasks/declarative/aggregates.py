@@ -27,7 +27,7 @@ def default_metrics(scorer: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: PL
     kind = scorer["type"]
     if kind in ("string_equals", "string_equals_mcqa", "model_as_a_judge_classifier"):
         return _ACCURACY
-    if kind == "model_as_a_judge_scorer":
+    if kind in ("model_as_a_judge_scorer", "evaluator"):
         return [{"type": "mean", "field": "score"}]
     if kind == "bleu":
         return [{"type": "mean", "field": "bleu_score"}]

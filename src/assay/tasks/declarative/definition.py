@@ -190,6 +190,10 @@ def _with_model(builder: Mapping[str, Any], library: Library) -> dict[str, Any]:
 
 def _scorer(key: str, scorer: Mapping[str, Any], has_solver: bool, library: Library) -> PartSpec:
     options = {name: value for name, value in scorer.items() if name not in _NOT_OPTIONS and value is not None}
+    if scorer["type"] == "evaluator":
+        if "model_key" in options:
+            options["model_key"] = library.model(options["model_key"])["model"]
+        return PartSpec(key=key, use="evaluator", options=options)
     for name in ("model_key", "judge_model_key"):
         if name in options:
             options["model"] = library.model(options[name])

@@ -37,7 +37,7 @@ def code_in(definition: TaskDefinition) -> list[str]:
         name
         for part in (definition.solver, *definition.scorers, *definition.aggregates)
         for name in part.options
-        if name.endswith("_snippet")
+        if name.endswith("_snippet") or (name == "command" and part.use == "evaluator")
     ]
     for part in (definition.solver, *definition.scorers):
         found.extend(_model_code(part.options))
