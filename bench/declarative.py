@@ -74,7 +74,7 @@ def _written(folder: Path, kind: str, samples: int) -> Path:
 
 
 def _cpu_seconds(path: Path) -> float:
-    command = [sys.executable, "-m", "assay", "run", str(path), "--quiet", "--fresh", "--run-dir", str(path.parent / "run")]
+    command = [sys.executable, "-m", "assay", "run", str(path), "--quiet", "--fresh", "--run-dir", "run"]
     before = os.times()
     subprocess.run(command, cwd=path.parent, env=environment(), check=True, capture_output=True)
     after = os.times()

@@ -32,7 +32,7 @@ def judge(prompt: str) -> str:
 
 def rater(prompt: str) -> str:
     """Rates from 1 to 5 by length: the shorter the better."""
-    answer = prompt.split("Answer: ")[1].split("\n")[0]
+    answer = prompt.split("Answer: ")[1].split("\n", maxsplit=1)[0]
     return str(max(1, 6 - len(answer.split())))
 
 

@@ -26,9 +26,9 @@ def aggregates_table(board: Leaderboard) -> str | None:
         return None
     rows = [
         [
-            _escape(row.task),
-            _escape(summary.name),
-            _number(summary.value),
+            escaped(row.task),
+            escaped(summary.name),
+            number(summary.value),
             "–" if summary.low is None or summary.high is None else f"{summary.low:.3f} – {summary.high:.3f}",
             f"{summary.scored:,}",
         ]
