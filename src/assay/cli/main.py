@@ -24,6 +24,7 @@ VERBS = {
     "schema": "a JSON Schema for declarative YAML files, for your editor",
     "doctor": "which layers this host has to confine model-written code with",
     "model": "the embedded model: fetch it, say what it is, remove it",
+    "optimize": "search for a better prompt or other text, scored by an evaluator or by tasks",
     "init": "write a starter project",
 }
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.model_stack import unwrapped_identity
 from assay.core.seams import Model
 from assay.core.strict_json import StrictJsonError, decode_strictly
 from assay.core.types import Completion, Message, Request
@@ -89,8 +90,7 @@ class JudgeEvaluator:
     def identity(self) -> dict[str, Any]:
         """The model and everything it is told."""
         return {
-            "judge": self._model.name,
-            "settings": getattr(self._model, "settings", {}),
+            "judge": unwrapped_identity(self._model),
             "objective": self._objective,
             "dimensions": self._dimensions,
             "constraints": list(self._constraints),

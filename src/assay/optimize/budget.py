@@ -1,0 +1,56 @@
+"""What a budget buys: said before anything is spent."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """Evaluator calls, counted before the search."""
+
+    budget: int
+    for_the_seed: int
+    """To score the seed on the whole valset."""
+    per_proposal: int
+    """At most: the parent and the new text on a minibatch; what was measured before is not paid again."""
+    per_accepted: int
+    """On top, to score an accepted text on the whole valset."""
+    fewest_proposals: int
+    """When every proposal is accepted."""
+    most_proposals: int
+    """When none is."""
+    outside_the_budget: int
+    """To score seed and best on the testset."""
+    recommended: int
+
+    def in_words(self) -> str:
+        said = (
+            f"budget: {self.budget} evaluator calls, of which {self.for_the_seed} score the seed; enough for about "
+            f"{self.fewest_proposals} to {self.most_proposals} proposals "
+            f"(up to {self.per_proposal} calls each, {self.per_accepted} more for each accepted one)"
+        )
+        if self.outside_the_budget:
+            said += f"; the testset costs up to {self.outside_the_budget} calls besides"
+        return said
+
+    def warning(self) -> str | None:
+        """Why the budget is too small to expect anything of it; None when it is not."""
+        if self.fewest_proposals >= 3:
+            return None
+        return f"this budget is too small for three accepted proposals; {self.recommended} or more would be usual"
+
+
+def estimate(budget: int, *, dataset: int, valset: int, testset: int, minibatch: int) -> Estimate:
+    """`dataset` and `valset` are numbers of records: 1 and 1 without sets, the same set twice without a valset."""
+    per_proposal = 2 * min(minibatch, dataset)
+    left = max(0, budget - valset)
+    return Estimate(
+        budget=budget,
+        for_the_seed=valset,
+        per_proposal=per_proposal,
+        per_accepted=valset,
+        fewest_proposals=left // (per_proposal + valset),
+        most_proposals=left // per_proposal,
+        outside_the_budget=2 * testset,
+        recommended=15 * max(valset, 1),
+    )
