@@ -46,7 +46,11 @@ class Journal:
         except OSError as error:
             self._file.close()
             raise UsageError(f"{path.parent}: another process is working in this run folder") from error
-        self._read(path)
+        try:
+            self._read(path)
+        except UsageError:
+            self._file.close()
+            raise
 
     def __len__(self) -> int:
         return len(self._entries)

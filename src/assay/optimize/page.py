@@ -245,6 +245,7 @@ border-bottom:1px solid var(--line);overflow-wrap:anywhere}.facts th{width:11rem
 .diff td:first-child{width:1rem}.added{background:#1a7f3722}.removed{background:#b4231822}.fold{opacity:.6}
 pre.text{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid var(--line);padding:.75rem;margin:.25rem 0}
 .tree ul{list-style:none;padding-left:1.2rem;border-left:1px solid var(--line)}.mark{color:var(--good)}
+.examples th{white-space:nowrap}
 .examples tr.better td:nth-child(3){color:var(--good)}.examples tr.worse td:nth-child(3){color:var(--bad)}
 summary{cursor:pointer}
 """

@@ -1,0 +1,219 @@
+"""`assay optimize` as a user calls it, on the bundled example."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.end_to_end.commands import environment
+from tests.evaluators.loopback import Answer, serving
+
+from assay.cli.main import main
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "optimize"
+TASKS = ["--task", "tickets.jsonl", "--task-model", "keyword_model:answer"]
+COMMAND = ["--dataset", "records.jsonl", "--evaluator-command", f"{sys.executable} -S score_ticket.py"]
+PROPOSER = ["--model", "proposer:propose"]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLE)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
+def optimized(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 0) -> dict[str, Any]:
+    assert main(["optimize", *arguments, "--json"]) == expect
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["optimize", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_the_classification_example_improves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(tmp_path / "run")
+    arguments = ["seed.txt", *TASKS, *PROPOSER, "--split", "40/30/30", "--budget", "200", "--run-dir", folder]
+    result = optimized(capsys, *arguments, "--output", str(tmp_path / "best.txt"), "--keep-placeholders")
+    assert result["valset"]["seed"]["mean"] == 0.0
+    assert result["valset"]["best"]["mean"] > 0.5
+    assert result["testset"]["verdict"].startswith("better by")
+    assert (tmp_path / "best.txt").read_text(encoding="utf-8") == result["best"]
+    assert "{prompt}" in result["best"]
+
+
+def test_progress_estimate_and_files_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(tmp_path / "run")
+    assert main(["optimize", "seed.txt", *TASKS, *PROPOSER, "--budget", "120", "--run-dir", folder, "--diff"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("budget: 120 evaluator calls, of which 36 score the seed")
+    assert "calls 36/120  best 0.0000  last: seed scored 0.000" in said.err
+    assert f"page: {folder}/page.html" in said.err
+    assert "proposals:" in said.out
+    assert "+- billing:" in said.out
+
+
+def test_without_a_seed_the_prompts_of_the_tasks_are_the_seed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = optimized(capsys, *TASKS, *PROPOSER, "--budget", "80", "--run-dir", str(tmp_path))
+    assert result["seed"] == "{prompt}"
+    assert result["valset"]["best"]["mean"] > 0.0
+
+
+def test_no_seed_lets_the_proposer_begin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--no-seed", "--objective", "label tickets", "--budget", "80", "--run-dir", str(tmp_path)]
+    result = optimized(capsys, *flags, *TASKS, *PROPOSER)
+    assert result["seed"].startswith("Label the ticket")
+    assert result["proposals"]["accepted"] > 0
+
+
+def test_a_service_may_be_the_fitness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def score(payload: Any) -> Answer:
+        return Answer(json.dumps({"score": min(1.0, len(payload["candidate"]) / 100)}).encode())
+
+    with serving(score) as server:
+        flags = ["--evaluator-url", server.url, "--model", f"stub:```\n{'longer ' * 20}\n```", "--budget", "10"]
+        result = optimized(capsys, "seed.txt", *flags, "--run-dir", str(tmp_path), "--task-model", "openai/small")
+    assert result["valset"]["best"]["mean"] == 1.0
+    assert server.received[0].payload["candidate"] == "__optimize_anything_preflight__"
+    assert {received.payload["task_model"] for received in server.received} == {"openai/small"}
+    assert all("example" not in received.payload for received in server.received)
+
+
+def test_p9_a_failed_preflight_ends_it_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(Answer(b'{"score": 7}')) as server:
+        errors = refusal(capsys, "seed.txt", "--evaluator-url", server.url, *PROPOSER, "--run-dir", str(tmp_path))
+    assert len(server.received) == 1
+    assert server.url in errors
+    assert "outside 0..1" in errors
+
+
+def test_a_dead_proposer_ends_with_a_code_and_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--model", "stub:no fences", "--budget", "60", "--run-dir", str(tmp_path)]
+    assert main(["optimize", "seed.txt", *TASKS, *flags]) == 3
+    said = capsys.readouterr()
+    assert said.out.startswith("PROBLEM: the proposer failed")
+    assert "assay optimize: the proposer failed" in said.err
+
+
+def test_a_killed_process_goes_on_to_the_same_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Killed with SIGKILL in the middle, while its evaluator runs as a program of its own."""
+    arguments = ["seed.txt", *COMMAND, *PROPOSER, "--split", "60/40", "--budget", "60", "--json"]
+    straight = optimized(capsys, *arguments, "--run-dir", str(tmp_path / "straight"))
+    folder = tmp_path / "killed"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", "optimize", *arguments, "--run-dir", str(folder)],
+        cwd=EXAMPLE,
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "last: accepted" in line:
+            os.kill(process.pid, signal.SIGKILL)
+            break
+    process.stderr.close()
+    assert process.wait() == -signal.SIGKILL
+    before = len((folder / "journal.jsonl").read_bytes().splitlines())
+    result = optimized(capsys, *arguments, "--run-dir", str(folder))
+    assert {**result, "calls": 0} == {**straight, "calls": 0}
+    assert before > 0
+    assert 0 < result["calls"]["made_now"] < result["calls"]["used"] == straight["calls"]["used"]
+
+
+def test_an_interrupt_ends_it_with_what_was_found(tmp_path: Path) -> None:
+    hold = threading.Event()
+
+    def slow_after_the_seed(payload: Any) -> Answer:
+        hold_it = None if "one word" in payload["candidate"] or "preflight" in payload["candidate"] else hold
+        return Answer(b'{"score": 0.25}', hold=hold_it)
+
+    with serving(slow_after_the_seed) as server:
+        flags = ["--evaluator-url", server.url, "--model", "stub:```\nbetter\n```", "--run-dir", str(tmp_path)]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "assay", "optimize", "seed.txt", *flags],
+            cwd=EXAMPLE,
+            env=environment(PYTHONDONTWRITEBYTECODE="1"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "seed scored" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=60)
+        hold.set()
+    assert process.returncode == 130, errors
+    assert "stopped: it was interrupted" in said
+    assert "run the same command again to go on" in errors
+
+
+def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(Answer()) as server:
+        flags = ["--evaluator-url", server.url, "--dataset", "records.jsonl", "--budget", "40", "--dry-run"]
+        assert main(["optimize", "seed.txt", *flags, *PROPOSER]) == 0
+    assert server.received == []
+    said = capsys.readouterr()
+    assert "about 0 to 0 proposals" in said.out
+    assert "warning: this budget is too small" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["seed.txt"], "--evaluator-command, --evaluator-url, --judge-model"),
+        (["seed.txt", "--evaluator-url", "http://h/", "--judge-model", "toy"], "--evaluator-url and --judge-model"),
+        (["--evaluator-url", "http://h/"], "SEED"),
+        (["none.txt", "--evaluator-url", "http://h/"], "none.txt: cannot be read"),
+        (["seed.txt", "--no-seed", "--evaluator-url", "http://h/"], "give one of them"),
+        (["--no-seed", "--evaluator-url", "http://h/"], "--objective"),
+        (["seed.txt", "--evaluator-url", "http://h/", "--valset", "records.jsonl"], "--valset needs --dataset"),
+        (["seed.txt", *COMMAND, "--split", "50/50", "--valset", "records.jsonl"], "--split makes"),
+        (["seed.txt", "--evaluator-url", "http://h/", "--split", "50/50"], "--split cuts"),
+        (["seed.txt", *COMMAND, "--budget", "0"], "--budget"),
+        (["seed.txt", *COMMAND, "--budget", "-1"], "--budget"),
+        (["seed.txt", *COMMAND, "--output", "."], "is a folder"),
+        (["seed.txt", "--task", "tickets.jsonl"], "--task needs --task-model"),
+        (["seed.txt", *TASKS, "--judge-model", "toy"], "leave --judge-model out"),
+        (["seed.txt", "--judge-model", "toy"], "--objective"),
+        (["seed.txt", "--judge-model", "toy", "--judge-model", "stub", "--objective", "x"], "one judge"),
+        (["seed.txt", *COMMAND, "--max-chars", "5"], "breaks its own rules"),
+        (["score_ticket.py", *TASKS, "--task-model", "nonsense"], "unknown model"),
+    ],
+)
+def test_bad_flags_get_a_sentence(
+    arguments: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reason in refusal(capsys, *arguments, *PROPOSER, "--run-dir", str(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("bad", ["dataset", "valset", "testset"])
+def test_bad_sets_are_told_with_all_their_lines_before_anything_starts(
+    bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"{bad}.jsonl"
+    path.write_text('{}\n\n[]\n"x"\n', encoding="utf-8")
+    sets = {"dataset": "records.jsonl", bad: str(path)}
+    flags = [word for name, file in sets.items() for word in (f"--{name}", file)]
+    with serving(Answer()) as server:
+        errors = refusal(capsys, "seed.txt", *flags, "--evaluator-url", server.url, *PROPOSER)
+    assert f"{path}:3: " in errors
+    assert f"{path}:4: " in errors
+    assert server.received == []
+    path.write_text("", encoding="utf-8")
+    assert f"{path}: holds no records" in refusal(capsys, "seed.txt", *flags, "--evaluator-url", "http://h/", *PROPOSER)

@@ -1,0 +1,104 @@
+"""The page shows what happened and runs nothing of what it shows."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.optimize.scripted import AddingProposer, SayingProposer, WordEvaluator, fenced, refused
+
+from assay.optimize.page import page
+from assay.optimize.results import Result
+from assay.optimize.run import Settings, optimize
+
+NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+RECORDS = [{"words": ["clear"], "note": NASTY}, {"words": ["kind"]}, {"words": ["calm", "short"]}]
+
+
+def searched(folder: Path, proposer: Any = None, **changes: Any) -> Result:
+    usual: dict[str, Any] = {"seed": "Be", "dataset": RECORDS, "budget": 60, "target_score": 1.0}
+    return optimize(
+        Settings(**{**usual, **changes}), WordEvaluator(), proposer or AddingProposer(), folder=folder, probe=False
+    )
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in ("meta", "br", "img", "line", "circle", "path"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("line", "circle", "path"):
+            assert self.open.pop() == tag
+
+
+def tags(text: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Tags()
+    parser.feed(text)
+    assert parser.open == []
+    return parser.found
+
+
+def test_the_page_has_curve_lineage_diff_and_examples(tmp_path: Path) -> None:
+    result = searched(tmp_path)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    found = tags(text)
+    assert sum(tag == "circle" for tag, _ in found) == len(result.lineage)
+    assert any(tag == "path" and attrs.get("class") == "best" for tag, attrs in found)
+    assert "<tr class=added><td>+</td><td>Be" in text
+    assert "<tr class=removed><td>-</td><td>Be</td>" in text
+    assert text.count("<li>") == len(result.lineage)
+    assert "dataset 1</td><td>0</td><td>1</td>" in text
+
+
+def test_nothing_from_texts_records_or_models_becomes_markup(tmp_path: Path) -> None:
+    proposer = SayingProposer(fenced(f"clear {NASTY}"), fenced("Be"), refused(message=NASTY))
+    result = searched(tmp_path, proposer, seed=f"Be {NASTY}")
+    found = tags(page(result))
+    assert not {"script", "img", "iframe", "object"} & {tag for tag, _ in found}
+    assert not any(name.startswith("on") for _, attrs in found for name in attrs)
+
+
+def test_the_page_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
+    text = page(searched(tmp_path))
+    assert "default-src 'none'" in text
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+def test_a_problem_stands_at_the_top(tmp_path: Path) -> None:
+    text = page(searched(tmp_path, SayingProposer(refused())))
+    assert "<p class=problem role=alert>the proposer failed: 403: no key</p>" in text
+    assert "No difference: the best text is the seed." in text
+
+
+def test_scores_of_any_range_fit_the_curve(tmp_path: Path) -> None:
+    result = searched(tmp_path)
+    lineage = [
+        msgspec.structs.replace(each, mean=-1e6 + 10 * each.number if each.number else None) for each in result.lineage
+    ]
+    for score_range in ("unit", "any"):
+        tags(page(msgspec.structs.replace(result, lineage=lineage, score_range=score_range)))
+    tags(page(msgspec.structs.replace(result, lineage=[msgspec.structs.replace(lineage[0], mean=None)])))
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
+def test_a_browser_draws_curve_and_diff(tmp_path: Path) -> None:
+    searched(tmp_path)
+    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run(
+        [*browser, "--dump-dom", (tmp_path / "page.html").as_uri()], capture_output=True, text=True, timeout=90
+    )
+    assert 'class="best"' in done.stdout
+    assert 'class="added"' in done.stdout

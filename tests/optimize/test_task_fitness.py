@@ -1,0 +1,102 @@
+"""Our own tasks as fitness: the text around the prompts is what changes, and an attempt is an attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.optimize.scripted import SayingProposer, fenced
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.evaluators import EvaluatorError
+from assay.optimize.run import Settings, optimize
+from assay.optimize.task_fitness import TaskFitness, filled
+from assay.tasks.fixtures import STARTER_TASKS
+from assay.tasks.load import load_tasks
+
+STARTER = [str(STARTER_TASKS / name) for name in ("arithmetic.jsonl", "multiple-choice.jsonl")]
+
+
+def fitness(*sources: str, **config: Any) -> TaskFitness:
+    return TaskFitness(load_tasks(list(sources)), RunConfig(**{"model": "toy", **config}))
+
+
+def scored(made: TaskFitness, candidate: str, record: dict[str, Any]) -> Any:
+    async def once() -> Any:
+        try:
+            return await made(candidate, record)
+        finally:
+            await made.close()
+
+    return asyncio.run(once())
+
+
+def task_file(folder: Path, **line: Any) -> str:
+    path = folder / "task.jsonl"
+    usual = {"id": "q", "prompt": "compute: 2 + 2", "targets": ["4"], "metric": "exact_match"}
+    path.write_text(json.dumps({**usual, **line}), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "asked"), [("Q: {prompt}!", "Q: p!"), ("Be brief.", "Be brief.\n\np"), ("{prompt}", "p")]
+)
+def test_the_prompt_goes_where_the_candidate_says(candidate: str, asked: str) -> None:
+    assert filled(candidate, "p") == asked
+
+
+def test_a_sample_is_asked_and_scored_as_in_a_run(tmp_path: Path) -> None:
+    path = task_file(tmp_path)
+    right = scored(fitness(path), "{prompt}", fitness(path).records[0])
+    wrong = scored(fitness(path), "please {prompt}", fitness(path).records[0])
+    assert (right.score, wrong.score) == (1.0, 0.0)
+    assert wrong.side_info["prediction"] == "please compute: 2 + 2"
+
+
+def test_the_records_are_the_samples_of_all_tasks() -> None:
+    records = fitness(*STARTER, limit=2).records
+    assert [record["task"] for record in records] == ["arithmetic"] * 2 + ["multiple-choice"] * 2
+    assert all({"task", "position", "sample", "prompt", "targets"} == set(record) for record in records)
+
+
+def test_a_failing_model_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken_for_fitness.py").write_text("def answer(prompt: str) -> str:\n    raise ValueError('no')\n")
+    made = fitness(task_file(tmp_path), model="broken_for_fitness:answer", retries=0)
+    with pytest.raises(EvaluatorError, match="ValueError: no"):
+        scored(made, "{prompt}", made.records[0])
+
+
+def test_tasks_improve_a_bad_prompt_with_the_toy_model(tmp_path: Path) -> None:
+    made = fitness(*STARTER)
+    proposer = SayingProposer(fenced("Kindly: {prompt}"), fenced("{prompt}"))
+    settings = Settings(seed="Answer this: {prompt}", dataset=made.records, budget=300, target_score=1.0)
+    result = optimize(settings, made, proposer, folder=tmp_path)
+    assert result.best == "{prompt}"
+    assert result.valset.best.mean == 1.0
+    assert (result.valset.seed.mean or 0.0) < 0.5
+
+
+def test_the_identity_follows_tasks_and_model(tmp_path: Path) -> None:
+    one = fitness(task_file(tmp_path)).identity
+    assert one == fitness(task_file(tmp_path)).identity
+    assert one != fitness(task_file(tmp_path, targets=["5"])).identity
+    assert one != fitness(task_file(tmp_path), model="stub").identity
+
+
+def test_a_text_of_the_solver_may_be_the_candidate(tmp_path: Path) -> None:
+    """The system message stands for any text of a task's solver."""
+    import msgspec
+
+    (definition,) = load_tasks([task_file(tmp_path)])
+    solver = msgspec.structs.replace(definition.solver, options={"system": "Be brief."})
+    definition = msgspec.structs.replace(definition, solver=solver)
+    made = TaskFitness([definition], RunConfig(model="toy"), prompt_at="system")
+    assert made.own_prompt() == "Be brief."
+    assert scored(made, "Be kind.", made.records[0]).score == 1.0
+    with pytest.raises(UsageError, match="no `nowhere` there"):
+        TaskFitness([definition], RunConfig(model="toy"), prompt_at="nowhere").own_prompt()
