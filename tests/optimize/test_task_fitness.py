@@ -88,6 +88,53 @@ def test_the_identity_follows_tasks_and_model(tmp_path: Path) -> None:
     assert one != fitness(task_file(tmp_path), model="stub").identity
 
 
+DECLARATIVE = """\
+key: sums
+display_name: Sums
+description: ""
+definition:
+  dataset: {key: sums}
+  solver:
+    type: single_turn_solver
+    input_builder:
+      type: chat_completion
+      input_messages:
+        - {role: user, content: "Please say {{ sample.q }}"}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.sum }}"
+"""
+
+
+def test_the_prompt_of_a_declarative_task_improves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sums.jsonl").write_text('{"q": "1 + 1", "sum": "2"}\n{"q": "1 + 2", "sum": "3"}\n', encoding="utf-8")
+    (tmp_path / "task.yaml").write_text(DECLARATIVE, encoding="utf-8")
+    definitions = load_tasks(["task.yaml"])
+    with pytest.raises(UsageError, match="--prompt-at"):
+        TaskFitness(definitions, RunConfig(model="toy"))
+    made = TaskFitness(definitions, RunConfig(model="toy"), prompt_at="input_builder.input_messages.0.content")
+    proposer = SayingProposer(fenced("compute: {{ sample.q }}"))
+    settings = Settings(seed=made.own_prompt(), dataset=made.records, budget=20, target_score=1.0)
+    result = optimize(settings, made, proposer, folder=tmp_path / "run")
+    assert result.seed == "Please say {{ sample.q }}"
+    assert (result.valset.seed.mean, result.valset.best.mean) == (0.0, 1.0)
+
+
+def test_a_candidate_that_is_no_template_is_a_failure_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sums.jsonl").write_text('{"q": "1 + 1", "sum": "2"}\n', encoding="utf-8")
+    (tmp_path / "task.yaml").write_text(DECLARATIVE, encoding="utf-8")
+    made = TaskFitness(
+        load_tasks(["task.yaml"]), RunConfig(model="toy"), prompt_at="input_builder.input_messages.0.content"
+    )
+    with pytest.raises(EvaluatorError) as caught:
+        scored(made, "{{ sample.q", made.records[0])
+    assert caught.value.failure.kind == "bad_candidate"
+
+
 def test_a_text_of_the_solver_may_be_the_candidate(tmp_path: Path) -> None:
     """The system message stands for any text of a task's solver."""
     import msgspec

@@ -21,7 +21,30 @@ from assay.models.stub import ConstantModel
 from assay.scorers.evaluator import evaluator
 from assay.tasks.load import load_tasks
 
-TRUSTING = SimpleNamespace(trust=True, model_for=lambda key: ConstantModel('{"score": 0.25, "reasoning": "meh"}'))
+DECLARATIVE = """\
+key: sums
+display_name: Sums
+description: ""
+definition:
+  dataset: {{key: sums}}
+  solver:
+    type: single_turn_solver
+    input_builder:
+      type: chat_completion
+      input_messages:
+        - {{role: user, content: "{{{{ sample.q }}}}"}}
+  scorers:
+    - type: evaluator
+      key: command
+      command: ["{python}", score.py]
+    - type: evaluator
+      key: service
+      url: {url}
+      score_range: any
+"""
+TRUSTING = SimpleNamespace(
+    trust=True, model_for=lambda key, options: ConstantModel('{"score": 0.25, "reasoning": "meh"}')
+)
 ECHO = (
     "import json, sys; p = json.load(sys.stdin); "
     "print(json.dumps({'score': 0.5, 'reasoning': 'so', 'scores': {'tone': 1, 'bad': 'x'}, 'seen': p}))"
@@ -102,7 +125,7 @@ def test_a_program_this_machine_lacks_refuses_the_task() -> None:
         ({"url": "nonsense"}, "http://"),
         ({"url": "http://h/", "score_range": "percent"}, "score range"),
         ({"model_key": "judge"}, "objective"),
-        ({"model_key": "judge", "objective": "x", "context": None}, "no model called `judge`"),
+        ({"url": "http://h/", "has_solver": False}, "a dataset task has none"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], reason: str) -> None:
@@ -122,10 +145,35 @@ def test_a_task_folder_with_an_evaluator_runs_end_to_end(tmp_path: Path, monkeyp
     lines[0]["extras"] = {"evaluator": {"command": [sys.executable, "score.py"]}}
     task = tmp_path / "sums.jsonl"
     task.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    result = run_evaluation(load_tasks([str(task)]), RunConfig(model="toy", trust=True), folder=tmp_path / "run")
+    result = run_evaluation(load_tasks([str(task)]), RunConfig(model="toy"), folder=tmp_path / "run")
     assert result.leaderboard.tasks[0].score == 0.5
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "score.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(elsewhere)
     with pytest.raises(UsageError, match="--trust"):
         run_evaluation(load_tasks([str(task)]), RunConfig(model="toy"), folder=tmp_path / "other")
+    trusting = RunConfig(model="toy", trust=True)
+    again = run_evaluation(load_tasks([str(task)]), trusting, folder=tmp_path / "trusted")
+    assert again.leaderboard.tasks[0].score == 0.5
+
+
+def test_a_declarative_task_with_evaluators_runs_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = "import json, sys; p = json.load(sys.stdin)\n"
+    code += "print(json.dumps({'score': float(p['candidate'] == p['example']['sum'])}))"
+    (tmp_path / "score.py").write_text(code, encoding="utf-8")
+    (tmp_path / "sums.jsonl").write_text('{"q": "compute: 1 + 1", "sum": "2"}\n{"q": "compute: 1 + 2", "sum": "4"}\n')
+    with serving(Answer(b'{"score": 7.5, "scores": {"tone": 0.5}}')) as server:
+        task = DECLARATIVE.format(python=sys.executable, url=server.url)
+        (tmp_path / "task.yaml").write_text(task, encoding="utf-8")
+        result = run_evaluation(load_tasks(["task.yaml"]), RunConfig(model="toy"), folder=tmp_path / "run")
+    (row,) = result.leaderboard.tasks
+    assert row.score == 0.5
+    assert [received.payload["example"]["sum"] for received in server.received] in (["2", "4"], ["4", "2"])
+    lines = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
+    values = [(score["name"], score["values"]["score"]) for line in lines for score in line["scores"]]
+    assert sorted(values) == [("command", 0.0), ("command", 1.0), ("service", 7.5), ("service", 7.5)]
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,11 @@ class TaskFitness:
             definition = self._definitions[name]
             options = _with(definition.solver.options, self._prompt_at, candidate)
             solver = msgspec.structs.replace(definition.solver, options=options)
-            self._rewritten[key] = self._built(msgspec.structs.replace(definition, solver=solver))
+            try:
+                self._rewritten[key] = self._built(msgspec.structs.replace(definition, solver=solver))
+            except UsageError as error:
+                # the proposer broke the template: its text is at fault, not the user
+                raise failed(self.name, "bad_candidate", str(error)) from error
         return self._rewritten[key], sample
 
     def _evaluation(self, record: Record) -> Evaluation:

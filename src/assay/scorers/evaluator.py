@@ -7,12 +7,12 @@ from typing import Any
 
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Model
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.evaluators.command import CommandEvaluator, command_evaluator
 from assay.evaluators.http_service import http_evaluator
 from assay.evaluators.llm_judge import llm_judge_evaluator
 from assay.evaluators.payload import Evaluator, check_score_range, why_not_a_number
+from assay.scorers.judge import judge_model
 
 
 def evaluator(
@@ -22,6 +22,8 @@ def evaluator(
     command: Sequence[str] | None = None,
     url: str | None = None,
     model_key: str | None = None,
+    model: Mapping[str, Any] | None = None,
+    has_solver: bool = True,
     objective: str | None = None,
     quality_dimensions: Mapping[str, float] | None = None,
     hard_constraints: Sequence[str] | None = None,
@@ -36,8 +38,10 @@ def evaluator(
     """The catalog's `evaluator` scorer: exactly one of `command`, `url` and `model_key` says who scores.
 
     The evaluator is sent the prediction as `candidate`, and as `example` the dataset row, or the sample's id, prompt,
-    targets and extras. A task file may run a command only with `--trust`.
+    targets and extras. A command of a task file outside the current project runs only with `--trust`.
     """
+    if not has_solver:
+        raise UsageError(f"scorer `{key}`: an evaluator scores answers, and a dataset task has none")
     given = [name for name, value in (("command", command), ("url", url), ("model_key", model_key)) if value]
     if len(given) != 1:
         found = f"got {' and '.join(given)}" if given else "got none of them"
@@ -49,7 +53,7 @@ def evaluator(
     if model_key is not None:
         made = llm_judge_evaluator(
             objective or "",
-            _judge_model(key, model_key, context),
+            judge_model(model_key, model, context),
             quality_dimensions=quality_dimensions,
             hard_constraints=hard_constraints or (),
             **options,
@@ -91,7 +95,7 @@ class EvaluatorScorer:
 
 def _command(key: str, command: Sequence[str], context: Any, **options: Any) -> CommandEvaluator:
     made = command_evaluator(command, **options)
-    if not getattr(context, "trust", False):
+    if not (getattr(context, "trust", False) or getattr(context, "snippets", False)):
         raise UsageError(f"scorer `{key}` runs a program: {made.name}. Say --trust if you know what it does.")
     try:
         made.check()
@@ -99,13 +103,6 @@ def _command(key: str, command: Sequence[str], context: Any, **options: Any) -> 
         failure = Failure(stage="scorer", part=key, kind="not_started", message=str(error))
         raise FailureError(failure) from error
     return made
-
-
-def _judge_model(key: str, model_key: str, context: Any) -> Model:
-    model_for: Callable[[str], Model] | None = getattr(context, "model_for", None)
-    if model_for is None:
-        raise UsageError(f"scorer `{key}`: there is no model called `{model_key}` in this run to be the judge")
-    return model_for(model_key)
 
 
 def _example(sample: Sample) -> dict[str, Any]:

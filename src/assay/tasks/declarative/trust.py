@@ -15,7 +15,7 @@ def require_trust(definitions: Iterable[TaskDefinition], *, trust: bool) -> None
     for definition in definitions:
         if not trust and not trusted(definition):
             raise UsageError(
-                f"{definition.source}: task `{definition.name}` brings Python of its own "
+                f"{definition.source}: task `{definition.name}` brings code of its own "
                 f"({', '.join(sorted(set(code_in(definition))))}) and lies outside the current project "
                 f"({project_root(Path.cwd())}). Read it, then run again with --trust."
             )
@@ -30,10 +30,13 @@ def trusted(definition: TaskDefinition) -> bool:
 
 
 def code_in(definition: TaskDefinition) -> list[str]:
-    """What of the task is code: snippets, and models named as `module:object` or as a command."""
+    """What of the task is code: snippets, models named as `module:object` or as a command, evaluator commands."""
+    commands = [
+        f"{part.key}.command" for part in definition.scorers if part.use == "evaluator" and "command" in part.options
+    ]
     if definition.format != "declarative":
-        return []
-    found = [
+        return commands
+    found = commands + [
         name
         for part in (definition.solver, *definition.scorers, *definition.aggregates)
         for name in part.options
