@@ -11,11 +11,11 @@ from assay.reports.board import Interval, Leaderboard, TaskRow
 def leaderboard_table(board: Leaderboard) -> str:
     """One row per task and the overall score; columns that would be all zero are left out."""
     shown = [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
-    header = ["task", "metric", "score", f"{_percent(board)} interval", "correct", "total", *shown, "ms"]
-    rows = [_cells(row, shown) for row in board.tasks]
-    rows.append(
-        ["**overall**", "", number(board.overall_score), _interval(board.overall_interval), *[""] * (3 + len(shown))]
-    )
+    partial = ["bounds", "coverage"] if any(row.bounds is not None for row in board.tasks) else []
+    header = ["task", "metric", "score", f"{_percent(board)} interval", *partial, "correct", "total", *shown, "ms"]
+    rows = [_cells(row, shown, partial) for row in board.tasks]
+    overall = ["**overall**", "", number(board.overall_score), _interval(board.overall_interval)]
+    rows.append([*overall, *[""] * (len(header) - len(overall))])
     return table(header, rows, numeric_from=2)
 
 
@@ -64,7 +64,7 @@ def notes(board: Leaderboard) -> list[str]:
             said.append(f"{row.task}: no score: {row.reason}")
     if board.overall_reason:
         said.append(f"overall: {board.overall_reason}")
-    if not board.complete and (board.failed or board.timeouts):
+    if any(row.refused is None and (row.failed or row.timeouts) for row in board.tasks):
         said.append("the board is not complete; run the same command again to make only the failed attempts again")
     return said
 
@@ -121,13 +121,14 @@ def table(header: list[str], rows: list[list[str]], *, numeric_from: int) -> str
     return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
 
 
-def _cells(row: TaskRow, shown: list[str]) -> list[str]:
+def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[str]:
     score = "refused" if row.refused is not None else number(row.score)
     return [
         escaped(row.task),
         escaped(row.metric),
         score,
         _interval(row.interval),
+        *([_bounds(row), f"{row.coverage:.1%}"] if partial else []),
         f"{row.correct:,}",
         f"{row.total:,}",
         *(f"{getattr(row, column):,}" for column in shown),
@@ -142,6 +143,10 @@ def number(value: float | None) -> str:
 
 def _interval(interval: Interval | None) -> str:
     return "–" if interval is None else f"{interval.low:.3f} – {interval.high:.3f}"
+
+
+def _bounds(row: TaskRow) -> str:
+    return "–" if row.bounds is None else f"{row.bounds.low:.3f} – {row.bounds.high:.3f}"
 
 
 def _percent(board: Leaderboard) -> str:

@@ -224,7 +224,7 @@ class _Category:
             ),
             solver=PartSpec(key="single_turn", use="single_turn"),
             scorers=tuple(_scorer(metric, rule) for metric, rule in sorted(self._pairs)),
-            aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
+            aggregates=(PartSpec(key="score", use="mean", options={"field": "score", "bounds": [0.0, 1.0]}),),
             metric="+".join(sorted({metric for metric, _ in self._pairs})),
             category=category,
             source=str(path),

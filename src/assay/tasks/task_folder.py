@@ -202,7 +202,7 @@ def define_task(name: str, first: Example, dataset: DatasetSpec, *, source: str 
         dataset=dataset,
         solver=PartSpec(key="single_turn", use="single_turn"),
         scorers=(_scorer(first),),
-        aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
+        aggregates=(PartSpec(key="score", use="mean", options={"field": "score", "bounds": [0.0, 1.0]}),),
         metric=first.metric,
         source=source,
     )
