@@ -47,8 +47,12 @@ class Journal:
         self._syncing: asyncio.Task[None] | None = None
 
     def append(self, records: Iterable[Record]) -> None:
+        """Write the records down; another 250 ms later at the latest they are on the disk."""
+        self.write(b"".join(_encoder.encode(record) + b"\n" for record in records))
+        self._sync_soon()
+
+    def write(self, data: bytes) -> None:
         """Write whole lines or none: after a full disk the file ends where it ended before."""
-        data = b"".join(_encoder.encode(record) + b"\n" for record in records)
         view = memoryview(data)
         try:
             while view:
@@ -60,7 +64,6 @@ class Journal:
                 "make room or permission, then run the same command again."
             ) from error
         self._end += len(data)
-        self._sync_soon()
 
     def close(self) -> None:
         """Everything is on the disk, and another process may write."""
@@ -90,25 +93,31 @@ def read_records(path: Path) -> Iterator[Record]:
 
 def read_lines(path: Path, kind: type[_T]) -> Iterator[_T]:
     """Every whole line as `kind`, which may name only the fields it needs: the rest is skipped, and cheap."""
-    return (line for _, line in read_placed_lines(path, kind))
+    return (decoded for _, decoded in read_both(path, kind))
 
 
 def read_placed_lines(path: Path, kind: type[_T]) -> Iterator[tuple[int, _T]]:
     """Every whole line as `kind`, with the place where it begins, so that `read_record_at` can come back to it."""
-    decoder = msgspec.json.Decoder(kind)
     place = 0
+    for line, decoded in read_both(path, kind):
+        yield place, decoded
+        place += len(line)
+
+
+def read_both(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
+    """Every whole line as it stands in the file, and as `kind`."""
+    decoder = msgspec.json.Decoder(kind)
     with open(path, "rb", buffering=1 << 20) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
             try:
-                yield place, decoder.decode(line)
+                yield line, decoder.decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise UsageError(
                     f"{path}, line {number}: not a journal record ({error}). "
                     "Delete this line to have its attempt made again."
                 ) from error
-            place += len(line)
 
 
 def read_record_at(path: Path, place: int) -> Record:
@@ -118,7 +127,9 @@ def read_record_at(path: Path, place: int) -> Record:
         return msgspec.json.decode(file.readline(), type=Record)
 
 
-class _Outcome(msgspec.Struct):
+class Outcome(msgspec.Struct):
+    """Which attempt a line is about, and whether it failed: all that resume and merge go by."""
+
     key: str
     failures: list[Any] = []
 
@@ -128,7 +139,7 @@ def finished_keys(path: Path) -> set[int]:
     finished: set[int] = set()
     if not path.exists():
         return finished
-    for line in read_lines(path, _Outcome):
+    for line in read_lines(path, Outcome):
         if line.failures:
             finished.discard(int(line.key, 16))
         else:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from itertools import islice
 
 from assay.core.attempt import attempt_key, make_attempt
 from assay.core.journal import Journal
 from assay.core.model_stack import Asked
 from assay.core.seams import Executor, Model, Work
 from assay.core.task import Task
-from assay.core.types import Record, Request
+from assay.core.types import Record, Request, Sample
 
 
 class Stop:
@@ -44,17 +45,21 @@ async def run_attempts(
     finished: set[int],
     settings: Request,
     repeat: int = 1,
+    positions: Mapping[str, range] | None = None,
     stop: Stop | None = None,
     on_records: Callable[[list[Record]], None] = lambda records: None,
 ) -> None:
-    """Make every attempt that is owed. What `finished` holds is not made again; what fails is recorded as such."""
+    """Make every attempt that is owed. What `finished` holds is not made again; what fails is recorded as such.
+
+    `positions` names the samples of each task that are this process's share; None means all of them.
+    """
     stop = stop or Stop()
 
     async def attempt(work: Work) -> Record:
         return await make_attempt(work, Asked(model, settings, work.attempt))
 
     async def write_down() -> None:
-        async with aclosing(executor.run(attempt, owed_work(tasks, finished, repeat, stop))) as batches:  # type: ignore[type-var]
+        async with aclosing(executor.run(attempt, owed_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]
             async for records in batches:
                 journal.append(records)
                 on_records(records)
@@ -68,13 +73,30 @@ async def run_attempts(
             raise
 
 
-def owed_work(tasks: Sequence[Task], finished: set[int], repeat: int, stop: Stop) -> Iterator[Work]:
+def owed_work(
+    tasks: Sequence[Task],
+    finished: set[int],
+    repeat: int,
+    stop: Stop,
+    positions: Mapping[str, range] | None = None,
+) -> Iterator[Work]:
     """The attempts still to be made, lazily, in the order of the tasks and their samples."""
     for task in tasks:
-        for index, sample in enumerate(task.dataset):
+        for index, sample in _share(task, positions):
             for attempt in range(1, repeat + 1):
                 key = attempt_key(task.definition.name, sample, attempt)
                 if stop.asked:
                     return
                 if not finished or int(key, 16) not in finished:
                     yield Work(task, index, sample, attempt, key)
+
+
+def _share(task: Task, positions: Mapping[str, range] | None) -> Iterator[tuple[int, Sample]]:
+    if positions is None:
+        return enumerate(task.dataset)
+    wanted = positions.get(task.name, range(0))
+    if not wanted:
+        return iter(())
+    walk_from = getattr(task.dataset, "walk_from", None)  # a dataset that can seek need not be read from its beginning
+    samples = walk_from(wanted.start) if walk_from is not None else islice(task.dataset, wanted.start, None)
+    return zip(wanted, samples, strict=False)

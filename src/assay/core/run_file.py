@@ -61,7 +61,8 @@ def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
 
 def write_whole(path: Path, data: bytes) -> None:
     """All of the file or nothing of it, also when the disk is full or the process dies."""
-    partial = path.with_name(path.name + ".partial")
+    # a name of its own: several processes may begin the same run at once
+    partial = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(partial, "wb") as file:
