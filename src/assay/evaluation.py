@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +31,7 @@ from assay.core.seams import Model
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, TaskDefinition
 from assay.executors.local import LocalExecutor
+from assay.executors.shard_files import merge_shards, samples_of
 from assay.models.build import make_model
 from assay.models.pool import ModelPool, identity_of
 from assay.models.python_callable import as_model
@@ -49,6 +51,9 @@ class Progress:
     def begin(self, total: int, done: int) -> None: ...
 
     def records(self, records: list[Record]) -> None: ...
+
+    def workers(self, alive: Sequence[tuple[int, int]], lost: tuple[int, int]) -> None:
+        """Attempts made and failed so far: of each worker that is alive, and of all that were lost."""
 
     def say(self, sentence: str) -> None: ...
 
@@ -77,17 +82,36 @@ def run_evaluation(
 
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
     """
+    parts = put_together(definitions, config, model=model, command=command)
+    folder = folder or Path("runs") / run_name(parts.run_file, definitions)
+    prepare_folder(folder, parts.run_file, fresh=fresh)
+    return asyncio.run(_run(folder, parts, progress or Progress()))
+
+
+class Parts(NamedTuple):
+    """Everything a run needs, built: what it is, its tasks, its models, and the one that is measured."""
+
+    run_file: RunFile
+    tasks: list[Task]
+    models: ModelPool
+    model: Model
+
+
+def put_together(
+    definitions: Sequence[TaskDefinition],
+    config: RunConfig,
+    *,
+    model: Model | object | None = None,
+    command: Sequence[str] = (),
+) -> Parts:
+    """Every part is built before anything is written: bad input leaves no trace."""
     require_trust(definitions, trust=config.trust)
     asked = make_model(config.model, config.model_options) if model is None else as_model(model)
     models = ModelPool(config)
     context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
-    # every part is built before anything is written: bad input leaves no trace
     tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
     refuse_unscorable(tasks, asked)
-    run_file = describe_run(definitions, asked, config, command)
-    folder = folder or Path("runs") / run_name(run_file, definitions)
-    prepare_folder(folder, run_file, fresh=fresh)
-    return asyncio.run(_run(folder, run_file, tasks, models, models.wrap(asked), progress or Progress()))
+    return Parts(describe_run(definitions, asked, config, command), tasks, models, models.wrap(asked))
 
 
 def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
@@ -166,23 +190,22 @@ def _put_aside(folder: Path) -> None:
 
 def planned(definition: TaskDefinition, config: RunConfig) -> int:
     """How many attempts a task asks for."""
-    size = definition.dataset.size if config.limit is None else min(config.limit, definition.dataset.size)
-    return size * config.repeat
+    return samples_of(definition, config) * config.repeat
 
 
-async def _run(
-    folder: Path, run_file: RunFile, tasks: Sequence[Task], models: ModelPool, model: Model, progress: Progress
-) -> RunResult:
+async def _run(folder: Path, parts: Parts, progress: Progress) -> RunResult:
+    run_file = parts.run_file
     config = run_file.config
     stop = Stop()
     journal = Journal(folder / "journal.jsonl")
     try:
+        merge_shards(folder, journal)  # what shards of this run have finished need not be made again
         finished = finished_keys(journal.path)
         progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
-        with _signals(stop, progress):
+        with signals(stop, progress):
             await run_attempts(
-                tasks,
-                model,
+                parts.tasks,
+                parts.model,
                 journal,
                 LocalExecutor(config.concurrency),
                 finished=finished,
@@ -194,22 +217,27 @@ async def _run(
     finally:
         progress.end()
         journal.close()
-        await _close(tasks, models)
+        await close_parts(parts)
+    return RunResult(folder=folder, leaderboard=await finish(folder, run_file), interrupted=stop.asked)
+
+
+async def finish(folder: Path, run_file: RunFile) -> Leaderboard:
+    """The leaderboard and the report of what the journal holds."""
     await run_python_metrics(folder, run_file.definitions)
-    leaderboard = build_leaderboard(folder, view_of(config))
+    leaderboard = build_leaderboard(folder, view_of(run_file.config))
     write_leaderboard_file(folder / "leaderboard.json", leaderboard)
     write_report(folder / "report.md", report_page(leaderboard))
-    return RunResult(folder=folder, leaderboard=leaderboard, interrupted=stop.asked)
+    return leaderboard
 
 
-async def _close(tasks: Sequence[Task], models: ModelPool) -> None:
-    for task in tasks:
+async def close_parts(parts: Parts) -> None:
+    for task in parts.tasks:
         for part in (*task.scorers.values(), task.solver):
             await close_model(part)
-    await models.aclose()
+    await parts.models.aclose()
 
 
-class _signals:  # noqa: N801 - reads as a statement: with _signals(stop)
+class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress)
     """The first Ctrl-C starts nothing new, the second gives up what is in flight; SIGTERM does the latter at once."""
 
     def __init__(self, stop: Stop, progress: Progress) -> None:

@@ -30,12 +30,12 @@ def assay(*arguments: str | Path, cwd: Path, **changes: str) -> subprocess.Compl
     )
 
 
-def start_assay(*arguments: str | Path, cwd: Path) -> subprocess.Popen[bytes]:
+def start_assay(*arguments: str | Path, cwd: Path, **changes: str) -> subprocess.Popen[bytes]:
     """Start the command and let it run."""
     return subprocess.Popen(
         [sys.executable, "-m", "assay", *map(str, arguments)],
         cwd=cwd,
-        env=environment(),
+        env=environment(**changes),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

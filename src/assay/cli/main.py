@@ -17,6 +17,7 @@ VERBS = {
     "list": "the names assay knows: tasks, metrics, scorers, models, …",
     "show": "one task, metric or run in full",
     "diff": "what changed between two leaderboards or runs",
+    "merge": "put the shards of a run together and write its leaderboard",
     "rescore": "score the answers of a run again, without calling a model",
     "report": "write the leaderboard and report of a run again from its journal",
     "verify": "check that a leaderboard was made with these very task files",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import TextIO
 
 from assay.core.types import Record
@@ -21,6 +22,7 @@ class ProgressLine(Progress):
         self._terminal = self._stream.isatty()
         self._total = self._done = self._failed = self._already = 0
         self._score_sum, self._scored = 0.0, 0
+        self._workers: Sequence[tuple[int, int]] = ()
         self._started = self._shown = time.monotonic()
 
     def begin(self, total: int, done: int) -> None:
@@ -40,10 +42,13 @@ class ProgressLine(Progress):
                 if isinstance(value, int | float):
                     self._score_sum += value
                     self._scored += 1
-        now = time.monotonic()
-        if now - self._shown >= (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
-            self._shown = now
-            self._show(now)
+        self._show_now_and_then()
+
+    def workers(self, alive: Sequence[tuple[int, int]], lost: tuple[int, int]) -> None:
+        self._workers = alive
+        self._done = self._already + sum(made for made, _ in (*alive, lost))
+        self._failed = sum(failed for _, failed in (*alive, lost))
+        self._show_now_and_then()
 
     def say(self, sentence: str) -> None:
         self._clear()
@@ -52,13 +57,23 @@ class ProgressLine(Progress):
     def end(self) -> None:
         self._clear()
 
+    def _show_now_and_then(self) -> None:
+        now = time.monotonic()
+        if now - self._shown >= (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
+            self._shown = now
+            self._show(now)
+
     def _show(self, now: float) -> None:
         made = self._done - self._already
         rate = made / max(now - self._started, 1e-9)
-        left = (self._total - self._done) / rate if rate else 0.0
-        parts = [f"{self._done:,}/{self._total:,}", f"{rate:,.0f}/s", f"{_duration(left)} left"]
+        parts = [f"{self._done:,}/{self._total:,}", f"{rate:,.0f}/s"]
+        if rate:
+            parts.append(f"{_duration((self._total - self._done) / rate)} left")
         if self._failed:
             parts.insert(1, f"{self._failed:,} failed")
+        if self._workers:
+            each = [made for made, _ in self._workers]
+            parts.append(f"{len(each)} workers, {min(each):,} to {max(each):,} attempts each")
         if self._scored:
             parts.append(f"mean so far {self._score_sum / self._scored:.3f}")
         line = "  ".join(parts)

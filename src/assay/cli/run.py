@@ -68,6 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--retries", type=int, default=5, metavar="N", help="for failures worth a retry (default 5)")
     how.add_argument("--rpm", type=float, metavar="N", help="at most so many requests a minute")
     how.add_argument("--tpm", type=float, metavar="N", help="at most so many tokens a minute")
+    where = parser.add_argument_group("where it runs (does not change a score): see docs/scale.md")
+    where.add_argument("--executor", choices=("local", "ray"), default="local", help="here, or on a Ray cluster")
+    where.add_argument("--ray-address", metavar="HOST:PORT", help="of the cluster (default: RAY_ADDRESS, or one here)")
+    where.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per CPU there)")
+    where.add_argument("--worker-gpus", type=float, default=0.0, metavar="G", help="GPUs of each worker (default 0)")
+    where.add_argument("--shard-size", type=int, metavar="N", help="most samples that a worker is given at once")
+    where.add_argument("--shard", metavar="K/N", help="only the K-th of N parts; `assay merge` puts them together")
     cache = how.add_mutually_exclusive_group()
     cache.add_argument("--cache", action="store_true", default=None, help="keep answers for other runs")
     cache.add_argument("--no-cache", dest="cache", action="store_false", help="ask again what was asked before")
@@ -130,14 +137,18 @@ def run(options: argparse.Namespace) -> int:
     gates = [GateKeeper(options, [definition.name for definition in group]) for _, group in groups]
     code, gates_met = 0, True
     for (group_config, group), keeper in zip(groups, gates, strict=True):
-        result = run_evaluation(
-            group,
-            group_config,
-            folder=Path(options.run_dir) if options.run_dir else None,
-            fresh=options.fresh,
-            progress=Progress() if options.quiet else ProgressLine(),
-            command=["assay", *sys.argv[1:]],
-        )
+        how: dict[str, Any] = {
+            "folder": Path(options.run_dir) if options.run_dir else None,
+            "progress": Progress() if options.quiet else ProgressLine(),
+            "command": ["assay", *sys.argv[1:]],
+        }
+        if options.shard is not None:
+            code = max(code, run_one_shard(group, group_config, options, **how))
+            continue
+        if options.executor == "ray":
+            result = run_on_cluster(group, group_config, options, **how)
+        else:
+            result = run_evaluation(group, group_config, fresh=options.fresh, **how)
         output = options.output or (STARTER_OUTPUT if not options.tasks else None)
         if output is not None:
             write_leaderboard_file(Path(output), result.leaderboard)
@@ -147,6 +158,41 @@ def run(options: argparse.Namespace) -> int:
         if result.interrupted:
             break
     return code if gates_met else GATE_NOT_MET
+
+
+def run_one_shard(group: Any, config: RunConfig, options: argparse.Namespace, **how: Any) -> int:
+    """`--shard`: counts on stdout; the leaderboard is `assay merge`'s to make."""
+    import msgspec
+
+    from assay.cli.main import DONE, INTERRUPTED, WITH_FAILURES
+    from assay.core.errors import UsageError
+    from assay.executors.shard_files import parse_shard
+    from assay.shards import run_shard
+
+    number, count = parse_shard(options.shard)
+    if options.fresh or options.executor != "local" or options.output:
+        raise UsageError("--shard goes with neither --fresh, --output nor --executor: a shard is a part of a run")
+    result = run_shard(group, config, number=number, count=count, **how)
+    counts = result.counts
+    if options.json:
+        print(msgspec.json.encode(counts).decode())
+    else:
+        print(f"shard {options.shard}: {counts.finished:,} of {counts.planned:,} attempts finished", end="")
+        print(f", {counts.failed:,} failed" if counts.failed else "", end="")
+        print(f", {counts.refused:,} of tasks that cannot be run here" if counts.refused else "")
+    print(f"run: {result.folder}   when every shard is done: assay merge {result.folder}", file=sys.stderr)
+    if counts.interrupted:
+        print("interrupted; run the same command again to go on", file=sys.stderr)
+        return INTERRUPTED
+    return WITH_FAILURES if counts.failed else DONE
+
+
+def run_on_cluster(group: Any, config: RunConfig, options: argparse.Namespace, **how: Any) -> RunResult:
+    from assay.executors.ray_cluster import Cluster
+    from assay.shards import run_on_ray
+
+    cluster = Cluster(address=options.ray_address, workers=options.workers, gpus=options.worker_gpus)
+    return run_on_ray(group, config, cluster, shard_size=options.shard_size, fresh=options.fresh, **how)
 
 
 def models_by_key(pairs: list[str]) -> dict[str, str]:
@@ -208,10 +254,11 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
     if result.interrupted:
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
-    return DONE if board.complete or _only_refused(board) else WITH_FAILURES
+    return DONE if is_done(board) else WITH_FAILURES
 
 
-def _only_refused(board: Any) -> bool:
+def is_done(board: Any) -> bool:
+    """Everything was scored but for the tasks that cannot be run here at all."""
     return all(row.complete or row.refused is not None for row in board.tasks)
 
 
@@ -221,7 +268,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
     from assay.core.errors import UsageError
     from assay.reports.view import metadata_key
 
-    for name in ("repeat", "concurrency", "batch_size", "limit"):
+    for name in ("repeat", "concurrency", "batch_size", "limit", "workers", "shard_size"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")

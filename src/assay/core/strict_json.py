@@ -60,25 +60,26 @@ class Line(NamedTuple):
     too_long: bool = False
 
 
-def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
+def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES, *, offset: int = 0, number: int = 0) -> Iterator[Line]:
     """The lines of a file, blank ones left out; a byte order mark at the very start is passed over.
 
     Line endings may be LF or CRLF. No more than one line is held, and of a line longer than `max_bytes` only its
-    beginning. `UsageError` when the file cannot be read.
+    beginning. `UsageError` when the file cannot be read. With an `offset` the reading begins there, after so many
+    lines.
     """
     try:
         if path.exists() and not path.is_file():
             raise UsageError(f"{path}: is not a file")
         with path.open("rb") as file:
-            yield from _lines_of(file, max_bytes)
+            file.seek(offset)
+            yield from _lines_of(file, max_bytes, number)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # a name with a null byte in it
         raise UsageError(f"{str(path)!r}: cannot be read: {error}") from error
 
 
-def _lines_of(file: BinaryIO, max_bytes: int) -> Iterator[Line]:
-    number = 0
+def _lines_of(file: BinaryIO, max_bytes: int, number: int) -> Iterator[Line]:
     while content := file.readline(max_bytes + 2):  # the longest line that is read, and CRLF
         number += 1
         complete = content.endswith(b"\n")

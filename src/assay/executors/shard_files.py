@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.journal import Journal, Outcome, read_both, read_lines
+from assay.core.journal import Journal, Outcome, read_both
 from assay.core.types import TaskDefinition
 
 FOLDER = "shards"
@@ -96,8 +96,15 @@ def finished_in_shards(folder: Path, shard: Shard) -> set[int]:
     finished: set[int] = set()
     for other, path in shard_files(folder):
         if other.overlaps(shard):
-            finished.update(int(line.key, 16) for line in read_lines(path, Outcome) if not line.failures)
+            finished.update(int(outcome.key, 16) for _, outcome in _lines(path) if not outcome.failures)
     return finished
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, Outcome]]:
+    try:
+        yield from read_both(path, Outcome)
+    except FileNotFoundError:
+        return  # an attempt that had nothing to write was taken away between our look at the folder and now
 
 
 class Merged(NamedTuple):
@@ -151,9 +158,11 @@ class _Merge:
         finished: set[int] = set()
         failures: dict[int, bytes] = {}
         for path in paths:
-            for line, outcome in read_both(path, Outcome):
+            for line, outcome in _lines(path):
                 key = int(outcome.key, 16)
-                if key in finished or key in self._known:
+                if key in self._known:
+                    continue
+                if key in finished:
                     self.repeated += not outcome.failures
                 elif outcome.failures:
                     failures[key] = line

@@ -71,6 +71,11 @@ class FirstSamples:
     def __iter__(self) -> Iterator[Sample]:
         return islice(iter(self._dataset), self._limit)
 
+    def walk_from(self, position: int) -> Iterator[Sample]:
+        walk_from = getattr(self._dataset, "walk_from", None)
+        samples = walk_from(position) if walk_from is not None else islice(self._dataset, position, None)
+        return islice(samples, max(0, self._limit - position))
+
 
 def _make_part(kind: str, part: PartSpec, definition: TaskDefinition, context: BuildContext, **named: Any) -> Any:
     return _make(kind, part.use, definition, **named, **part.options, context=context)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,9 @@ def iter_examples(path: Path) -> Iterator[Example | Problem]:
         yield Problem(path=str(path), line_number=0, field="", detail="holds no examples; write one per line")
 
 
+SIGNPOST_SAMPLES = 1024
+
+
 class TaskFolderDataset:
     """The samples of one task file, streamed from the file."""
 
@@ -152,14 +157,34 @@ class TaskFolderDataset:
         return self._size
 
     def __iter__(self) -> Iterator[Sample]:
+        return self.walk_from(0)
+
+    def walk_from(self, position: int) -> Iterator[Sample]:
+        """The samples from this position on, without decoding those before it."""
+        offset, number = self._signposts[position // SIGNPOST_SAMPLES] if position >= SIGNPOST_SAMPLES else (0, 0)
+        lines = read_lines(self._path, offset=offset, number=number)
+        samples = (line for line in lines if not line.content.lstrip().startswith(b"#"))
         # every line was checked when the task was read, so this walk only decodes
-        for line in read_lines(self._path):
-            if line.content.lstrip().startswith(b"#"):
-                continue
+        for line in islice(samples, position % SIGNPOST_SAMPLES, None):
             try:
                 yield sample_of(_decode_example(line.content))
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise UsageError(f"{self._path}:{line.number}: is not what it was when checked: {error}") from error
+
+    @cached_property
+    def _signposts(self) -> list[tuple[int, int]]:
+        """Of every so many samples, where in the file it begins and how many lines lie before it."""
+        posts: list[tuple[int, int]] = []
+        count = offset = 0
+        with self._path.open("rb") as file:
+            for number, line in enumerate(file):
+                content = (line if number else line.removeprefix(b"\xef\xbb\xbf")).lstrip()
+                if content and not content.startswith(b"#"):
+                    if count % SIGNPOST_SAMPLES == 0:
+                        posts.append((offset, number))
+                    count += 1
+                offset += len(line)
+        return posts
 
 
 _decode_example = msgspec.json.Decoder(Example).decode

@@ -1,0 +1,42 @@
+"""`assay merge`: the shards of a run put together, counted, and made into its leaderboard."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="the run folder that the shards wrote to")
+    parser.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
+    parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    parser.epilog = """\
+Every finished attempt counts once, whoever made it; merging again adds nothing. The shard files are removed when every
+attempt of the run is there; until then the exit code is 3, and what is owed is named.
+"""
+
+
+def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    import msgspec
+
+    from assay.cli.main import DONE, WITH_FAILURES
+    from assay.cli.run import is_done
+    from assay.reports.leaderboard import write_leaderboard_file
+    from assay.reports.markdown import leaderboard_table, notes
+    from assay.shards import merge_run
+
+    folder = Path(options.run)
+    result = merge_run(folder)
+    board = result.leaderboard
+    if options.output:
+        write_leaderboard_file(Path(options.output), board)
+    print(msgspec.json.encode(board).decode() if options.json else leaderboard_table(board))
+    for note in notes(board):
+        print(note, file=sys.stderr)
+    repeated = f", {result.repeated:,} found more than once" if result.repeated else ""
+    print(f"merged {result.added:,} finished attempts{repeated}", file=sys.stderr)
+    for sentence in result.owed:
+        print(f"still owed: {sentence}; run the missing shards, then merge again", file=sys.stderr)
+    return DONE if is_done(board) and not result.owed else WITH_FAILURES

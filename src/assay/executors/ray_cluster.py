@@ -1,0 +1,304 @@
+"""The Ray executor: keeps one shard in flight per worker, and repeats the shards of workers that are lost.
+
+A worker is an actor that imports a function by name and builds all it needs from plain bytes, so nothing that is
+open or live is ever pickled. It answers with a few numbers; records go to files. The only file that knows Ray
+(extra `ray`). Keys of services are read from each node's own environment, never sent by the driver.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from assay.core.errors import UsageError
+from assay.core.run import Stop
+from assay.executors.shard_files import Shard
+
+WAIT_SECONDS = 0.2
+PROGRESS_SECONDS = 1.0
+MOST_LOSSES = 8
+"""A shard that has cost so many workers will cost the next one too: the run ends and says so."""
+
+
+class ShardWorker(Protocol):
+    """What the function that a worker imports must return."""
+
+    def run(self, start: int, stop: int) -> bytes:
+        """Run one shard; the answer goes back to the driver as it is."""
+        ...
+
+    def progress(self) -> tuple[int, int]:
+        """Attempts made and failed so far; called from another thread while a shard runs."""
+        ...
+
+    def stop(self) -> None:
+        """Start nothing new: the shard at hand ends early."""
+        ...
+
+
+class Cluster(NamedTuple):
+    """Where the workers run and how many there are."""
+
+    address: str | None = None
+    workers: int | None = None
+    """None: one per CPU of the cluster, or per GPU share when workers need GPUs."""
+    gpus: float = 0.0
+    """GPUs of each worker."""
+
+
+class Connection:
+    """A Ray cluster that was joined, or one that was started on this machine and ends with us."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a measurement is nobody else's business
+        try:
+            import ray
+        except ImportError as error:
+            raise UsageError("--executor ray needs Ray: pip install 'assay-eval[ray]'") from error
+        self._ray = ray
+        self._cluster = cluster
+        place = {"_node_ip_address": ip} if (ip := _own_address(cluster.address)) else {}
+        try:
+            ray.init(
+                address=cluster.address,
+                log_to_driver=False,
+                logging_level="ERROR",
+                include_dashboard=None if cluster.address else False,
+                runtime_env={"env_vars": {"PYTHONPATH": _import_path()}},
+                **place,
+            )
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            where = f"the Ray cluster at {cluster.address}" if cluster.address else "a Ray cluster"
+            raise UsageError(f"--executor ray: {where} cannot be reached: {_first_line(error)}") from error
+        self.workers = cluster.workers or self._places()
+
+    def close(self) -> None:
+        self._ray.shutdown()
+
+    def _places(self) -> int:
+        resources = self._ray.cluster_resources()
+        places = int(resources.get("CPU", 0))
+        if self._cluster.gpus:
+            places = min(places, int(resources.get("GPU", 0) / self._cluster.gpus))
+        return max(1, places)
+
+    async def run(
+        self,
+        worker: str,
+        payload: bytes,
+        shards: Iterable[Shard],
+        *,
+        stop: Stop,
+        on_answer: Callable[[Shard, bytes], None],
+        on_progress: Callable[[Sequence[tuple[int, int]], tuple[int, int]], None],
+        say: Callable[[str], None],
+    ) -> None:
+        """Have every shard run by some worker. `worker` is `module:function`, called with `payload` in each worker."""
+        run = _Run(self._ray, self._cluster, worker, payload, shards, on_answer, say)
+        asked_to_stop = False
+        stop.bind(run.give_up)
+        run.start(self.workers)
+        try:
+            while run.busy:
+                run.wait()
+                await asyncio.sleep(0.001)  # lets the signal handlers have their turn
+                if stop.asked and not asked_to_stop:
+                    asked_to_stop = True
+                    run.ask_to_stop()
+                on_progress(*run.made())
+        finally:
+            run.kill()
+
+
+class _Member:
+    """One worker as the driver sees it."""
+
+    def __init__(self, actor: Any) -> None:
+        self.actor = actor
+        self.open = False
+        self.shard: Shard | None = None
+        self.made: tuple[int, int] = (0, 0)
+        self.asked_at = 0.0
+
+
+class _Run:
+    """Who works on what: every reference that is waited for, and the worker and the question it belongs to."""
+
+    def __init__(
+        self,
+        ray: Any,
+        cluster: Cluster,
+        worker: str,
+        payload: bytes,
+        shards: Iterable[Shard],
+        on_answer: Callable[[Shard, bytes], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self._ray = ray
+        self._worker, self._payload = worker, payload
+        self._on_answer, self._say = on_answer, say
+        self._shards = deque(shards)
+        self._losses: Counter[Shard] = Counter()
+        self._waiting: dict[Any, tuple[str, _Member]] = {}
+        self._members: list[_Member] = []
+        self._lost: tuple[int, int] = (0, 0)
+        self._stopping = self._given_up = False
+        self._actor = ray.remote(_Actor).options(
+            num_cpus=1, num_gpus=cluster.gpus, max_concurrency=2, max_restarts=0, scheduling_strategy="SPREAD"
+        )
+
+    @property
+    def busy(self) -> bool:
+        if self._given_up:
+            return False
+        working = any(member.shard is not None for member in self._members)
+        return working or (bool(self._shards) and not self._stopping)
+
+    def start(self, workers: int) -> None:
+        for _ in range(min(workers, len(self._shards))):
+            self._hire()
+
+    def wait(self) -> None:
+        """Deal with whatever was answered within a moment."""
+        self._ask_how_far()
+        ready, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=WAIT_SECONDS)
+        for reference in ready:
+            question, member = self._waiting.pop(reference)
+            try:
+                answer = self._ray.get(reference)
+            except Exception as error:  # whatever a dying worker makes of a question, the worker is lost
+                self._lose(member, error)
+                continue
+            self._deal_with(question, member, answer)
+        self._hand_out()
+
+    def made(self) -> tuple[list[tuple[int, int]], tuple[int, int]]:
+        """Of each worker that is alive, and of all that were lost together."""
+        return [member.made for member in self._members], self._lost
+
+    def ask_to_stop(self) -> None:
+        self._stopping = True
+        for member in self._members:
+            member.actor.stop.remote()
+
+    def give_up(self) -> None:
+        self._stopping = self._given_up = True
+
+    def kill(self) -> None:
+        for member in self._members:
+            self._ray.kill(member.actor)
+
+    def _hire(self) -> None:
+        member = _Member(self._actor.remote())
+        self._members.append(member)
+        self._waiting[member.actor.open.remote(self._worker, self._payload)] = ("open", member)
+
+    def _deal_with(self, question: str, member: _Member, answer: Any) -> None:
+        if question == "progress":
+            member.made = answer
+            return
+        if isinstance(answer, _Refusal):
+            raise UsageError(answer.sentence)
+        if question == "shard" and member.shard is not None:
+            self._on_answer(member.shard, answer)
+        member.open = True
+        member.shard = None
+
+    def _hand_out(self) -> None:
+        """Every worker that has nothing to do gets a shard, as long as there are any."""
+        for member in self._members:
+            if self._shards and not self._stopping and member.open and member.shard is None:
+                member.shard = self._shards.popleft()
+                self._waiting[member.actor.run.remote(*member.shard)] = ("shard", member)
+
+    def _ask_how_far(self) -> None:
+        now = time.monotonic()
+        asked = {id(member) for question, member in self._waiting.values() if question == "progress"}
+        for member in self._members:
+            if member.shard is not None and id(member) not in asked and now - member.asked_at >= PROGRESS_SECONDS:
+                member.asked_at = now
+                self._waiting[member.actor.progress.remote()] = ("progress", member)
+
+    def _lose(self, member: _Member, error: Exception) -> None:
+        if member not in self._members:
+            return  # another question of the same worker told us before
+        self._members.remove(member)
+        self._waiting = {ref: entry for ref, entry in self._waiting.items() if entry[1] is not member}
+        self._lost = (self._lost[0] + member.made[0], self._lost[1] + member.made[1])
+        shard = member.shard
+        if shard is not None:
+            self._losses[shard] += 1
+            if self._losses[shard] >= MOST_LOSSES:
+                raise UsageError(
+                    f"samples {shard.start} to {shard.stop} have cost {MOST_LOSSES} workers; "
+                    f"the last one ended with: {_first_line(error)}. Run the same command again to go on."
+                )
+            self._shards.appendleft(shard)
+        left = len(self._members)
+        self._say(f"lost a worker ({type(error).__name__}); {left} left, its unfinished attempts will be made again")
+        if self._shards and not self._stopping:
+            # takes its place as soon as the cluster has one: on another node, or on this one when it is back
+            self._hire()
+
+
+class _Refusal(NamedTuple):
+    """What a worker cannot do and the user can fix."""
+
+    sentence: str
+
+
+class _Actor:
+    """Lives in a worker process, and with it whatever was built from the payload: models are loaded once."""
+
+    def __init__(self) -> None:
+        self._worker: ShardWorker | None = None
+
+    def open(self, worker: str, payload: bytes) -> _Refusal | None:
+        module, _, name = worker.partition(":")
+        try:
+            self._worker = getattr(importlib.import_module(module), name)(payload)
+        except UsageError as error:
+            return _Refusal(f"on node {os.uname().nodename}: {error}")
+        return None
+
+    def run(self, start: int, stop: int) -> bytes | _Refusal:
+        assert self._worker is not None  # noqa: S101 - the driver opens before it asks
+        try:
+            return self._worker.run(start, stop)
+        except UsageError as error:
+            return _Refusal(f"on node {os.uname().nodename}: {error}")
+
+    def progress(self) -> tuple[int, int]:
+        return self._worker.progress() if self._worker is not None else (0, 0)
+
+    def stop(self) -> None:
+        if self._worker is not None:
+            self._worker.stop()
+
+
+def _own_address(address: str | None) -> str | None:
+    """The driver's own address, where Ray's guess would leave the loopback interface that everything else is on."""
+    if address is None:
+        # a cluster of our own listens where nobody else can reach it
+        ours = sys.platform == "linux" and not os.environ.get("RAY_ADDRESS")
+        return "127.0.0.2" if ours else None
+    host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
+    return host if host.startswith("127.") else None
+
+
+def _import_path() -> str:
+    """What workers must find: this very assay, and the modules that the driver's folder holds."""
+    ours = str(Path(__file__).parents[2])
+    return os.pathsep.join(part for part in (ours, os.getcwd(), os.environ.get("PYTHONPATH", "")) if part)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
