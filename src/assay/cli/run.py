@@ -68,16 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--retries", type=int, default=5, metavar="N", help="for failures worth a retry (default 5)")
     how.add_argument("--rpm", type=float, metavar="N", help="at most so many requests a minute")
     how.add_argument("--tpm", type=float, metavar="N", help="at most so many tokens a minute")
-    where = parser.add_argument_group("where it runs (does not change a score): see docs/scale.md")
-    where.add_argument("--executor", choices=("local", "ray"), default="local", help="here, or on a Ray cluster")
-    where.add_argument("--ray-address", metavar="HOST:PORT", help="of the cluster (default: RAY_ADDRESS, or one here)")
-    where.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per CPU there)")
-    where.add_argument("--worker-gpus", type=float, default=0.0, metavar="G", help="GPUs of each worker (default 0)")
-    where.add_argument("--shard-size", type=int, metavar="N", help="most samples that a worker is given at once")
-    where.add_argument("--shard", metavar="K/N", help="only the K-th of N parts; `assay merge` puts them together")
     cache = how.add_mutually_exclusive_group()
     cache.add_argument("--cache", action="store_true", default=None, help="keep answers for other runs")
     cache.add_argument("--no-cache", dest="cache", action="store_false", help="ask again what was asked before")
+    add_place_arguments(parser)
     out = parser.add_argument_group("what is written")
     out.add_argument("--run-dir", metavar="DIR", help="folder of the run (default: runs/<model>-<tasks>-<hash>)")
     out.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
@@ -101,6 +95,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     safety.add_argument("--min-sandbox", metavar="TIER", help="weakest sandbox that may run model-written code")
     safety.add_argument("--allow-outside", action="store_true", help="let YAML files include files outside the project")
     safety.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
+
+
+def add_place_arguments(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_argument_group("where it runs (does not change a score): see docs/scale.md")
+    where.add_argument("--executor", choices=("local", "ray"), default="local", help="here, or on a Ray cluster")
+    where.add_argument("--ray-address", metavar="HOST:PORT", help="of the cluster (default: RAY_ADDRESS, or one here)")
+    where.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per CPU there)")
+    where.add_argument("--worker-gpus", type=float, default=0.0, metavar="G", help="GPUs of each worker (default 0)")
+    where.add_argument("--shard-size", type=int, metavar="N", help="most samples that a worker is given at once")
+    where.add_argument("--shard", metavar="K/N", help="only the K-th of N parts; `assay merge` puts them together")
 
 
 def run(options: argparse.Namespace) -> int:
