@@ -47,7 +47,7 @@ from assay.executors.shard_files import (
     samples_of,
     shard_of,
 )
-from assay.reports.leaderboard import Leaderboard
+from assay.reports.board import Leaderboard
 
 LARGEST_SHARD, SMALLEST_SHARD = 10_000, 500
 """Samples. A larger one is dear to lose, a smaller one costs more to hand out than to run."""

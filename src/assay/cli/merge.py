@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
 
     from assay.cli.main import DONE, WITH_FAILURES
     from assay.cli.run import is_done
-    from assay.reports.leaderboard import write_leaderboard_file
+    from assay.reports.board import write_leaderboard_file
     from assay.reports.markdown import leaderboard_table, notes
     from assay.shards import merge_run
 
