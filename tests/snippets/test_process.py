@@ -117,7 +117,7 @@ def test_credentials_do_not_reach_a_snippet(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_type_names_of_existing_snippets_can_be_imported() -> None:
     source = (
         "from latticeflow.core.dtypes import SampleScore, SolverTrace, Message, MessageRole, OutputTextContent\n"
-        "from latticeflow.assessment.dtypes import RawSample\n"
+        "from latticeflow.assessment.dtypes import RawSample, ModelUsage, TraceItem, UserMessage\n"
         "def f(x):\n"
         "  m = Message(role=MessageRole.ASSISTANT, content=[OutputTextContent(text='hi')])\n"
         "  t = SolverTrace(); t.append_user_message('q'); t.append(m)\n"

@@ -7,6 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assay.core.config import RunConfig
     from assay.core.types import TaskDefinition
     from assay.evaluation import RunResult
@@ -133,6 +135,8 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.generative:
         definitions = [generative_variant(definition) for definition in definitions]
+    if any(each.format == "declarative" for each in definitions):
+        export_env_file(Path(options.env) if options.env else None)
     for warning in warnings_of(definitions):
         print(f"warning: {warning}", file=sys.stderr)
     groups = by_model(definitions, config, chosen=options.model is not None)
@@ -211,6 +215,16 @@ def models_by_key(pairs: list[str]) -> dict[str, str]:
     return found
 
 
+def export_env_file(path: Path | None) -> None:
+    """The keys that model files name may stand in `.env`; what the environment says already stays."""
+    import os
+
+    from assay.tasks.declarative.load import environment
+
+    for name, value in environment(path).items():
+        os.environ.setdefault(name, value)
+
+
 def warnings_of(definitions: list[TaskDefinition]) -> list[str]:
     """What the readers of the files want known, each thing once."""
     return list(dict.fromkeys(text for each in definitions for text in each.metadata.get("warnings", ())))
@@ -234,6 +248,8 @@ def by_model(
                 requests_per_minute=config.requests_per_minute or named.get("requests_per_minute"),
                 concurrency=min(config.concurrency, named.get("concurrency") or config.concurrency),
             )
+        if definition.metadata.get("cache") is False:
+            own = msgspec.structs.replace(own, cache=False)
         groups.setdefault(repr(own), (own, []))[1].append(definition)
     return list(groups.values())
 

@@ -65,7 +65,9 @@ class RowDataset(ABC):
     def _sample(self, index: int, row: Row, seen: set[str]) -> Sample:
         """The row as a sample; a `sample_id` column names it, else its position in the source."""
         named = row.get("sample_id")
-        name = str(index) if named is None or named == "" else str(named)
+        if named is None or named == "":
+            return Sample(id=str(index), row=row)
+        name = str(named)
         if name in seen:
             raise UsageError(f"dataset `{self.name}`: row {index + 1}: the sample_id `{name}` is given twice")
         seen.add(name)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.prompts.template import Expression, RenderError
+from assay.prompts.template import Expression, RenderError, UnknownNameError
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "greater_than": operator.gt,
@@ -59,9 +59,9 @@ class Filter:
         """Whether the name is defined; null is a value like any other."""
         try:
             self._expression.evaluate(variables)
+        except UnknownNameError:
+            return False
         except RenderError as error:
-            if _is_about_names(error):
-                return False
             raise FilterError(f"{self.where}: {self._expression.source}: {error}") from error
         return True
 
@@ -87,8 +87,3 @@ def same(left: Any, right: Any) -> bool:
     if left == right:
         return True
     return isinstance(left, str) is not isinstance(right, str) and str(left) == str(right)
-
-
-def _is_about_names(error: RenderError) -> bool:
-    text = str(error)
-    return "unknown field" in text or "unknown variable" in text or " has no `" in text or "there is no item" in text

@@ -13,6 +13,7 @@ import re
 import select
 import subprocess
 import sys
+import threading
 from functools import lru_cache
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -89,15 +90,21 @@ for line in sys.stdin:
         answer = {"error": str(error)}
     print(json.dumps(answer), flush=True)
 """
+_turn = threading.Lock()
 _helper: subprocess.Popen[str] | None = None
 
 
 def _elsewhere(pattern: str, replacement: str, text: str, flags: int, count: int) -> str:
+    with _turn:
+        return _asked(json.dumps([pattern, replacement, text, flags, count]), pattern)
+
+
+def _asked(order: str, pattern: str) -> str:
     helper = _started()
     assert helper.stdin is not None  # noqa: S101 - both are pipes
     assert helper.stdout is not None  # noqa: S101
     try:
-        helper.stdin.write(json.dumps([pattern, replacement, text, flags, count]) + "\n")
+        helper.stdin.write(order + "\n")
         helper.stdin.flush()
         ready, _, _ = select.select([helper.stdout], [], [], TIME_LIMIT_SECONDS)
         line = helper.stdout.readline() if ready else ""

@@ -40,6 +40,10 @@ class RenderError(Exception):
     """A template could not be rendered; the text says which name, and why."""
 
 
+class UnknownNameError(RenderError):
+    """A name is not defined: the one failure that `exists` is about."""
+
+
 class Template:
     """A text template, compiled once; `render` takes the variables and gives the text."""
 
@@ -432,7 +436,7 @@ def _follow(path: Path, variables: Mapping[str, Any]) -> Any:
     try:
         value = variables[path[0]]
     except KeyError:
-        raise RenderError(unknown_name("variable", path[0], variables)) from None
+        raise UnknownNameError(unknown_name("variable", path[0], variables)) from None
     for at, name in enumerate(path[1:], 1):
         if isinstance(value, dict):
             try:
@@ -445,8 +449,8 @@ def _follow(path: Path, variables: Mapping[str, Any]) -> Any:
             known = [str(key) for key in holder] if isinstance(holder, Mapping) else []
             said = ".".join(path[:at])
             if known or isinstance(holder, Mapping):
-                raise RenderError(f"`{said}.{name}`: " + unknown_name(f"field of `{said}`", name, known))
-            raise RenderError(f"`{said}.{name}`: `{said}` ({type(holder).__name__}) has no `{name}`")
+                raise UnknownNameError(f"`{said}.{name}`: " + unknown_name(f"field of `{said}`", name, known))
+            raise UnknownNameError(f"`{said}.{name}`: `{said}` ({type(holder).__name__}) has no `{name}`")
     return value
 
 
@@ -471,7 +475,7 @@ def _literal(value: Any) -> Any:
 def _explain(error: Exception) -> NoReturn:
     """Any exception of a rendering as one sentence."""
     if isinstance(error, UndefinedError):
-        raise RenderError(str(error.message)) from error
+        raise UnknownNameError(str(error.message)) from error
     if isinstance(error, OverflowError):
         raise RenderError(f"not allowed in a template: {error}") from error
     if isinstance(error, SecurityError):

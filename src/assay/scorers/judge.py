@@ -19,6 +19,8 @@ from assay.scorers.variables import answer_variables
 from assay.scorers.verdict import VerdictError, read_label, read_score
 
 _SAID_FIELDS = ("reasoning", "confidence")
+# what servers answer to a schema they do not know
+_NO_SCHEMAS = ("unsupported", "bad_request")
 
 
 class Judge:
@@ -63,7 +65,15 @@ class Judge:
             Message(role="system", content=f"{system}\n\n{self._instruction}" if self._instruction else system),
             Message(role="user", content=self._user.render(variables, sample)),
         )
-        return await ask_judge(self._model, Request(messages=messages, response_format=self._format), self.name)
+        request = Request(messages=messages, response_format=self._format)
+        try:
+            return await ask_judge(self._model, request, self.name)
+        except FailureError as error:
+            if self._format is None or error.failure.kind not in _NO_SCHEMAS:
+                raise
+        completion = await ask_judge(self._model, msgspec.structs.replace(request, response_format=None), self.name)
+        self._format = None  # this model offers no structured outputs; the parser reads plain answers as well
+        return completion
 
     def unreadable(self, completion: Completion, error: VerdictError, sample: Sample) -> FailureError:
         if completion.refusal or completion.finish_reason == "content_filter":
@@ -79,12 +89,10 @@ class Judge:
 
 
 async def ask_judge(model: Model, request: Request, part: str) -> Completion:
-    """Ask once; a model that offers no structured outputs is asked for plain text instead."""
+    """Ask once; what goes wrong is a failure of the scorer that asked."""
     try:
         return await model.generate(request)
     except FailureError as error:
-        if error.failure.kind == "unsupported" and request.response_format is not None:
-            return await ask_judge(model, msgspec.structs.replace(request, response_format=None), part)
         told = f"judge `{model.name}`: {error.failure.message}"
         raise FailureError(
             msgspec.structs.replace(error.failure, stage="scorer", part=part, message=told), error.retry_after_seconds

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -194,7 +195,7 @@ class _Process:
         self.alive = False
         self._orders.put(None)
         if self._popen.poll() is None:
-            self._popen.kill()
+            os.killpg(self._popen.pid, signal.SIGKILL)  # and whatever it started
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(timeout=5)

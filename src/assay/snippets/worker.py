@@ -264,8 +264,14 @@ def _install_shim() -> None:
         "RawSample": dict,
         "ModelResponse": views.ModelResponse,
         "Message": _item("message"),
+        "UserMessage": _item("message", role="user"),
+        "AssistantMessage": _item("message", role="assistant"),
+        "SystemMessage": _item("message", role="system"),
         "MessageRole": _Words("user", "assistant", "system", "developer"),
         "MessageStatus": _Words("in_progress", "completed", "incomplete"),
+        "FunctionCallStatus": _Words("in_progress", "completed", "incomplete"),
+        "FunctionCallOutputStatusEnum": _Words("in_progress", "completed", "incomplete"),
+        "SYNTHETIC_MESSAGE_STATUS": "completed",
         "OutputTextContent": text_part,
         "InputTextContent": _part("input_text"),
         "FunctionCall": _item("function_call"),
@@ -283,6 +289,8 @@ def _install_shim() -> None:
         sys.modules.setdefault(name, types.ModuleType(name))
     for name in ("latticeflow.core.dtypes", "latticeflow.assessment.dtypes"):
         sys.modules[name].__dict__.update(names)
+        # names that only annotate, or build plain items, need no more than a mapping with attributes
+        sys.modules[name].__dict__["__getattr__"] = lambda _: views.Node
 
 
 class _Words:
@@ -294,9 +302,9 @@ class _Words:
             setattr(self, word, word)
 
 
-def _item(kind: str) -> Any:
+def _item(kind: str, **usual: Any) -> Any:
     def make(**fields: Any) -> Any:
-        return views.as_item({"type": kind, **fields})
+        return views.as_item({"type": kind, **usual, **fields})
 
     return make
 

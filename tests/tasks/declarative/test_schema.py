@@ -85,7 +85,7 @@ def scorer(text: str) -> str:
         (MODEL_TASK.replace("display_name: T", 'display_name: ""'), ":2:1", "must not be empty"),
         (MODEL_TASK.replace("role: user", "role: uesr"), ":11:12", "Did you mean `user`?"),
         (MODEL_TASK.replace("  dataset: {key: d}\n", ""), ":5:3", "needs `dataset`"),
-        (DATASET_TASK + "  dataset: {key: d}\n", ":6:12", "a dataset task has no `dataset`"),
+        (DATASET_TASK + "  solver: {type: python, run_solver_snippet: x}\n", ":6:11", "has no `solver`"),
         (MODEL_TASK.replace("      ground_truth", "      truth"), ":13:7", "needs the field `ground_truth`"),
         (
             MODEL_TASK
@@ -157,6 +157,13 @@ def test_old_spellings_are_read_with_a_warning(tmp_path: Path) -> None:
     document = read(tmp_path, mcqa)
     checked = checked_task(document, document.value)
     assert checked["definition"]["scorers"][0]["choices"] == "{{ sample.c }}"
+
+
+def test_a_later_task_with_a_dataset_and_no_solver_is_about_the_dataset(tmp_path: Path) -> None:
+    text = DATASET_TASK.replace("  evaluated_entity_type: dataset\n", "  dataset: {key: d}\n")
+    document = read(tmp_path, text)
+    assert checked_task(document, document.value)["definition"]["evaluated_entity_type"] == "dataset"
+    assert "read as a task about its dataset" in document.warnings[0]
 
 
 def test_two_entity_types_that_disagree_are_refused(tmp_path: Path) -> None:

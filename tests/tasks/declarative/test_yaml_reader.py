@@ -98,6 +98,23 @@ def test_a_symbolic_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
     assert read(project, "a: !include link.txt\n", allow_outside=True).value == {"a": "secret"}
 
 
+def test_a_hidden_file_is_not_included_even_inside_the_project(tmp_path: Path) -> None:
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "id").write_text("private")
+    for named in (".ssh/id", "x/../.ssh/id"):
+        with pytest.raises(UsageError, match="hidden file"):
+            read(tmp_path, f"a: !include {named}\n")
+
+
+def test_the_current_project_is_what_its_files_may_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "shared.txt").write_text("text")
+    with pytest.raises(UsageError, match="outside the project"):
+        read(tmp_path / "tasks", "a: !include ../shared.txt\n")
+    monkeypatch.chdir(tmp_path)
+    assert read(tmp_path / "tasks", "a: !include ../shared.txt\n").value == {"a": "text"}
+
+
 def test_a_device_is_not_included(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a regular file"):
         read(tmp_path, "a: !include /dev/zero\n", allow_outside=True)

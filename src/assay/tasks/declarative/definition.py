@@ -57,6 +57,7 @@ def task_definition(
     for key, value in (("tags", task["tags"]), ("config", parameters), ("snippets", snippets)):
         if value:
             metadata[key] = value
+    metadata["files"] = sorted({str(path) for path in (*document.files, *library.files)})
     if found := [*document.warnings, *library.warnings, *warnings]:
         metadata["warnings"] = list(dict.fromkeys(found))
     if dataset is None:
@@ -98,13 +99,10 @@ def _dataset(
             raise document.error(where, "a system task takes no dataset")
         made = DatasetSpec(use="inline", options={"name": "system", "samples": [{}]}, size=1)
         return msgspec.structs.replace(made, sha256=_inline_hash(made))
-    evaluates_dataset = definition["evaluated_entity_type"] == "dataset"
-    if evaluates_dataset:
-        key = dataset_key
-    else:
-        key = dataset_key or definition["dataset"]["key"]
-        if definition["dataset"].get("fast_subset_size") is not None:
-            document.warn((*where, "definition", "dataset", "fast_subset_size"), "is old and ignored")
+    named = definition["dataset"] or {}
+    key = dataset_key or named.get("key")
+    if named.get("fast_subset_size") is not None:
+        document.warn((*where, "definition", "dataset", "fast_subset_size"), "is old and ignored")
     if key is None:
         raise document.error(
             (*where, "definition"),

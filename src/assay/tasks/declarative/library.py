@@ -11,7 +11,7 @@ from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec
 from assay.tasks.declarative.schema import PROVIDERS, checked_dataset, checked_model, kind_of
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest, read_yaml
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, is_hidden, nearest, read_yaml
 
 DATA_ENDINGS = (".jsonl", ".csv", ".tsv", ".parquet")
 # where each provider answers in the shape of OpenAI's API, and what its key is usually called
@@ -41,6 +41,8 @@ class Library:
     datasets: dict[str, tuple[Document, FieldPath, dict[str, Any]]] = field(default_factory=dict)
     models: dict[str, ModelSpec] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    """Files of the folders around that were used."""
     models_needed: bool = True
     """False where nothing is asked: a key without a model behind it then stands for itself."""
 
@@ -92,6 +94,8 @@ class Library:
             raise document.error(
                 where, f"`{named}` leads outside the project ({self.root}); allow it with --allow-outside"
             )
+        if not self.allow_outside and is_hidden(path.resolve(), self.root):
+            raise document.error(where, f"`{named}` is a hidden file; allow it with --allow-outside")
         if not path.is_file():
             raise document.error(where, f"there is no file {path}")
         return path
@@ -103,6 +107,7 @@ class Library:
         for document in self._files("models"):
             if isinstance(document.value, dict) and document.value.get("key") == key:
                 self.models[key] = model_spec(document, (), checked_model(document, document.value))
+                self.files.extend(document.files)
                 return self.models[key]
         if key in catalog.names("model") or not self.models_needed:
             return {"model": key, "options": {}}

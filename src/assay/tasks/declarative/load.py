@@ -23,7 +23,7 @@ from assay.tasks.declarative.schema import (
     checked_task,
     kind_of,
 )
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest, project_root, read_env_file, read_yaml
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest, read_env_file, read_yaml, root_of
 
 
 def read_yaml_tasks(
@@ -48,7 +48,7 @@ def read_yaml_tasks(
     document = read_yaml(path, allow_outside=allow_outside, environ=environ)
     library = Library(
         home=path.parent,
-        root=project_root(path.resolve()),
+        root=root_of(path).resolve(),
         allow_outside=allow_outside,
         environ=environ,
         models={key: {"model": spec, "options": {}} for key, spec in (models or {}).items()},
@@ -162,7 +162,7 @@ def _configured_evaluation(
     merged = {
         **evaluation,
         "task_specifications": written,
-        **{name: value for name, value in settings.items() if value is not None and name != "cache_policy"},
+        **{name: value for name, value in settings.items() if value is not None},
     }
     return checked_evaluation(document, merged, ("evaluation",), placeholders=False)
 
@@ -213,12 +213,12 @@ def _specified(
         num_samples=spec["num_samples"] or evaluation["num_samples"] or debug,
         subsampling=spec["subsampling"] or evaluation["subsampling"],
     )
-    if spec["model_key"] is None:
-        return definition
-    model = library.model(spec["model_key"])
-    return msgspec.structs.replace(
-        definition, metadata={**definition.metadata, "model": {"key": spec["model_key"], **model}}
-    )
+    metadata = dict(definition.metadata)
+    if spec["model_key"] is not None:
+        metadata["model"] = {"key": spec["model_key"], **library.model(spec["model_key"])}
+    if evaluation["cache_policy"] == "no-cache":
+        metadata["cache"] = False
+    return msgspec.structs.replace(definition, metadata=metadata)
 
 
 def _check_named(document: Document, where: FieldPath, spec: dict[str, Any], definition: dict[str, Any]) -> None:
@@ -226,7 +226,7 @@ def _check_named(document: Document, where: FieldPath, spec: dict[str, Any], def
     kind = "system" if definition["type"] == "system_task" else definition["evaluated_entity_type"]
     wanted = {"model": "model_key", "dataset": "dataset_key", "system": None}[kind]
     for name in ("model_key", "dataset_key"):
-        if name == wanted and spec[name] is None:
+        if name == wanted and spec[name] is None and not (kind == "dataset" and definition["dataset"]):
             raise document.error(where, f"a task that evaluates a {kind} needs `{name}`")
         if name != wanted and spec[name] is not None:
             raise document.error((*where, name), f"a {kind} task takes no `{name}`")

@@ -482,9 +482,8 @@ _ENTITY = Text(words=("dataset", "model"))
 
 def _benchmark_rule(result: dict[str, Any], where: FieldPath, report: Report) -> None:
     if result["evaluated_entity_type"] == "dataset":
-        for name in ("dataset", "solver"):
-            if result[name] is not None:
-                report.wrong((*where, name), f"a dataset task has no `{name}`; the run names the dataset")
+        if result["solver"] is not None:
+            report.wrong((*where, "solver"), "a task that evaluates a dataset has no `solver`")
     else:
         for name in ("dataset", "solver"):
             if result[name] is None:
@@ -505,6 +504,17 @@ def _unique(items: list[dict[str, Any]], where: FieldPath, report: Report) -> No
 
 def _task_rule(result: dict[str, Any], where: FieldPath, report: Report) -> None:
     _unique(result["config_spec"], (*where, "config_spec"), report)
+
+
+def _inferred_entity(value: Any, document: Document, where: FieldPath) -> Any:
+    """Later files leave the entity type out: a task with a dataset and without a solver evaluates that dataset."""
+    definition = value.get("definition") if isinstance(value, dict) else None
+    if not isinstance(definition, dict) or ("type" in definition and definition["type"] == "system_task"):
+        return value
+    if "evaluated_entity_type" in definition or "solver" in definition or "dataset" not in definition:
+        return value
+    document.warn((*where, "definition"), "there is no `solver`, so this is read as a task about its dataset")
+    return {**value, "definition": {**definition, "evaluated_entity_type": "dataset"}}
 
 
 def _moved_entity(value: Any, document: Document, where: FieldPath) -> Any:
@@ -792,7 +802,7 @@ def kind_of(value: Any) -> str:  # noqa: PLR0911 - a list of telltale fields
 
 def checked_task(document: Document, value: Any, where: FieldPath = (), *, placeholders: bool = True) -> dict[str, Any]:
     """A task as it was read -> plain data with defaults; `UsageError` naming everything that is wrong."""
-    value = _moved_entity(value, document, where)
+    value = _inferred_entity(_moved_entity(value, document, where), document, where)
     return _checked(document, value, TASK, where, placeholders=placeholders)
 
 

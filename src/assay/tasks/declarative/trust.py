@@ -25,8 +25,9 @@ def trusted(definition: TaskDefinition) -> bool:
     """Whether the task brings no code, or lies in the project the command runs in."""
     if not code_in(definition):
         return True
-    source = Path(definition.source)
-    return source.is_file() and source.resolve().is_relative_to(project_root(Path.cwd()).resolve())
+    here = project_root(Path.cwd()).resolve()
+    files = [Path(definition.source), *(Path(file) for file in definition.metadata.get("files", ()))]
+    return all(file.is_file() and file.resolve().is_relative_to(here) for file in files)
 
 
 def code_in(definition: TaskDefinition) -> list[str]:

@@ -104,6 +104,18 @@ def project_root(path: Path) -> Path:
     return start
 
 
+def root_of(path: Path) -> Path:
+    """What a file may read: the project the command runs in when the file is of it, else the file's own project."""
+    here = project_root(Path.cwd()).resolve()
+    return here if path.resolve().is_relative_to(here) else project_root(path.resolve())
+
+
+def is_hidden(path: Path, root: Path) -> bool:
+    """Whether a path inside the root leads through a name that begins with a dot: keys, credentials, histories."""
+    inside = path.relative_to(root) if path.is_relative_to(root) else path
+    return any(part.startswith(".") for part in inside.parts)
+
+
 def read_env_file(path: Path) -> dict[str, str]:
     """The variables of a `.env` file: `NAME=value` lines, `#` comments, an optional `export`, optional quotes."""
     variables: dict[str, str] = {}
@@ -133,7 +145,7 @@ def read_yaml(
     if not path.exists():
         raise UsageError(f"{path}: there is no such file")
     reader = _Reader(
-        root=(root or project_root(path.resolve())).resolve(),
+        root=(root or root_of(path)).resolve(),
         allow_outside=allow_outside,
         environ=os.environ if environ is None else environ,
     )
@@ -328,6 +340,10 @@ class _Reader:
             raise UsageError(
                 f"{mark}: {dotted(where)}: {what} of `{named}` leads outside the project ({self.root}); "
                 "allow it with --allow-outside"
+            )
+        if not self.allow_outside and is_hidden(resolved, self.root):
+            raise UsageError(
+                f"{mark}: {dotted(where)}: {what} of the hidden file `{named}`; allow it with --allow-outside"
             )
         if not resolved.exists():
             raise UsageError(f"{mark}: {dotted(where)}: {what}: there is no file {target}")
