@@ -12,13 +12,13 @@ import msgspec
 
 from assay.core.attempt import attempt_key, score_trace
 from assay.core.config import RunConfig
-from assay.core.errors import UsageError
+from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.journal import Journal, read_records
 from assay.core.model_stack import close_model
 from assay.core.run_file import RunFile, read_run_file, write_whole
 from assay.core.task import Task, task_fingerprint
-from assay.core.types import Record, Sample, TaskDefinition
+from assay.core.types import Record, Request, Sample, TaskDefinition
 from assay.evaluation import versions
 from assay.reports.board import Leaderboard, write_leaderboard_file
 from assay.reports.leaderboard import build_leaderboard
@@ -78,7 +78,7 @@ async def _rescore(
             for index, sample in enumerate(task.dataset):
                 for attempt in range(1, config.repeat + 1):
                     found = answers.get((task.name, sample.id, attempt))
-                    if found is None or not _asks_the_same(found, sample):
+                    if found is None or not _asks_the_same(task, found, sample):
                         changed += found is not None
                         owed += 1
                         continue
@@ -120,8 +120,22 @@ def _answers(journal: Path) -> dict[tuple[str, str, int], Record]:
     return found
 
 
-def _asks_the_same(record: Record, sample: Sample) -> bool:
-    return record.trace is not None and (record.trace.prompt is None or record.trace.prompt == sample.prompt)
+def _asks_the_same(task: Task, record: Record, sample: Sample) -> bool:
+    """Whether the answer is one to the question the sample asks now. What a conversation would ask nobody can tell."""
+    trace = record.trace
+    if trace is None:
+        return False
+    if sample.row is None:
+        return trace.prompt is None or trace.prompt == sample.prompt
+    request_for = getattr(task.solver, "request", None)
+    if request_for is None:
+        return True
+    try:
+        request: Request = request_for(sample)
+    except FailureError:
+        return False
+    asked = trace.messages[:-1] if trace.messages else None
+    return (request.prompt, request.messages) == (trace.prompt, asked)
 
 
 async def _score_again(task: Task, record: Record, sample: Sample, index: int) -> Record:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.core.task import Task
+    from assay.core.types import Request, Sample
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +86,8 @@ def show_tasks(options: argparse.Namespace) -> None:
         dataset=options.dataset,
         models_needed=False,
     ):
-        samples = list(islice(build_task(definition).dataset, options.samples))
+        task = build_task(definition)
+        samples = list(islice(task.dataset, options.samples))
         shown = {"definition": definition, "samples": samples}
         if options.json:
             print(msgspec.json.encode(shown).decode())
@@ -89,6 +95,22 @@ def show_tasks(options: argparse.Namespace) -> None:
         print(msgspec.json.format(msgspec.json.encode(definition), indent=2).decode())
         for sample in samples:
             if sample.row is not None:
-                print(f"\nsample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}\n")
+                print(f"\nsample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}")
+                print(_asked(task, sample))
             else:
                 print(f"\nsample {sample.id}, as it is asked:\n{sample.prompt}\ntargets: {list(sample.targets)}\n")
+
+
+def _asked(task: Task, sample: Sample) -> str:
+    """What a single-turn solver would ask; conversations and Python decide while they run."""
+    from assay.core.errors import FailureError
+
+    request_for = getattr(task.solver, "request", None)
+    if request_for is None:
+        return ""
+    try:
+        request: Request = request_for(sample)
+    except FailureError as error:
+        return f"cannot be asked: {error}"
+    said = [f"{message.role}: {message.content}" for message in request.messages or ()]
+    return "as it is asked:\n" + ("\n".join(said) or str(request.prompt)) + "\n"

@@ -47,12 +47,17 @@ class ChatInput:
         ]
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
+        request = self.request(sample)
+        return answered(request.messages or (), await model.generate(request))
+
+    def request(self, sample: Sample) -> Request:
+        """What the model is asked about this sample."""
         variables = {"sample": sample.row or {}}
-        messages = tuple(
-            Message(role=role, content=content.render(variables, sample)) for role, content in self._messages
+        return Request(
+            messages=tuple(
+                Message(role=role, content=content.render(variables, sample)) for role, content in self._messages
+            )
         )
-        completion = await model.generate(Request(messages=messages))
-        return answered(messages, completion)
 
 
 class GenericInput:
@@ -68,17 +73,21 @@ class GenericInput:
         )
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
-        text = self._template.render({"sample": sample.row or {}}, sample)
-        try:
-            request = request_of(msgspec.json.decode(text))
-        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError) as error:
-            hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
-            message = f"the template must render to JSON: {error}{hint}; it rendered {text[:200]!r}"
-            raise self._template.failure("bad_input", message, sample) from error
+        request = self.request(sample)
         completion = await model.generate(request)
         if request.messages is None:
             return Trace(prediction=completion.text, prompt=request.prompt, completions=(completion,))
         return answered(request.messages, completion)
+
+    def request(self, sample: Sample) -> Request:
+        """What the model is asked about this sample."""
+        text = self._template.render({"sample": sample.row or {}}, sample)
+        try:
+            return request_of(msgspec.json.decode(text))
+        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError) as error:
+            hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
+            message = f"the template must render to JSON: {error}{hint}; it rendered {text[:200]!r}"
+            raise self._template.failure("bad_input", message, sample) from error
 
 
 def request_of(data: Any) -> Request:

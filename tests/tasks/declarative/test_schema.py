@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
 from assay.tasks.declarative.schema import (
@@ -248,3 +251,25 @@ def test_the_editor_schema_agrees_with_the_checker(tmp_path: Path, change: tuple
     else:
         with pytest.raises(UsageError):
             task(tmp_path, text)
+
+
+words = st.sampled_from(
+    ["key", "type", "definition", "scorers", "solver", "dataset", "python", "bleu", "metrics", "source", "config", "op",
+     "evaluation", "task_specifications", "tasks", "x", "<< config.x >>", "{{ x }}", "$ref"]
+)  # fmt: skip
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(values)
+def test_any_value_is_accepted_or_refused_with_sentences(value: Any) -> None:
+    document = Document(value=value, path=Path("f.yaml"), marks={})
+    for check in (checked_task, checked_dataset, checked_model):
+        with contextlib.suppress(UsageError):
+            check(document, value)
+    with contextlib.suppress(UsageError):
+        checked_run(document)
+    assert kind_of(value) in ("task", "run", "dataset", "model", "evaluation")
