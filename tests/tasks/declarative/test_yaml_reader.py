@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.yaml_reader import Document, dotted, read_env_file, read_yaml
+from assay.tasks.declarative.yaml_reader import Document, dotted, project_root, read_env_file, read_yaml
 
 
 def read(folder: Path, text: str, **options: object) -> Document:
@@ -113,6 +113,15 @@ def test_the_current_project_is_what_its_files_may_read(tmp_path: Path, monkeypa
         read(tmp_path / "tasks", "a: !include ../shared.txt\n")
     monkeypatch.chdir(tmp_path)
     assert read(tmp_path / "tasks", "a: !include ../shared.txt\n").value == {"a": "text"}
+
+
+def test_a_mark_in_a_folder_of_everybody_makes_no_project(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    (shared / "mine").mkdir(parents=True)
+    (shared / ".assay").mkdir()
+    assert project_root(shared / "mine") == shared
+    shared.chmod(0o1777)
+    assert project_root(shared / "mine") == shared / "mine"
 
 
 def test_a_device_is_not_included(tmp_path: Path) -> None:

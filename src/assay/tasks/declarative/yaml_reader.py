@@ -96,12 +96,22 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def project_root(path: Path) -> Path:
-    """The project a file belongs to: the nearest folder above it that looks like one, else its own folder."""
+    """The project a file belongs to: the nearest folder above it that looks like one, else its own folder.
+
+    A folder that everybody may write to, the home folder and the root of the disk are nobody's project: a mark left
+    there would make one of everything below.
+    """
     start = path if path.is_dir() else path.parent
     for folder in (start, *start.parents):
+        if _belongs_to_all(folder):
+            return start
         if any((folder / mark).exists() for mark in _PROJECT_MARKS):
             return folder
     return start
+
+
+def _belongs_to_all(folder: Path) -> bool:
+    return folder == folder.parent or folder == Path.home() or bool(folder.stat().st_mode & stat.S_IWOTH)
 
 
 def root_of(path: Path) -> Path:
