@@ -20,6 +20,7 @@ VERBS = {
     "merge": "put the shards of a run together and write its leaderboard",
     "rescore": "score the answers of a run again, without calling a model",
     "report": "write the leaderboard and report of a run again from its journal",
+    "view": "read the samples of runs in a local web page, or export it as a static site",
     "verify": "check that a leaderboard was made with these very task files",
     "score": "score one text with an evaluator: a command, a service or judge models",
     "schema": "a JSON Schema for declarative YAML files, for your editor",

@@ -1,0 +1,68 @@
+"""`assay view`: a local web page over run folders, or a static copy of it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EPILOG = """\
+examples:
+  assay view                      every run below runs/
+  assay view runs/my-run          one run
+  assay view --export site runs/  a folder of plain files that any browser can open, without a server
+
+The page is served to this machine only, and only to who has the link that is printed.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("runs", nargs="*", metavar="RUNS", help="run folders, or folders of them (default: runs)")
+    parser.add_argument("--port", type=int, metavar="N", help="port to listen on (default: the first free from 8750)")
+    parser.add_argument("--no-browser", action="store_true", help="only print the link")
+    parser.add_argument("--export", metavar="DIR", help="write a static site instead of serving one")
+    parser.add_argument(
+        "--export-samples",
+        type=int,
+        default=20_000,
+        metavar="N",
+        help="at most so many samples per run (default 20000)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from assay.cli.main import DONE
+
+    roots = [Path(name) for name in options.runs or ["runs"]]
+    if options.export is not None:
+        export(roots, Path(options.export), options.export_samples)
+    else:
+        serve(roots, options)
+    return DONE
+
+
+def serve(roots: list[Path], options: argparse.Namespace) -> None:
+    from assay.core.errors import UsageError
+
+    try:
+        from assay.viewer.serve import serve as serve_runs
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("starlette", "uvicorn"):
+            raise
+        raise UsageError(f"the viewer needs {error.name}: pip install 'assay-eval[viewer]'") from error
+    serve_runs(roots, port=options.port, browser=not options.no_browser)
+
+
+def export(roots: list[Path], folder: Path, samples: int) -> None:
+    import sys
+
+    from assay.viewer.export import export_site
+
+    page = export_site(roots, folder, samples)
+    print(page)
+    print("open this file in a browser, or put the folder on any web server", file=sys.stderr)

@@ -1,0 +1,145 @@
+"""Human marks: what people said about samples, kept in `marks.jsonl` beside the journal, and how the scores agree.
+
+One line per mark, append only; the last line for a sample counts, and one without a verdict takes the mark back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.core.journal import read_lines
+from assay.stats.agreement import Agreement, agreement
+
+FILE_NAME = "marks.jsonl"
+THRESHOLD = 0.5
+Verdict = Literal["right", "wrong", "unclear"]
+
+
+class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person said about one attempt."""
+
+    key: str
+    task: str
+    sample_id: str
+    attempt: int = 1
+    verdict: Verdict | None = None
+    """None takes an earlier mark back."""
+    note: str = ""
+    time: str = ""
+
+
+class MarksAgreement(Struct, frozen=True, kw_only=True):
+    """People against scores, over the samples that people called right or wrong and that have a score."""
+
+    threshold: float
+    """A score from here on counts as right."""
+    marked: int
+    unclear: int
+    unscored: int
+    """Marked samples without a score: they failed."""
+    overall: Agreement
+    tasks: dict[str, Agreement]
+    counts: dict[str, int]
+    """`right_right`: people and score say right; `right_wrong`: people say right, the score says wrong; …"""
+
+
+def read_marks(folder: Path) -> dict[str, Mark]:
+    """The marks that stand, by the key of their attempt."""
+    path = folder / FILE_NAME
+    if not path.exists():
+        return {}
+    found: dict[str, Mark] = {}
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            mark = msgspec.json.decode(line, type=Mark)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}, line {number}: not a mark ({error}). Mend or delete this line.") from error
+        found.pop(mark.key, None)
+        if mark.verdict is not None:
+            found[mark.key] = mark
+    return found
+
+
+def append_mark(folder: Path, mark: Mark) -> None:
+    """One write of one whole line; a link in the file's place is not followed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        file = os.open(folder / FILE_NAME, flags, 0o644)
+    except OSError as error:
+        raise UsageError(f"{folder / FILE_NAME}: could not write: {error.strerror}") from error
+    try:
+        os.write(file, msgspec.json.encode(mark) + b"\n")
+    finally:
+        os.close(file)
+
+
+def marks_agreement(folder: Path, *, threshold: float = THRESHOLD, level: float = 0.95) -> MarksAgreement | None:
+    """How the run's scores agree with its marks; None when nobody marked anything."""
+    marks = read_marks(folder)
+    return agreement_of(marks, _scores(folder, marks), threshold=threshold, level=level) if marks else None
+
+
+def agreement_of(
+    marks: Mapping[str, Mark], scores: Mapping[str, float | None], *, threshold: float = THRESHOLD, level: float = 0.95
+) -> MarksAgreement:
+    """People's right and wrong against scores cut at the threshold."""
+    decided = [mark for mark in marks.values() if mark.verdict in ("right", "wrong")]
+    rated: list[tuple[Mark, float]] = []
+    for mark in decided:
+        score = scores.get(mark.key)
+        if score is not None:
+            rated.append((mark, score))
+    pairs = [(mark.task, str(mark.verdict), "right" if score >= threshold else "wrong") for mark, score in rated]
+    counts = {f"{human}_{machine}": 0 for human in ("right", "wrong") for machine in ("right", "wrong")}
+    for _, human, machine in pairs:
+        counts[f"{human}_{machine}"] += 1
+    return MarksAgreement(
+        threshold=threshold,
+        marked=len(marks),
+        unclear=len(marks) - len(decided),
+        unscored=len(decided) - len(rated),
+        overall=_agreement(pairs, level),
+        tasks={
+            task: _agreement([pair for pair in pairs if pair[0] == task], level)
+            for task in dict.fromkeys(pair[0] for pair in pairs)
+        },
+        counts=counts,
+    )
+
+
+def _agreement(pairs: list[tuple[str, str, str]], level: float) -> Agreement:
+    return agreement([human for _, human, _ in pairs], [machine for _, _, machine in pairs], level=level)
+
+
+class _ScorePart(Struct):
+    values: dict[str, Any] = {}
+
+
+class _Line(Struct):
+    key: str
+    scores: tuple[_ScorePart, ...] = ()
+    failures: tuple[Any, ...] = ()
+
+
+def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:
+    """The scores of the marked attempts, from the journal."""
+    found: dict[str, float | None] = {}
+    for line in read_lines(folder / "journal.jsonl", _Line):
+        if line.key in marks:
+            found[line.key] = None if line.failures else _headline(line.scores)
+    return found
+
+
+def _headline(scores: tuple[_ScorePart, ...]) -> float | None:
+    values = {name: value for score in scores for name, value in score.values.items()}
+    value = values.get("score", values.get("is_correct"))
+    return float(value) if isinstance(value, int | float) else None

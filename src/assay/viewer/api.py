@@ -1,0 +1,269 @@
+"""The JSON API as plain functions: parameters in, data out. Bad parameters are answered with a sentence."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.reports.marks import Mark, Verdict, agreement_of, append_mark
+from assay.viewer import comparing, overview, samples
+from assay.viewer.library import Library, listed
+from assay.viewer.query import FLIPS, MARKED, SORTS, Filters, summary
+from assay.viewer.rows import OUTCOMES
+from assay.viewer.run_view import RunView
+
+MOST_ROWS = 500
+LONGEST_SEARCH = 500
+LONGEST_NOTE = 10_000
+
+
+class Params:
+    """The parameters of an address, each of which may occur several times."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._pairs = list(pairs)
+
+    def get(self, name: str, otherwise: str = "") -> str:
+        return next((value for key, value in self._pairs if key == name), otherwise)
+
+    def getlist(self, name: str) -> list[str]:
+        return [value for key, value in self._pairs if key == name]
+
+
+class Api:
+    """Every answer the page can ask for. Methods block; the app calls them in threads."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def runs(self, params: Params) -> Any:
+        """All runs."""
+        return {"runs": [listed(view) for view in self.library.views()]}
+
+    def run(self, params: Params) -> Any:
+        """One run from above."""
+        view = self._run(params)
+        with view.lock:
+            run, snapshot = view.run_file(), view.snapshot()
+            board, moved_on = view.boards.latest(run)
+            definitions: Any = msgspec.to_builtins(run.definitions)
+            return {
+                "name": view.name,
+                "board": board,
+                "board_is_older": moved_on,
+                "progress": view.progress(),
+                "summary": summary(snapshot, np.flatnonzero(snapshot.counts)),
+                "distributions": overview.distributions(snapshot),
+                "failures": self._failures(view),
+                "keys": overview.keys(snapshot),
+                "values": overview.value_columns(snapshot),
+                "marks": self._agreement(view),
+                "provenance": {
+                    "command": samples.command_of(run),
+                    "created": run.created,
+                    "fingerprint": run.fingerprint,
+                    "schema": run.schema,
+                    "model": run.model,
+                    "settings": run.settings,
+                    "config": msgspec.to_builtins(run.config),
+                    "versions": run.versions,
+                    "tasks": run.tasks,
+                    "sandbox": run.sandbox,
+                    "definitions": definitions,
+                },
+            }
+
+    def samples(self, params: Params) -> Any:
+        """A page of the table."""
+        view, filters, others = self._table(params)
+        offset = _whole(params, "offset", 0, 0, 1 << 40)
+        limit = _whole(params, "limit", 100, 1, MOST_ROWS)
+        sort, descending = _sort(params)
+        with _locked([view, *others]):
+            return samples.page(
+                view, filters, sort=sort, descending=descending, offset=offset, limit=limit, others=others
+            )
+
+    def neighbours(self, params: Params) -> Any:
+        """The samples before and after one."""
+        view, filters, others = self._table(params)
+        sort, descending = _sort(params)
+        with _locked([view, *others]):
+            return samples.neighbours(
+                view, _one(params, "key"), filters, sort=sort, descending=descending, others=others
+            )
+
+    def sample(self, params: Params) -> Any:
+        """One sample in full."""
+        view = self._run(params)
+        with view.lock:
+            return samples.sample(view, _one(params, "key"), whole=params.get("whole") == "1")
+
+    def slices(self, params: Params) -> Any:
+        """The matching samples grouped by a label."""
+        view, filters, others = self._table(params)
+        with _locked([view, *others]):
+            rows = view.rows(filters, "order", False, others)
+            return overview.slices(view.snapshot(), _one(params, "by"), rows)
+
+    def compare(self, params: Params) -> Any:
+        """Two or more runs, each against the first."""
+        names = list(dict.fromkeys(params.getlist("run")))
+        if not 2 <= len(names) <= comparing.MOST_RUNS:
+            raise UsageError(f"comparing takes two to {comparing.MOST_RUNS} different runs (`run=A&run=B`)")
+        views = [self.library.run(name) for name in names]
+        with _locked(views):
+            return comparing.compare_runs(views)
+
+    def marks(self, params: Params) -> Any:
+        """Every mark of a run, to take along, and how the scores agree with them."""
+        view = self._run(params)
+        with view.lock:
+            return {"run": view.name, "marks": list(view.marks().values()), "agreement": self._agreement(view)}
+
+    def mark(self, body: bytes) -> Any:
+        """Write one mark down: the only thing the viewer ever writes into a run."""
+        try:
+            asked = msgspec.json.decode(body, type=AskedMark)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UsageError(f"not a mark: {error}") from error
+        if len(asked.note) > LONGEST_NOTE:
+            raise UsageError(f"a note holds at most {LONGEST_NOTE:,} characters")
+        view = self.library.run(asked.run)
+        with view.lock:
+            row = view.row_of(asked.key)
+            record = view.record(row)
+            mark = Mark(
+                key=f"{int(view.snapshot().column('key')[row]):016x}",
+                task=str(record.get("task", "")),
+                sample_id=str(record.get("sample_id", "")),
+                attempt=int(view.snapshot().column("attempt")[row]),
+                verdict=asked.verdict,
+                note=asked.note,
+                time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            )
+            append_mark(view.folder, mark)
+            return {"mark": mark, "agreement": self._agreement(view)}
+
+    def _run(self, params: Params) -> RunView:
+        return self.library.run(_one(params, "run"))
+
+    def _table(self, params: Params) -> tuple[RunView, Filters, list[RunView]]:
+        """The run, the filters, and the runs it is set against."""
+        view = self._run(params)
+        names = [name for name in dict.fromkeys(params.getlist("against")) if name != view.name]
+        if len(names) >= comparing.MOST_RUNS:
+            raise UsageError(f"at most {comparing.MOST_RUNS} runs can be compared")
+        return view, filters_of(params), [self.library.run(name) for name in names]
+
+    def _agreement(self, view: RunView) -> Any:
+        marks = view.marks()
+        if not marks:
+            return None
+        snapshot = view.snapshot()
+        scores = {}
+        for row, mark in view.marked_rows().items():
+            score = float(snapshot.column("score")[row])
+            scores[mark.key] = None if math.isnan(score) else score
+        return agreement_of(marks, scores)
+
+    def _failures(self, view: RunView) -> list[dict[str, Any]]:
+        found = overview.failures(view.snapshot())
+        for each in found[:50]:
+            shown = samples.table_rows(view, [each.pop("row")], [])[0]
+            each["example"] = {"key": shown["key"], "id": shown["id"], "message": shown["failure"]}
+        return found[:50]
+
+
+class AskedMark(Struct, frozen=True, forbid_unknown_fields=True):
+    run: str
+    key: str
+    verdict: Verdict | None = None
+    note: str = ""
+
+
+def filters_of(params: Params) -> Filters:
+    """The filters of an address, each checked."""
+    meta = []
+    for pair in params.getlist("meta"):
+        key, sign, value = pair.partition("=")
+        if not sign:
+            raise UsageError(f"`meta` is KEY=VALUE, got `{pair[:80]}`")
+        meta.append((key, value))
+    search = params.get("q", "")
+    if len(search) > LONGEST_SEARCH:
+        raise UsageError(f"a search holds at most {LONGEST_SEARCH} characters")
+    return Filters(
+        task=tuple(params.getlist("task")),
+        outcome=tuple(_known(name, OUTCOMES, "outcome") for name in params.getlist("outcome")),
+        failure=tuple(params.getlist("failure")),
+        meta=tuple(meta),
+        value=params.get("value", "score"),
+        low=_number(params, "low"),
+        high=_number(params, "high"),
+        search=search,
+        flip=_known(params.get("flip"), FLIPS, "flip") if params.get("flip") else "",
+        mark=_known(params.get("mark"), MARKED, "mark") if params.get("mark") else "",
+    )
+
+
+def _sort(params: Params) -> tuple[str, bool]:
+    sort = params.get("sort", "order")
+    if not sort.startswith("value:"):
+        _known(sort, tuple(SORTS), "sort")
+    return sort, params.get("dir") == "desc"
+
+
+def _known(word: str, known: tuple[str, ...], what: str) -> str:
+    if word not in known:
+        raise UsageError(f"unknown {what} `{word[:80]}`; there are: {', '.join(known)}")
+    return word
+
+
+def _one(params: Params, name: str) -> str:
+    found = params.get(name)
+    if not found:
+        raise UsageError(f"the parameter `{name}` is missing")
+    return found
+
+
+def _whole(params: Params, name: str, otherwise: int, low: int, high: int) -> int:
+    text = params.get(name, "")
+    if not text:
+        return otherwise
+    if not (text.isascii() and text.isdigit() and len(text) < 16 and low <= int(text) <= high):
+        raise UsageError(f"`{name}` is a whole number from {low} to {high}, got `{text[:40]}`")
+    return int(text)
+
+
+def _number(params: Params, name: str) -> float | None:
+    text = params.get(name, "")
+    if not text:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise UsageError(f"`{name}` is a number, got `{text[:40]}`")
+    return found
+
+
+def _locked(views: list[RunView]) -> ExitStack:
+    """The locks of all of them, always taken in the same order."""
+    stack = ExitStack()
+    for view in sorted(views, key=lambda view: view.name):
+        stack.enter_context(view.lock)
+    return stack
+
+
+Reader = Callable[[Params], Any]
+"""One question of the page."""

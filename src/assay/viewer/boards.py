@@ -1,0 +1,94 @@
+"""The leaderboard of a run for showing: the file the run wrote, or one made of the journal as it is now."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.run_file import RunFile
+from assay.reports.leaderboard import build_leaderboard, read_leaderboard
+from assay.viewer.builders import BOARD_FILE, LONG_BYTES, Builders
+from assay.viewer.derived import place_of
+
+LARGE_FILE = 64 << 20
+PATIENCE = 10.0
+"""A leaderboard of a running run is made again after so many times what making it took."""
+
+
+class Boards:
+    """Makes a leaderboard at most as often as is cheap."""
+
+    def __init__(self, folder: Path, builders: Builders) -> None:
+        self._folder = folder
+        self._journal = folder / "journal.jsonl"
+        self._builders = builders
+        self._board: dict[str, Any] | None = None
+        self._stamp: Any = None
+        self._not_before = 0.0
+
+    def latest(self, run: RunFile) -> tuple[dict[str, Any] | None, bool]:
+        """The newest leaderboard there is, and whether the journal has moved on since."""
+        written = self._written(run)
+        if written is not None:
+            return written, False
+        size = self._journal.stat().st_size if self._journal.exists() else 0
+        if self._stamp == ("journal", size):
+            return self._board, False
+        if size > LONG_BYTES:
+            return self._from_process(size)
+        if time.monotonic() >= self._not_before:
+            self._make(size)
+        return self._board, self._stamp != ("journal", size)
+
+    def _written(self, run: RunFile) -> dict[str, Any] | None:
+        """`leaderboard.json`, when it is of this very run and not older than its journal."""
+        path = self._folder / "leaderboard.json"
+        try:
+            stat = path.stat()
+            if stat.st_size > LARGE_FILE or stat.st_mtime_ns < self._journal.stat().st_mtime_ns:
+                return None
+            stamp = ("file", stat.st_mtime_ns, stat.st_size)
+            if stamp != self._stamp:
+                board = read_leaderboard(path)
+                if board.run_fingerprint != run.fingerprint:
+                    return None
+                self._board, self._stamp = _plain(board), stamp
+        except (OSError, UsageError):
+            return None
+        return self._board
+
+    def _make(self, size: int) -> None:
+        started = time.monotonic()
+        try:
+            self._board, self._stamp = _plain(build_leaderboard(self._folder)), ("journal", size)
+        except UsageError:
+            # a line that is no record: the samples can be read all the same
+            self._board, self._stamp = None, ("journal", size)
+        now = time.monotonic()
+        self._not_before = now + PATIENCE * (now - started)
+
+    def _from_process(self, size: int) -> tuple[dict[str, Any] | None, bool]:
+        path = place_of(self._folder, BOARD_FILE)
+        try:
+            found = msgspec.json.decode(path.read_bytes())
+            self._board = found["board"]
+            if found["size"] == size:
+                self._stamp = ("journal", size)
+                return self._board, False
+        except (OSError, msgspec.MsgspecError, KeyError, TypeError):
+            pass
+        if not self._builders.busy("board", self._folder) and time.monotonic() >= self._not_before:
+            self._not_before = time.monotonic() + 60.0
+            self._builders.start("board", self._folder)
+        return self._board, True
+
+
+def _plain(board: Any) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(board)
+    for row in found["tasks"]:
+        row.pop("per_example", None)
+    return found

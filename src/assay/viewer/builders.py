@@ -1,0 +1,78 @@
+"""Builds what takes long in processes of their own, so that the page answers meanwhile. Killing them harms nothing."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.run_file import read_run_file, write_whole
+from assay.viewer.derived import place_of
+
+LONG_BYTES = 24 << 20
+"""A backlog longer than this is left to a process of its own; a shorter one is done on the spot."""
+BOARD_FILE = ".viewer-board.json"
+
+
+class Builders:
+    """At most one process per job; a job that ends may be started again."""
+
+    def __init__(self) -> None:
+        self._running: dict[tuple[str, Path], BaseProcess] = {}
+        self._context = multiprocessing.get_context("spawn")
+
+    def start(self, job: str, folder: Path) -> None:
+        key = (job, folder)
+        running = self._running.get(key)
+        if running is not None and running.is_alive():
+            return
+        process = self._context.Process(target=JOBS[job], args=(folder,), daemon=True)
+        process.start()
+        self._running[key] = process
+
+    def busy(self, job: str, folder: Path) -> bool:
+        running = self._running.get((job, folder))
+        return running is not None and running.is_alive()
+
+    def wait(self) -> None:
+        for process in self._running.values():
+            process.join()
+
+    def stop(self) -> None:
+        for process in self._running.values():
+            if process.is_alive():
+                process.terminate()
+            process.join()
+
+
+def build_index(folder: Path) -> None:
+    from assay.viewer.index import update_index
+
+    gc.disable()  # nothing here makes cycles, and looking for them takes a fifth of the time
+    run = read_run_file(folder)
+    update_index(folder, run.fingerprint, run.definitions)
+
+
+def build_words(folder: Path) -> None:
+    from assay.viewer.words import update_words
+
+    gc.disable()
+    update_words(folder, read_run_file(folder).fingerprint)
+
+
+def build_board(folder: Path) -> None:
+    """The leaderboard of a run that has none yet, kept with the size of the journal it was made of."""
+    from assay.reports.leaderboard import build_leaderboard
+
+    journal = folder / "journal.jsonl"
+    size = journal.stat().st_size if journal.exists() else 0
+    board: Any = msgspec.to_builtins(build_leaderboard(folder))
+    write_whole(place_of(folder, BOARD_FILE), msgspec.json.encode({"size": size, "board": board}))
+
+
+JOBS: dict[str, Callable[[Path], None]] = {"index": build_index, "words": build_words, "board": build_board}

@@ -1,0 +1,128 @@
+"""Derived SQLite files: built from the journal by byte offset, thrown away when they no longer belong to it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+SCHEMA = 1
+"""Raise it whenever what the files hold changes: older ones are then built again."""
+BUSY_SECONDS = 30.0
+TAIL_BYTES = 256
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """How far a derived file has come."""
+
+    offset: int = 0
+    rows: int = 0
+
+
+def place_of(folder: Path, name: str) -> Path:
+    """Beside the run, or in the user's cache folder when the run folder cannot be written to."""
+    if os.access(folder, os.W_OK):
+        return folder / name
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "viewer"
+    digest = hashlib.blake2b(str(folder.resolve()).encode(errors="replace"), digest_size=12).hexdigest()
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache / f"{digest}{name}"
+
+
+@contextmanager
+def open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
+    """Read-only, for as long as the block lasts."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        connection.execute("PRAGMA query_only=1")
+        yield connection
+
+
+@contextmanager
+def open_to_write(path: Path, journal: Path, fingerprint: str, tables: str) -> Iterator[sqlite3.Connection]:
+    """The file, ready to go on; one that is damaged or belongs to something else is begun anew."""
+    try:
+        connection = _prepared(path, journal, fingerprint, tables)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+            raise  # locked, or the disk is full: no reason to throw it away
+        remove(path)
+        connection = _prepared(path, journal, fingerprint, tables)
+    with closing(connection):
+        yield connection
+
+
+def remove(path: Path) -> None:
+    for name in (path, path.with_name(path.name + "-journal")):
+        name.unlink(missing_ok=True)
+
+
+def place(connection: sqlite3.Connection) -> Place:
+    row = connection.execute("SELECT offset, rows FROM progress").fetchone()
+    return Place(offset=row[0], rows=row[1]) if row else Place()
+
+
+def move(connection: sqlite3.Connection, journal: Path, to: Place) -> None:
+    """Note how far the file has come, and what the journal looks like just before that point."""
+    connection.execute(
+        "INSERT OR REPLACE INTO progress(id, offset, rows, tail) VALUES (1, ?, ?, ?)",
+        (to.offset, to.rows, tail(journal, to.offset)),
+    )
+
+
+def tail(journal: Path, offset: int) -> bytes:
+    """A digest of what lies before the offset: another journal in its place does not pass for this one."""
+    start = max(0, offset - TAIL_BYTES)
+    try:
+        with open(journal, "rb") as file:
+            file.seek(start)
+            data = file.read(offset - start)
+    except FileNotFoundError:
+        data = b""
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def _prepared(path: Path, journal: Path, fingerprint: str, tables: str) -> sqlite3.Connection:
+    connection = _opened(path)
+    try:
+        if not _belongs(connection, journal, fingerprint):
+            connection.close()
+            remove(path)
+            connection = _opened(path)
+            connection.executescript(
+                "BEGIN;"
+                "CREATE TABLE about(schema INTEGER, fingerprint TEXT);"
+                "CREATE TABLE progress(id INTEGER PRIMARY KEY, offset INTEGER, rows INTEGER, tail BLOB);"
+                f"{tables}COMMIT;"
+            )
+            connection.execute("INSERT INTO about VALUES (?, ?)", (SCHEMA, fingerprint))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    # it can be built again at any time: no power cut is worth an fsync here
+    connection.execute("PRAGMA synchronous=OFF")
+    connection.execute("PRAGMA cache_size=-65536")
+    return connection
+
+
+def _belongs(connection: sqlite3.Connection, journal: Path, fingerprint: str) -> bool:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone():
+        return False
+    about = connection.execute("SELECT schema, fingerprint FROM about").fetchone()
+    if about != (SCHEMA, fingerprint):
+        return False
+    row = connection.execute("SELECT offset, tail FROM progress").fetchone()
+    if row is None:
+        return True
+    size = journal.stat().st_size if journal.exists() else 0
+    return bool(size >= row[0] and tail(journal, row[0]) == row[1])

@@ -1,0 +1,133 @@
+"""The static site: the same page over data files, for any web server or a file:// address."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.viewer import comparing, overview, samples
+from assay.viewer.api import Api, Params
+from assay.viewer.bundle import bundle
+from assay.viewer.library import Library, listed
+from assay.viewer.query import Filters
+from assay.viewer.run_view import RunView
+
+CHUNK_SAMPLES = 200
+CHUNK_BYTES = 4 << 20
+COMPARED_RUNS = 8
+POLICY = (
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+MADE_BY = ".assay-site"
+
+
+def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
+    """Write the site and answer the file to open. A folder that holds something else is left alone."""
+    library = Library(roots)
+    views = library.views()
+    if not views:
+        raise UsageError(f"{', '.join(map(str, roots))}: no run folders here (a run folder holds a run.json)")
+    _prepare(folder)
+    data = folder / "data"
+    lines = [listed(view) for view in views]
+    readable = [(n, view) for n, (view, line) in enumerate(zip(views, lines, strict=True)) if "error" not in line]
+    for number, view in readable:
+        lines[number]["file"] = f"r{number}"
+        lines[number]["chunks"] = _write_run(data, f"r{number}", view, Api(library), most_samples)
+    _write(data, "runs", {"runs": lines, "most_samples": most_samples})
+    compared = readable[:COMPARED_RUNS]
+    for first, view in compared:
+        found = {
+            other.name: comparing.compare_runs([view, other])["pairs"][0]
+            for second, other in compared
+            if second != first
+        }
+        _write(data, f"r{first}-compare", found)
+    _write_page(folder)
+    library.builders.stop()
+    return folder / "index.html"
+
+
+def _prepare(folder: Path) -> None:
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / MADE_BY).exists():
+            raise UsageError(f"{folder}: is not empty and no earlier export; choose another folder")
+        shutil.rmtree(folder)
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    (folder / MADE_BY).write_text("made by `assay view --export`; another export replaces this folder\n")
+
+
+def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int) -> int:
+    """The run from above, its table, and its samples in chunks; answers how many chunks."""
+    asked = Params([("run", view.name)])
+    _wait_for_index(view)
+    run = api.run(asked)
+    run["slices"] = {
+        by: overview.slices(view.snapshot(), by, view.rows(Filters(), "order", False, []))
+        for by in ["task", "outcome", "attempt", *(each["key"] for each in run["keys"])]
+    }
+    chosen = view.rows(Filters(), "order", False, []).tolist()
+    run["left_out"] = max(0, len(chosen) - most_samples)
+    _write(data, name, run)
+    _write(data, f"{name}-marks", api.marks(asked))
+    table, chunk, size, number = [], {}, 0, 0
+    for row in chosen[:most_samples]:
+        shown = samples.table_rows(view, [row], [])[0]
+        whole = samples.sample(view, shown["key"], whole=False)
+        chunk[shown["key"]] = whole
+        size += len(msgspec.json.encode(whole))
+        table.append({**shown, "chunk": number, **_labels(whole["record"])})
+        if len(chunk) >= CHUNK_SAMPLES or size >= CHUNK_BYTES:
+            _write(data, f"{name}-s{number}", chunk)
+            chunk, size, number = {}, 0, number + 1
+    if chunk:
+        _write(data, f"{name}-s{number}", chunk)
+        number += 1
+    _write(data, f"{name}-rows", table)
+    return number
+
+
+def _wait_for_index(view: RunView) -> None:
+    """A long journal is indexed by processes of its own: an export needs all of it."""
+    view.snapshot()
+    view.builders.wait()
+    view.snapshot()
+    view.boards.latest(view.run_file())
+    view.builders.wait()
+
+
+def _labels(record: dict[str, Any]) -> dict[str, Any]:
+    """What the static table filters by, besides what it shows."""
+    found: dict[str, Any] = {"metadata": record.get("metadata") or {}, "values": {}, "retries": 0}
+    for score in record.get("scores") or []:
+        for name, value in (score.get("values") or {}).items():
+            found["values"][f"{score.get('name')}.{name}"] = value
+    trace = record.get("trace") or {}
+    found["retries"] = sum(each.get("retries") or 0 for each in trace.get("completions") or [])
+    return found
+
+
+def _write(data: Path, name: str, value: Any) -> None:
+    """As a script: a page opened from a file may load scripts, but not fetch."""
+    text = msgspec.json.encode(value)
+    (data / f"{name}.js").write_bytes(b'assayData("' + name.encode() + b'", ' + text + b");\n")
+
+
+def _write_page(folder: Path) -> None:
+    static = resources.files("assay.viewer") / "static"
+    files = {item.name: item.read_bytes() for item in static.iterdir() if item.is_file()}
+    modules = {name.removesuffix(".js"): text.decode() for name, text in files.items() if name.endswith(".js")}
+    for name in ("style.css", "pages.css", "icon.svg"):
+        (folder / name).write_bytes(files[name])
+    setup = "window.ASSAY_STATIC = {};\nwindow.assayData = (name, value) => { window.ASSAY_STATIC[name] = value; };\n"
+    (folder / "app.js").write_text(setup + bundle(modules, "main"), encoding="utf-8")
+    page = files["index.html"].decode()
+    page = page.replace('<script src="main.js" type="module"></script>', '<script src="app.js" defer></script>')
+    page = page.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<title>', 1)
+    (folder / "index.html").write_text(page, encoding="utf-8")

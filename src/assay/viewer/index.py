@@ -1,0 +1,243 @@
+"""The index of one run: columns in a SQLite file beside it, grown from the journal by byte offset.
+
+Columns are kept as packed chunks of rows rather than one SQLite row per sample: a million samples load in
+milliseconds, and every filter and sort is arithmetic on arrays. Row numbers are line numbers of the journal.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.core.types import TaskDefinition
+from assay.viewer.derived import Place, move, open_to_read, open_to_write, place, place_of
+from assay.viewer.journal_lines import IndexLine, Lenient, as_record, whole_lines
+from assay.viewer.previews import LONG_LINE, preview_of
+from assay.viewer.rows import PLAIN, Filler, Names
+
+FILE_NAME = ".viewer.sqlite"
+CHUNK_ROWS = 16384
+COMMIT_ROWS = 4 * CHUNK_ROWS
+
+_TABLES = """
+CREATE TABLE chunks(name TEXT, first INTEGER, rows INTEGER, data BLOB, PRIMARY KEY (name, first));
+CREATE TABLE names(kind TEXT, code INTEGER, text TEXT, PRIMARY KEY (kind, code)) WITHOUT ROWID;
+CREATE TABLE labels(name TEXT, hash BLOB, text TEXT, PRIMARY KEY (name, hash)) WITHOUT ROWID;
+CREATE TABLE superseded(row INTEGER PRIMARY KEY);
+CREATE TABLE previews(row INTEGER PRIMARY KEY, data BLOB);
+"""
+
+
+def index_path(folder: Path) -> Path:
+    return place_of(folder, FILE_NAME)
+
+
+def update_index(
+    folder: Path, fingerprint: str, definitions: tuple[TaskDefinition, ...], *, only_prepare: bool = False
+) -> Place:
+    """Take in what the journal has gained, and answer how far the index has come."""
+    journal = folder / "journal.jsonl"
+    with open_to_write(index_path(folder), journal, fingerprint, _TABLES) as connection:
+        if journal.exists() and not only_prepare:
+            _take_in(connection, journal, headlines(definitions))
+        return place(connection)
+
+
+def headlines(definitions: tuple[TaskDefinition, ...]) -> dict[str, tuple[str | None, str]]:
+    """Per task, which scorer's which value its first aggregate is made of."""
+    found = {}
+    for definition in definitions:
+        options = definition.aggregates[0].options if definition.aggregates else {}
+        field = options.get("field")
+        found[definition.name] = (options.get("scorer"), field if isinstance(field, str) else "score")
+    return found
+
+
+def _take_in(connection: sqlite3.Connection, journal: Path, fields: dict[str, tuple[str | None, str]]) -> None:
+    """Each round takes in some lines and commits them; several viewers may take turns at one file."""
+    decode = Lenient(IndexLine)
+    while True:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            start = place(connection)
+            writer = _Writer(connection, fields, start)
+            for offset, lines in whole_lines(journal, start.offset):
+                at = offset
+                for line in lines:
+                    writer.add(decode(line), at, line)
+                    at += len(line) + 1
+                writer.offset = at
+                if writer.rows - start.rows >= COMMIT_ROWS:
+                    break
+            if writer.rows > start.rows:
+                writer.finish()
+                move(connection, journal, Place(offset=writer.offset, rows=writer.rows))
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        if writer.rows - start.rows < COMMIT_ROWS:
+            return
+
+
+class _Writer:
+    """Fills chunks and writes them; the last, unfinished chunk is written too, and replaced as it grows."""
+
+    def __init__(self, connection: sqlite3.Connection, fields: dict[str, tuple[str | None, str]], start: Place) -> None:
+        self._connection = connection
+        self._names = {kind: Names(_names(connection, kind)) for kind in ("task", "failure")}
+        self._labels = _labels(connection)
+        self._filler = Filler(self._names["task"], self._names["failure"], fields, self._labels)
+        self._first = start.rows - start.rows % CHUNK_ROWS
+        self._old = _chunk(connection, self._first) if start.rows > self._first else {}
+        self._held = start.rows - self._first
+        self._failed = _failed_keys(connection)
+        self.rows = start.rows
+        self.offset = start.offset
+
+    def add(self, line: IndexLine | None, offset: int, data: bytes) -> None:
+        filler = self._filler
+        key, failed = filler.add(line, offset, len(data))
+        if failed or key in self._failed:
+            self._supersede(key, failed)
+        if len(data) > LONG_LINE:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO previews VALUES (?, ?)",
+                (self.rows, msgspec.json.encode(preview_of(as_record(data)))),
+            )
+        self.rows += 1
+        if self._held + filler.rows == CHUNK_ROWS:
+            self._write()
+            self._first += CHUNK_ROWS
+            self._old, self._held = {}, 0
+            filler.begin()
+
+    def finish(self) -> None:
+        if self._filler.rows:
+            self._write()
+        for kind, names in self._names.items():
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO names VALUES (?, ?, ?)",
+                ((kind, code, text) for code, text in enumerate(names.texts)),
+            )
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO labels VALUES (?, ?, ?)",
+            ((name, h.to_bytes(8, "big"), text) for name, known in self._labels.items() for h, text in known.items()),
+        )
+
+    def _supersede(self, key: int, failed: bool) -> None:
+        """A later line for the key of a failed one counts in its stead."""
+        earlier = self._failed.pop(key, None)
+        if earlier is not None:
+            self._connection.execute("INSERT OR IGNORE INTO superseded VALUES (?)", (earlier,))
+        if failed:
+            self._failed[key] = self.rows
+
+    def _write(self) -> None:
+        new = self._filler.packed()
+        for name in {*self._old, *new}:
+            data = _joined(self._old.get(name), new.get(name), self._held, self._filler.rows)
+            self._connection.execute(
+                "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?)", (name, self._first, len(data), data.tobytes())
+            )
+
+
+def _joined(old: NDArray[Any] | None, new: NDArray[Any] | None, held: int, added: int) -> NDArray[Any]:
+    """A column that is missing on one side has no value there."""
+    if old is None and held and new is not None:
+        old = _nothing(new.dtype, held)
+    if new is None and old is not None:
+        new = _nothing(old.dtype, added)
+    parts = [part for part in (old, new) if part is not None]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def _nothing(dtype: np.dtype[Any], rows: int) -> NDArray[Any]:
+    return np.full(rows, np.nan) if dtype.kind == "f" else np.zeros(rows, dtype)
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    code = PLAIN.get(name) or ("d" if name.startswith("value:") else "Q")
+    return np.dtype(code)
+
+
+def _chunk(connection: sqlite3.Connection, first: int) -> dict[str, NDArray[Any]]:
+    rows = connection.execute("SELECT name, data FROM chunks WHERE first = ?", (first,)).fetchall()
+    return {name: np.frombuffer(data, dtype_of(name)) for name, data in rows}
+
+
+def _names(connection: sqlite3.Connection, kind: str) -> list[str]:
+    return [text for (text,) in connection.execute("SELECT text FROM names WHERE kind = ? ORDER BY code", (kind,))]
+
+
+def _labels(connection: sqlite3.Connection) -> dict[str, dict[int, str]]:
+    found: dict[str, dict[int, str]] = {}
+    for name, label, text in connection.execute("SELECT name, hash, text FROM labels"):
+        found.setdefault(name, {})[int.from_bytes(label, "big")] = text
+    return found
+
+
+def _failed_keys(connection: sqlite3.Connection) -> dict[int, int]:
+    """The attempts whose last line failed: key -> row."""
+    failed = load_column(connection, "failure")
+    rows = np.flatnonzero(failed >= 0)
+    keys = load_column(connection, "key")[rows]
+    gone = {row for (row,) in connection.execute("SELECT row FROM superseded")}
+    return {key: row for key, row in zip(keys.tolist(), rows.tolist(), strict=True) if row not in gone}
+
+
+def load_column(connection: sqlite3.Connection, name: str) -> NDArray[Any]:
+    """A whole column; rows of chunks that lack it have no value."""
+    dtype = dtype_of(name)
+    if name in PLAIN:
+        rows = connection.execute("SELECT data FROM chunks WHERE name = ? ORDER BY first", (name,)).fetchall()
+        return np.frombuffer(b"".join(data for (data,) in rows), dtype)
+    total = place(connection).rows
+    column = _nothing(dtype, total)
+    for first, data in connection.execute("SELECT first, data FROM chunks WHERE name = ?", (name,)):
+        part = np.frombuffer(data, dtype)
+        column[first : first + len(part)] = part
+    return column
+
+
+class Snapshot:
+    """The index as it is now, read-only; columns are loaded when first asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._columns: dict[str, NDArray[Any]] = {}
+        with open_to_read(path) as connection:
+            connection.execute("BEGIN")
+            at = place(connection)
+            self.rows, self.offset = at.rows, at.offset
+            self.tasks = _names(connection, "task")
+            self.failures = _names(connection, "failure")
+            self.labels = _labels(connection)
+            self.names = sorted({name for (name,) in connection.execute("SELECT DISTINCT name FROM chunks")} - {*PLAIN})
+            gone = np.fromiter((row for (row,) in connection.execute("SELECT row FROM superseded")), np.int64)
+        self.counts = np.ones(self.rows, bool)
+        """False for lines that a later one replaced."""
+        self.counts[gone] = False
+
+    def column(self, name: str) -> NDArray[Any]:
+        """The column's rows up to this snapshot, however far the file has grown since."""
+        found = self._columns.get(name)
+        if found is None:
+            with open_to_read(self._path) as connection:
+                found = load_column(connection, name)[: self.rows]
+            if len(self._columns) > 40:
+                self._columns.clear()  # a bound on memory; what is needed is loaded again in milliseconds
+            self._columns[name] = found
+        return found
+
+    def previews(self, rows: list[int]) -> dict[int, dict[str, Any]]:
+        """The stored previews of very long lines."""
+        marks = ",".join("?" * len(rows))
+        with open_to_read(self._path) as connection:
+            found = connection.execute(f"SELECT row, data FROM previews WHERE row IN ({marks})", rows)  # noqa: S608
+            return {row: msgspec.json.decode(data) for row, data in found}

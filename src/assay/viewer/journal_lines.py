@@ -1,0 +1,127 @@
+"""Journal lines as the viewer's index needs them: whole lines from a byte offset on, decoded as far as needed.
+
+A line is never given up silently: one with bytes that are not UTF-8 is read with replacement characters, and one that
+is no record at all becomes a row that says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+BLOCK_BYTES = 4 << 20
+_T = TypeVar("_T")
+
+
+class ScorePart(Struct, gc=False):
+    name: str
+    values: dict[str, Any] = {}
+    extracted: bool = True
+
+
+class CompletionPart(Struct, gc=False):
+    finish_reason: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    retries: int = 0
+
+
+class TracePart(Struct, gc=False):
+    prediction: str = ""
+    completions: tuple[CompletionPart, ...] = ()
+
+
+class FailurePart(Struct, gc=False):
+    stage: str = ""
+    kind: str = ""
+
+
+class IndexLine(Struct, gc=False):
+    """What the columns are made of; the decoder skips the rest."""
+
+    key: str
+    task: str
+    sample_id: str
+    index: int
+    attempt: int = 1
+    metadata: Raw = Raw(b"{}")
+    trace: TracePart | None = None
+    scores: tuple[ScorePart, ...] = ()
+    failures: tuple[FailurePart, ...] = ()
+    excluded: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+class _SaidMessage(Struct, gc=False):
+    content: Any = ""
+
+
+class _SaidTrace(Struct, gc=False):
+    prediction: str = ""
+    prompt: str | None = None
+    messages: tuple[_SaidMessage, ...] | None = None
+
+
+class SaidLine(Struct, gc=False):
+    """What was asked and answered: the text that search looks through."""
+
+    trace: _SaidTrace | None = None
+
+
+class Lenient(Generic[_T]):
+    """Decodes lines of one kind; None stands for a line that is no record."""
+
+    def __init__(self, kind: type[_T]) -> None:
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def __call__(self, line: bytes) -> _T | None:
+        try:
+            return self._decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            pass
+        try:
+            return self._decode(line.decode("utf-8", "replace"))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+
+
+def whole_lines(path: Path, offset: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Blocks of whole lines (without their newline) and where each block begins; a torn last line is left for later."""
+    with open(path, "rb", buffering=0) as file:
+        file.seek(offset)
+        pending: list[bytes] = []
+        while block := file.read(BLOCK_BYTES):
+            end = block.rfind(b"\n")
+            if end < 0:
+                pending.append(block)
+                continue
+            data = b"".join([*pending, block[:end]])
+            yield offset, data.split(b"\n")
+            offset += len(data) + 1
+            pending = [block[end + 1 :]] if end + 1 < len(block) else []
+
+
+def read_at(path: Path, offset: int, length: int) -> bytes:
+    """One line by its place."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(file, length, offset)
+    finally:
+        os.close(file)
+
+
+def as_record(line: bytes) -> dict[str, Any]:
+    """A journal line as plain data, for showing; what cannot be read is shown as the text it is."""
+    for text in (line, line.decode("utf-8", "replace")):
+        try:
+            found = msgspec.json.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            return found
+    return {"unreadable": line.decode("utf-8", "replace")}

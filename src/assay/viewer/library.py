@@ -1,0 +1,96 @@
+"""The runs the viewer shows, by name; the list of them with what a reader picks by."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.viewer.builders import LONG_BYTES, Builders
+from assay.viewer.run_folders import find_runs
+from assay.viewer.run_view import RunView
+
+LOOK_SECONDS = 1.0
+
+
+class UnknownRunError(UsageError):
+    """No run has this name."""
+
+
+class Library:
+    """Looks for new run folders as they appear."""
+
+    def __init__(self, roots: list[Path]) -> None:
+        self._roots = roots
+        self.builders = Builders()
+        self._views: dict[str, RunView] = {}
+        self._looked = -LOOK_SECONDS
+        self._lock = threading.Lock()
+
+    def views(self) -> list[RunView]:
+        with self._lock:
+            if time.monotonic() - self._looked >= LOOK_SECONDS:
+                found = find_runs(self._roots)
+                kept = {name: view for name, view in self._views.items() if found.get(name) == view.folder}
+                self._views = {
+                    name: kept[name] if name in kept else RunView(name, folder, self.builders)
+                    for name, folder in found.items()
+                }
+                self._looked = time.monotonic()
+            return list(self._views.values())
+
+    def run(self, name: str) -> RunView:
+        """A run by its name: looked up, never made into a path."""
+        found = next((view for view in self.views() if view.name == name), None)
+        if found is None:
+            raise UnknownRunError(f"there is no run `{name[:200]}` here")
+        return found
+
+    def stamps(self) -> dict[str, Any]:
+        """What changes when a run does, without reading any of it."""
+        return {view.name: view.stamp() for view in self.views()}
+
+
+def listed(view: RunView) -> dict[str, Any]:
+    """One line of the list of runs; a run that cannot be read says why."""
+    try:
+        with view.lock:
+            return _line(view)
+    except (UsageError, sqlite3.Error, OSError) as error:
+        return {"name": view.name, "error": str(error)}
+
+
+def _line(view: RunView) -> dict[str, Any]:
+    run = view.run_file()
+    board, moved_on = view.boards.latest(run)
+    known_done = board is not None and not moved_on and board["complete"]
+    # a finished run's leaderboard says it all; only others need their index for the list
+    progress = finished_progress(board) if known_done and board else view.progress()
+    rows = board["tasks"] if board else []
+    return {
+        "name": view.name,
+        "model": run.model.get("name"),
+        "model_settings": {key: value for key, value in run.model.items() if key != "name"},
+        "tasks": [definition.name for definition in run.definitions],
+        "created": run.created,
+        "changed": view.changed(),
+        "score": board["overall_score"] if board else None,
+        "reason": board.get("overall_reason") if board else None,
+        "interval": board.get("overall_interval") if board else None,
+        "by_task": [{"task": row["task"], "score": row["score"], "metric": row["metric"]} for row in rows],
+        "failed": sum(row["failed"] + row["timeouts"] for row in rows) if board else progress["failed"],
+        "tokens_in": sum(row["tokens_in"] for row in rows),
+        "tokens_out": sum(row["tokens_out"] for row in rows),
+        "cost": board.get("cost") if board else None,
+        "progress": progress,
+        "large": view.size() > LONG_BYTES,
+        "marks": len(view.marks()),
+    }
+
+
+def finished_progress(board: dict[str, Any]) -> dict[str, Any]:
+    total = sum(row["total"] for row in board["tasks"])
+    return {"total": total, "done": total, "failed": 0, "running": False, "complete": True, "indexed": 1.0}

@@ -1,0 +1,146 @@
+"""What a run looks like from above: distributions, failures by kind, slices by any label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.stats.aggregates import interval_of_mean
+from assay.viewer.index import Snapshot
+from assay.viewer.query import Rows, numbers
+from assay.viewer.rows import EXCLUDED, FAILED, OUTCOMES, TIMEOUT
+
+BINS = 20
+SLICES_SHOWN = 100
+
+
+def distributions(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Per task: how the scores are spread, what became of the attempts, how long they took."""
+    tasks, outcomes = snapshot.column("task"), snapshot.column("outcome")
+    scores, seconds = snapshot.column("score"), snapshot.column("seconds")
+    found = []
+    for code, name in enumerate(snapshot.tasks):
+        rows = np.flatnonzero((tasks == code) & snapshot.counts)
+        if not len(rows) or not name:
+            continue
+        counts = np.bincount(outcomes[rows], minlength=len(OUTCOMES))
+        found.append(
+            {
+                "task": name,
+                "rows": len(rows),
+                "outcomes": {word: int(n) for word, n in zip(OUTCOMES, counts, strict=True) if n},
+                "scores": histogram(scores[rows], 0.0, 1.0),
+                "seconds": histogram(seconds[rows]),
+            }
+        )
+    return found
+
+
+def histogram(values: NDArray[Any], low: float | None = None, high: float | None = None) -> dict[str, Any] | None:
+    """Counts in equal bins; values outside [low, high] widen it. None when there is nothing to count."""
+    there = values[np.isfinite(values)]
+    if not len(there):
+        return None
+    smallest, largest = float(there.min()), float(there.max())
+    start = smallest if low is None else min(low, smallest)
+    end = largest if high is None else max(high, largest)
+    if end <= start:
+        end = start + 1.0
+    counts, edges = np.histogram(there, bins=BINS, range=(start, end))
+    return {
+        "low": start,
+        "high": end,
+        "counts": counts.tolist(),
+        "edges": [round(float(edge), 9) for edge in edges],
+        "mean": float(there.mean()),
+        "n": len(there),
+    }
+
+
+def failures(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Failures by kind and task, the most frequent first, each with a row to look at."""
+    rows = np.flatnonzero((snapshot.column("failure") >= 0) & snapshot.counts)
+    kinds, tasks = snapshot.column("failure")[rows], snapshot.column("task")[rows]
+    pairs, first, counts = np.unique(np.stack([kinds, tasks]), axis=1, return_index=True, return_counts=True)
+    found = [
+        {
+            "kind": snapshot.failures[kind],
+            "task": snapshot.tasks[task],
+            "count": int(count),
+            "row": int(rows[example]),
+        }
+        for kind, task, example, count in zip(*pairs.tolist(), first.tolist(), counts.tolist(), strict=True)
+    ]
+    return sorted(found, key=lambda each: -int(each["count"]))
+
+
+def keys(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """What the samples can be sliced by: metadata keys and labels of scorers, with their values as far as kept."""
+    found = []
+    for name in sorted(snapshot.names, key=lambda name: (not name.startswith("meta:"), name)):
+        kind, _, key = name.partition(":")
+        if kind in ("meta", "label"):
+            texts = sorted(snapshot.labels.get(name, {}).values())
+            found.append(
+                {
+                    "key": key if kind == "meta" else name,
+                    "values": texts[:SLICES_SHOWN],
+                    "more": len(texts) > SLICES_SHOWN,
+                }
+            )
+    return found
+
+
+def slices(snapshot: Snapshot, by: str, rows: Rows, level: float = 0.95) -> dict[str, Any]:
+    """The rows grouped by a label, each group with its own mean, interval and outcomes."""
+    codes, names = _groups(snapshot, by)
+    groups, places, counts = np.unique(codes[rows], return_inverse=True, return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:SLICES_SHOWN]
+    shown = []
+    for place in most.tolist():
+        chosen = rows[places == place]
+        label = names.get(int(groups[place]))
+        shown.append({"value": label, "known": label is not None, **_numbers(snapshot, chosen, level)})
+    return {"by": by, "groups": len(groups), "shown": len(shown), "slices": shown}
+
+
+def _groups(snapshot: Snapshot, by: str) -> tuple[NDArray[Any], dict[int, str]]:
+    if by == "task":
+        return snapshot.column("task"), dict(enumerate(snapshot.tasks))
+    if by == "outcome":
+        return snapshot.column("outcome"), dict(enumerate(OUTCOMES))
+    if by == "attempt":
+        attempts = snapshot.column("attempt")
+        return attempts, {int(each): str(each) for each in np.unique(attempts).tolist()}
+    name = by if by.startswith("label:") else f"meta:{by}"
+    if name not in snapshot.names:
+        raise UsageError(f"no sample has the metadata key `{by[:80]}`")
+    return snapshot.column(name), snapshot.labels.get(name, {})
+
+
+def _numbers(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
+    outcomes, scores = snapshot.column("outcome")[rows], snapshot.column("score")[rows]
+    values = scores[~np.isnan(scores) & (outcomes != EXCLUDED)]
+    interval = interval_of_mean(values, None, level) if len(values) else None
+    return {
+        "rows": len(rows),
+        "scored": len(values),
+        "failed": int(np.isin(outcomes, (FAILED, TIMEOUT)).sum()),
+        "mean": float(values.mean()) if len(values) else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+    }
+
+
+def value_columns(snapshot: Snapshot) -> list[str]:
+    """The numeric values that can be sorted and filtered by."""
+    return ["score", *(name for name in snapshot.names if name.startswith("value:"))]
+
+
+def value_histogram(snapshot: Snapshot, rows: Rows, name: str) -> dict[str, Any] | None:
+    values = numbers(snapshot, name)[rows]
+    bounded = name == "score" or name.endswith((".score", ".is_correct"))
+    return histogram(values, 0.0, 1.0) if bounded else histogram(values)

@@ -1,0 +1,221 @@
+"""Questions to the sample table: which rows, in which order, and what the numbers are over exactly those rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.stats.aggregates import interval_of_mean
+from assay.viewer.index import Snapshot
+from assay.viewer.rows import EXCLUDED, OUTCOMES, label_hash
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+SORTS = {
+    "order": "the order of the dataset",
+    "score": "the score",
+    "seconds": "the time it took",
+    "tokens_in": "tokens asked",
+    "tokens_out": "tokens answered",
+    "retries": "retries",
+    "length": "the size of the record",
+    "written": "the order of finishing",
+    "changed": "how much the score moved against the other run",
+}
+FLIPS = ("flipped", "same", "better", "worse")
+MARKED = ("any", "none", "right", "wrong", "unclear", "disagree")
+
+
+class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which samples; everything that is given must hold."""
+
+    task: tuple[str, ...] = ()
+    outcome: tuple[str, ...] = ()
+    failure: tuple[str, ...] = ()
+    meta: tuple[tuple[str, str], ...] = ()
+    """Pairs of a metadata key (`topic`) or a label (`label:judge.grade`) and its value."""
+    value: str = "score"
+    """The column that the score range is about: `score`, or `value:SCORER.NAME`."""
+    low: float | None = None
+    high: float | None = None
+    search: str = ""
+    flip: str = ""
+    mark: str = ""
+
+
+class Other(Struct, frozen=True):
+    """Another run, joined row by row."""
+
+    score: NDArray[np.float64]
+    """Its score for each row of ours; NaN when it has none that counts."""
+    row: Rows
+    """Its row, or −1."""
+
+
+def matching(
+    snapshot: Snapshot, filters: Filters, *, found: Rows | None, others: Sequence[Other], marks: Mapping[int, str]
+) -> Mask:
+    """The rows that every filter lets through. `found` are the rows of a text search, `marks` human verdicts by row."""
+    mask = snapshot.counts.copy()
+    if filters.task:
+        mask &= np.isin(snapshot.column("task"), _codes(snapshot.tasks, filters.task))
+    if filters.outcome:
+        mask &= np.isin(snapshot.column("outcome"), _codes(list(OUTCOMES), filters.outcome))
+    if filters.failure:
+        mask &= np.isin(snapshot.column("failure"), _codes(snapshot.failures, filters.failure))
+    for key, value in filters.meta:
+        name = key if key.startswith("label:") else f"meta:{key}"
+        mask &= snapshot.column(name) == np.uint64(label_hash(value))
+    if filters.low is not None or filters.high is not None:
+        mask &= _within(numbers(snapshot, filters.value), filters.low, filters.high)
+    if found is not None:
+        hits = np.zeros(snapshot.rows, bool)
+        hits[found[found < snapshot.rows]] = True
+        mask &= hits
+    if filters.flip:
+        if not others:
+            raise UsageError("whether a sample flipped needs another run to compare with (`against`)")
+        flips = [_flipped(snapshot.column("score"), other, filters.flip) for other in others]
+        mask &= snapshot.column("outcome") != EXCLUDED
+        mask &= np.logical_and.reduce(flips) if filters.flip == "same" else np.logical_or.reduce(flips)
+    if filters.mark:
+        mask &= _marked(snapshot, marks, filters.mark)
+    return mask
+
+
+def ordered(
+    snapshot: Snapshot, rows: Rows, sort: str, descending: bool, others: Sequence[Other], *, base: Rows
+) -> Rows:
+    """These rows in the order asked for; ties keep the dataset's order, and rows without a value come last.
+
+    `base` is every row in the dataset's order.
+    """
+    chosen = np.zeros(snapshot.rows, bool)
+    chosen[rows] = True
+    placed = base[chosen[base]]
+    if sort == "order":
+        return placed[::-1] if descending else placed
+    if sort == "written":
+        return np.sort(rows)[:: -1 if descending else 1]
+    values = _sort_values(snapshot, sort, others)[placed]
+    values = -values if descending else values
+    missing = np.isnan(values)
+    if missing.any():
+        return np.concatenate([placed[~missing][_stable(values[~missing])], placed[missing]])
+    return placed[_stable(values)]
+
+
+def base_order(snapshot: Snapshot) -> Rows:
+    """Every row by task, position in the dataset and attempt."""
+    keys = (snapshot.column("attempt"), snapshot.column("index"), snapshot.column("task"))
+    if all(_rising(key) for key in (keys[2],)) and _rising(keys[2].astype(np.int64) << 40 | keys[1] << 8 | keys[0]):
+        return np.arange(snapshot.rows)
+    return np.lexsort(keys)
+
+
+def numbers(snapshot: Snapshot, name: str) -> NDArray[np.float64]:
+    """A column of numbers by the name people use for it."""
+    if name == "score" or (name.startswith("value:") and name in snapshot.names):
+        return snapshot.column(name)
+    if name in ("seconds", "tokens_in", "tokens_out", "retries", "length"):
+        return snapshot.column(name).astype(np.float64)
+    raise UsageError(f"there is no value `{name}` in this run; there are: {', '.join(['score', *_values(snapshot)])}")
+
+
+def summary(snapshot: Snapshot, rows: Rows, level: float = 0.95) -> dict[str, Any]:
+    """The numbers over exactly these rows: outcomes, mean score with its interval, time, tokens."""
+    outcomes = np.bincount(snapshot.column("outcome")[rows], minlength=len(OUTCOMES))
+    return {
+        "rows": len(rows),
+        "outcomes": {name: int(count) for name, count in zip(OUTCOMES, outcomes, strict=True) if count},
+        "score": mean_of(snapshot, rows, level),
+        "tokens_in": int(snapshot.column("tokens_in")[rows].sum(dtype=np.int64)),
+        "tokens_out": int(snapshot.column("tokens_out")[rows].sum(dtype=np.int64)),
+        "seconds": round(float(snapshot.column("seconds")[rows].mean()), 6) if len(rows) else None,
+    }
+
+
+def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | None:
+    """The mean score of the rows that have one; repeated attempts at one sample count as a cluster."""
+    scores = snapshot.column("score")[rows]
+    scored = ~np.isnan(scores) & (snapshot.column("outcome")[rows] != EXCLUDED)
+    values = scores[scored]
+    if not len(values):
+        return None
+    clusters = None
+    if (snapshot.column("attempt")[rows] > 1).any():
+        clusters = (snapshot.column("task")[rows][scored].astype(np.int64) << 40) + snapshot.column("index")[rows][
+            scored
+        ]
+    interval = interval_of_mean(values, clusters, level)
+    return {"value": float(values.mean()), "low": interval.low, "high": interval.high, "n": len(values), "level": level}
+
+
+def _codes(known: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    return [known.index(name) for name in wanted if name in known]
+
+
+def _values(snapshot: Snapshot) -> list[str]:
+    return [name for name in snapshot.names if name.startswith("value:")]
+
+
+def _within(values: NDArray[np.float64], low: float | None, high: float | None) -> Mask:
+    mask = ~np.isnan(values)
+    if low is not None:
+        mask &= values >= low
+    if high is not None:
+        mask &= values <= high
+    return mask
+
+
+def _flipped(score: NDArray[np.float64], other: Other, flip: str) -> Mask:
+    """Only rows that both runs scored can have moved; better means that the other run is."""
+    moved = other.score - score
+    mask: Mask = {
+        "same": moved == 0,
+        "better": moved > 0,
+        "worse": moved < 0,
+        "flipped": (moved != 0) & ~np.isnan(moved),
+    }[flip]
+    return mask
+
+
+def _marked(snapshot: Snapshot, marks: Mapping[int, str], wanted: str) -> Mask:
+    mask = np.zeros(snapshot.rows, bool)
+    if wanted == "disagree":
+        score = snapshot.column("score")
+        for row, verdict in marks.items():
+            if verdict != "unclear" and not np.isnan(score[row]):
+                mask[row] = (score[row] >= 0.5) != (verdict == "right")
+        return mask
+    mask[[row for row, verdict in marks.items() if wanted in ("any", "none", verdict)]] = True
+    return ~mask if wanted == "none" else mask
+
+
+def _sort_values(snapshot: Snapshot, sort: str, others: Sequence[Other]) -> NDArray[np.float64]:
+    if sort == "changed":
+        if not others:
+            raise UsageError("sorting by how much the score moved needs another run to compare with (`against`)")
+        moved: NDArray[np.float64] = others[0].score - snapshot.column("score")
+        return moved
+    return numbers(snapshot, sort)
+
+
+def _stable(values: NDArray[np.float64]) -> Rows:
+    distinct = np.unique(values[:1000])
+    if len(distinct) < 64:
+        # few different values, as scores have: sorting their one-byte codes is ten times quicker
+        distinct = np.unique(values)
+        if len(distinct) < 256:
+            return np.argsort(np.searchsorted(distinct, values).astype(np.uint8), kind="stable")
+    return np.argsort(values, kind="stable")
+
+
+def _rising(values: NDArray[Any]) -> bool:
+    return bool((values[1:] >= values[:-1]).all())

@@ -1,0 +1,249 @@
+"""A journal line becomes one row of columns: outcome, numbers, labels. Columns are filled here and packed to bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.core.fingerprint import canonical_json
+from assay.viewer.journal_lines import IndexLine
+
+OUTCOMES = ("right", "partial", "wrong", "unparsed", "unscored", "excluded", "failed", "timeout", "unreadable")
+"""What became of an attempt, in one word. `unparsed`: no answer could be read out of what the model said."""
+RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE = range(len(OUTCOMES))
+
+PLAIN = {
+    "offset": "q",
+    "length": "q",
+    "key": "Q",
+    "pair": "Q",
+    "task": "i",
+    "index": "q",
+    "attempt": "i",
+    "outcome": "b",
+    "failure": "i",
+    "score": "d",
+    "seconds": "d",
+    "tokens_in": "i",
+    "tokens_out": "i",
+    "retries": "i",
+}
+"""The columns every row has, with their array type. A score that is not there is NaN here and nowhere else."""
+
+MAX_COLUMNS = 64
+"""Value and label columns beyond this many are not indexed: they can be read in the sample, not sorted by."""
+VALUES_KEPT = 1000
+"""Different labels per key whose text is kept for lists; filtering works for every label."""
+
+
+def label_hash(text: str) -> int:
+    """The identity of a label, never 0: 0 means the row has none."""
+    return int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest(), "big") or 1
+
+
+def label_text(value: Any) -> str:
+    """A metadata value as the text people filter by."""
+    if isinstance(value, str):
+        return value
+    return canonical_json(value).decode(errors="replace")
+
+
+def pair_hash(task: str, sample_id: str, attempt: int) -> int:
+    """What two runs are joined by."""
+    data = f"{task}\0{sample_id}\0{attempt}".encode(errors="replace")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
+
+
+class Names:
+    """Texts by code, in the order they were met."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+        self._codes = {text: code for code, text in enumerate(texts)}
+
+    def code(self, text: str) -> int:
+        found = self._codes.get(text)
+        if found is None:
+            found = self._codes[text] = len(self.texts)
+            self.texts.append(text)
+        return found
+
+
+class Filler:
+    """Takes lines, keeps columns of the current chunk."""
+
+    def __init__(
+        self,
+        tasks: Names,
+        failures: Names,
+        headlines: dict[str, tuple[str | None, str]],
+        labels: dict[str, dict[int, str]],
+    ) -> None:
+        self.tasks = tasks
+        self.failures = failures
+        self.labels = labels
+        """Per label column: hash -> text, at most `VALUES_KEPT` of them."""
+        self._headlines = headlines
+        self._metadata_seen: dict[bytes, tuple[tuple[str, int], ...]] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """An empty chunk."""
+        self._table: list[tuple[Any, ...]] = []
+        self._numbers: dict[str, tuple[list[int], list[float]]] = {}
+        self._marks: dict[str, tuple[list[int], list[int]]] = {}
+        self.rows = 0
+
+    def add(self, line: IndexLine | None, offset: int, length: int) -> tuple[int, bool]:
+        """One row, whatever the line is: row numbers are line numbers. Answers its key and whether it failed."""
+        if line is None:
+            line = IndexLine(key="0", task="", sample_id="", index=0)
+            outcome, score = UNREADABLE, math.nan
+        else:
+            score = self._score(line)
+            outcome = outcome_of(line, score)
+        tokens_in = tokens_out = retries = 0
+        if line.trace is not None:
+            for completion in line.trace.completions:
+                tokens_in += completion.tokens_in or 0
+                tokens_out += completion.tokens_out or 0
+                retries += completion.retries
+        failure = -1
+        if line.failures:
+            failure = self.failures.code(f"{line.failures[0].stage}/{line.failures[0].kind}")
+        for name, label in self._labels_of(line.metadata):
+            self._mark(name, label)
+        key = key_number(line.key)
+        # in the order of PLAIN
+        self._table.append(
+            (
+                offset,
+                length,
+                key,
+                pair_hash(line.task, line.sample_id, line.attempt),
+                self.tasks.code(line.task),
+                line.index,
+                line.attempt,
+                outcome,
+                failure,
+                score,
+                line.seconds,
+                tokens_in,
+                tokens_out,
+                retries,
+            )
+        )
+        self.rows += 1
+        return key, failure >= 0
+
+    def _score(self, line: IndexLine) -> float:
+        """The value the task's first aggregate is made of; each numeric value also gets a column of its own."""
+        scorer, field = self._headlines.get(line.task, (None, "score"))
+        headline = fallback = math.nan
+        for score in line.scores:
+            for name, value in score.values.items():
+                if isinstance(value, str):
+                    self._label(f"label:{score.name}.{name}", value)
+                elif isinstance(value, bool | int | float):
+                    number = float(value)
+                    self._number(f"value:{score.name}.{name}", number)
+                    if name == field and (scorer is None or scorer == score.name):
+                        headline = number
+                    elif name in ("score", "is_correct"):
+                        fallback = number
+        found = fallback if math.isnan(headline) else headline
+        return math.nan if line.failures else found
+
+    def _number(self, column: str, value: float) -> None:
+        place = self._numbers.get(column)
+        if place is None:
+            if len(self._numbers) >= MAX_COLUMNS:
+                return
+            place = self._numbers[column] = ([], [])
+        place[0].append(self.rows)
+        place[1].append(value)
+
+    def _label(self, column: str, text: str) -> None:
+        self._mark(column, self._known(column, text))
+
+    def _mark(self, column: str, label: int) -> None:
+        place = self._marks.get(column)
+        if place is None:
+            if len(self._marks) >= MAX_COLUMNS:
+                return
+            place = self._marks[column] = ([], [])
+        place[0].append(self.rows)
+        place[1].append(label)
+
+    def _known(self, column: str, text: str) -> int:
+        label = label_hash(text)
+        known = self.labels.setdefault(column, {})
+        if label not in known and len(known) < VALUES_KEPT:
+            known[label] = text[:200]
+        return label
+
+    def _labels_of(self, raw: msgspec.Raw) -> tuple[tuple[str, int], ...]:
+        """Samples often share their metadata, so each distinct text of it is read once."""
+        data = bytes(raw)
+        found = self._metadata_seen.get(data)
+        if found is None:
+            try:
+                values = msgspec.json.decode(data)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                values = {}
+            found = tuple(
+                (f"meta:{name}", self._known(f"meta:{name}", label_text(value)))
+                for name, value in (values.items() if isinstance(values, dict) else ())
+            )
+            if len(self._metadata_seen) >= 4096:
+                self._metadata_seen.clear()
+            self._metadata_seen[data] = found
+        return found
+
+    def packed(self) -> dict[str, NDArray[Any]]:
+        """Every column of the chunk as an array; value and label columns are filled up to all rows."""
+        table = zip(PLAIN.items(), zip(*self._table, strict=True), strict=True)
+        columns = {name: _array(values, dtype) for (name, dtype), values in table}
+        for name, (rows, values) in self._numbers.items():
+            columns[name] = np.full(self.rows, np.nan)
+            columns[name][rows] = values
+        for name, (rows, labels) in self._marks.items():
+            columns[name] = np.zeros(self.rows, "Q")
+            columns[name][rows] = np.array(labels, "Q")
+        return columns
+
+
+def _array(values: tuple[Any, ...], dtype: str) -> NDArray[Any]:
+    """Foreign journals may hold numbers that no column can: those become the nearest one that fits."""
+    try:
+        return np.array(values, dtype)
+    except OverflowError:
+        limits = np.iinfo(dtype)
+        return np.array([max(limits.min, min(value, limits.max)) for value in values], dtype)
+
+
+def outcome_of(line: IndexLine, score: float) -> int:
+    """A failure is never a score; an answer that could not be read is told apart from a wrong one."""
+    if line.failures:
+        return TIMEOUT if any(failure.kind == "timeout" for failure in line.failures) else FAILED
+    if line.excluded:
+        return EXCLUDED
+    if math.isnan(score):
+        return UNSCORED
+    if score >= 1.0:
+        return RIGHT
+    if not all(part.extracted for part in line.scores):
+        return UNPARSED
+    return PARTIAL if score > 0.0 else WRONG
+
+
+def key_number(key: str) -> int:
+    try:
+        return int(key, 16) & 0xFFFFFFFFFFFFFFFF
+    except ValueError:
+        return label_hash(key)

@@ -1,0 +1,52 @@
+"""Finds run folders. A run is asked for by its name, which is looked up here and never made into a path."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from assay.core.errors import UsageError
+
+DEPTH = 4
+MOST = 5000
+
+
+def find_runs(roots: list[Path]) -> dict[str, Path]:
+    """Every run folder below the roots by its name: the path from its root, made distinct when two are alike."""
+    found: dict[str, Path] = {}
+    for root in roots:
+        if not root.is_dir():
+            raise UsageError(f"{root}: no such folder; give a run folder or a folder of run folders")
+        for folder in _below(root, DEPTH):
+            name = folder.name if folder == root else folder.relative_to(root).as_posix()
+            unique, number = name or root.resolve().name or "run", 2
+            while unique in found:
+                unique, number = f"{name} ({number})", number + 1
+            found[unique] = folder
+            if len(found) >= MOST:
+                return found
+    return found
+
+
+def _below(folder: Path, depth: int) -> list[Path]:
+    """Links are not followed: what lies outside the root stays outside."""
+    if (folder / "run.json").is_file():
+        return [folder]
+    if depth == 0:
+        return []
+    try:
+        with os.scandir(folder) as entries:
+            inner = sorted(e.name for e in entries if e.is_dir(follow_symlinks=False) and not e.name.startswith("."))
+    except OSError:
+        return []
+    return [found for name in inner for found in _below(folder / name, depth - 1)]
+
+
+def is_being_written(journal: Path) -> bool | None:
+    """Whether a process holds the journal's lock, told without touching it; None when that cannot be told."""
+    try:
+        inode = journal.stat().st_ino
+        locks = Path("/proc/locks").read_text()
+    except OSError:
+        return None
+    return any(f":{inode} " in line and "WRITE" in line for line in locks.splitlines())

@@ -1,0 +1,297 @@
+"""One run as the viewer sees it: its index, kept up to the journal's end, and answers that are asked for again."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from assay.core.errors import UsageError
+from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
+from assay.evaluation import planned
+from assay.reports.marks import Mark, read_marks
+from assay.viewer import words
+from assay.viewer.boards import Boards
+from assay.viewer.builders import LONG_BYTES, Builders
+from assay.viewer.derived import remove
+from assay.viewer.index import Snapshot, index_path, update_index
+from assay.viewer.journal_lines import Lenient, SaidLine, as_record, read_at
+from assay.viewer.query import Filters, Other, Rows, base_order, matching, ordered
+from assay.viewer.rows import EXCLUDED, key_number
+from assay.viewer.run_folders import is_being_written
+
+KEPT = 12
+PHRASE_ROWS = 5000
+RECENT_SECONDS = 30.0
+_T = TypeVar("_T")
+
+
+class Kept:
+    """The last few answers, by what they depend on."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self._most = most
+        self._found: OrderedDict[Any, Any] = OrderedDict()
+
+    def get(self, key: Any) -> Any:
+        if key in self._found:
+            self._found.move_to_end(key)
+        return self._found.get(key)
+
+    def put(self, key: Any, value: _T) -> _T:
+        self._found[key] = value
+        while len(self._found) > self._most:
+            self._found.popitem(last=False)
+        return value
+
+
+class RunView:
+    """Methods may block: they are called in threads, one at a time per run."""
+
+    def __init__(self, name: str, folder: Path, builders: Builders) -> None:
+        self.name = name
+        self.folder = folder
+        self.journal = folder / "journal.jsonl"
+        self.lock = threading.RLock()
+        self.boards = Boards(folder, builders)
+        self.builders = builders
+        self._run: RunFile | None = None
+        self._run_stamp: tuple[int, int] | None = None
+        self._snapshot: Snapshot | None = None
+        self._checked = -1
+        self._kept = Kept()
+        self._words_offset = 0
+
+    def run_file(self) -> RunFile:
+        """`run.json`, read again when it changed; another version is refused with a sentence."""
+        path = self.folder / "run.json"
+        try:
+            stat = path.stat()
+        except OSError:
+            raise UsageError(f"{self.name}: the run folder is gone") from None
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        if self._run is None or stamp != self._run_stamp:
+            run = read_run_file(self.folder)
+            if run.schema != RUN_SCHEMA:
+                raise UsageError(
+                    f"{self.name}: run.json has the schema `{run.schema}`, this assay reads `{RUN_SCHEMA}`. "
+                    "View it with the version that made it."
+                )
+            self._run, self._run_stamp, self._snapshot, self._checked = run, stamp, None, -1
+        return self._run
+
+    def size(self) -> int:
+        try:
+            return self.journal.stat().st_size
+        except OSError:
+            return 0
+
+    def snapshot(self) -> Snapshot:
+        """The index, brought up to the journal's end, or as far as a process of its own has come with it."""
+        run, size = self.run_file(), self.size()
+        if self._snapshot is not None and size == self._checked:
+            return self._snapshot
+        offset = 0 if self._snapshot is None else self._snapshot.offset
+        if size - offset > LONG_BYTES or self.builders.busy("index", self.folder):
+            return self._partial(run, size)
+        self._checked = size
+        update_index(self.folder, run.fingerprint, run.definitions)
+        self._snapshot = Snapshot(index_path(self.folder))
+        return self._snapshot
+
+    def _partial(self, run: RunFile, size: int) -> Snapshot:
+        if not self.builders.busy("index", self.folder):
+            at = update_index(self.folder, run.fingerprint, run.definitions, only_prepare=True)
+            if size - at.offset > LONG_BYTES:
+                self.builders.start("index", self.folder)
+                self.builders.start("words", self.folder)
+            else:
+                self._checked = size
+                update_index(self.folder, run.fingerprint, run.definitions)
+        self._snapshot = Snapshot(index_path(self.folder))
+        return self._snapshot
+
+    def progress(self) -> dict[str, Any]:
+        """How far the run is, and how far the index of it."""
+        run, snapshot, size = self.run_file(), self.snapshot(), self.size()
+        outcomes = snapshot.column("outcome")[snapshot.counts]
+        total = sum(planned(definition, run.config) for definition in run.definitions)
+        done = len(outcomes)
+        return {
+            "total": total,
+            "done": done,
+            "failed": int(np.isin(outcomes, (6, 7)).sum()),
+            "running": self.running(),
+            "complete": done >= total,
+            "indexed": 1.0 if not size else min(1.0, snapshot.offset / size),
+            "version": f"{size}-{snapshot.rows}-{self._marks_stamp()}",
+        }
+
+    def running(self) -> bool:
+        """Whether a process is writing the journal now."""
+        written = is_being_written(self.journal)
+        if written is None:
+            try:
+                return time.time() - self.journal.stat().st_mtime < RECENT_SECONDS
+            except OSError:
+                return False
+        return written
+
+    def stamp(self) -> tuple[int, ...]:
+        """Changes whenever there may be something new to show."""
+        found = [self._marks_stamp()]
+        for name in ("run.json", "journal.jsonl", "leaderboard.json"):
+            try:
+                stat = (self.folder / name).stat()
+                found += [stat.st_size, stat.st_mtime_ns]
+            except OSError:
+                found += [0, 0]
+        return (*found, self.builders.busy("index", self.folder))
+
+    def changed(self) -> float:
+        """When the journal last grew, in seconds since the epoch."""
+        try:
+            return self.journal.stat().st_mtime
+        except OSError:
+            return (self.folder / "run.json").stat().st_mtime
+
+    def base(self) -> Rows:
+        snapshot = self.snapshot()
+        key = ("base", snapshot.rows)
+        found = self._kept.get(key)
+        return found if found is not None else self._kept.put(key, base_order(snapshot))
+
+    def rows(self, filters: Filters, sort: str, descending: bool, others: list[RunView]) -> Rows:
+        """The rows that match, in order; paging the same question again costs nothing."""
+        snapshot = self.snapshot()
+        against = tuple((other.name, other.snapshot().rows) for other in others)
+        key = (snapshot.rows, filters, sort, descending, against, self._marks_stamp(), self._words_offset)
+        found: Rows | None = self._kept.get(key)
+        if found is not None:
+            return found
+        joined = [self.joined(other) for other in others]
+        hits = self.search(filters.search)[0] if filters.search.strip() else None
+        marks = {row: mark.verdict or "" for row, mark in self.marked_rows().items()} if filters.mark else {}
+        mask = matching(snapshot, filters, found=hits, others=joined, marks=marks)
+        chosen = ordered(snapshot, np.flatnonzero(mask), sort, descending, joined, base=self.base())
+        return self._kept.put(key, chosen.astype(np.int32 if snapshot.rows < 2**31 else np.int64))
+
+    def joined(self, other: RunView) -> Other:
+        """The other run's score for each of our rows."""
+        ours, theirs = self.snapshot(), other.snapshot()
+        key = ("join", other.name, ours.rows, theirs.rows)
+        found: Other | None = self._kept.get(key)
+        if found is not None:
+            return found
+        row = _join(ours, self.base(), theirs, other.base())
+        score = np.full(ours.rows, np.nan)
+        there = np.flatnonzero(row >= 0)
+        there = there[theirs.column("outcome")[row[there]] != EXCLUDED]
+        score[there] = theirs.column("score")[row[there]]
+        return self._kept.put(key, Other(score, row))
+
+    def search(self, query: str) -> tuple[Rows, float, bool]:
+        """Rows that hold the words; the share of the journal that search reaches; whether all phrases were checked."""
+        reach = self._update_words()
+        key = ("search", query, self._words_offset)
+        found = self._kept.get(key)
+        if found is None:
+            hits, whole = words.search(words.words_path(self.folder), query), True
+            phrases = words.phrases_of(query)
+            if phrases:
+                whole = len(hits) <= PHRASE_ROWS
+                hits = self._with_phrases(hits[:PHRASE_ROWS], phrases)
+            found = self._kept.put(key, (hits, whole))
+        return found[0], reach, found[1]
+
+    def _update_words(self) -> float:
+        run, size = self.run_file(), self.size()
+        if self._words_offset == size and size:
+            return 1.0
+        busy = self.builders.busy("words", self.folder)
+        try:
+            at = words.update_words(self.folder, run.fingerprint, only_prepare=True)
+            if not busy and size - at.offset > LONG_BYTES:
+                self.builders.start("words", self.folder)
+            elif not busy:
+                at = words.update_words(self.folder, run.fingerprint)
+        except sqlite3.DatabaseError:
+            remove(words.words_path(self.folder))
+            at = words.update_words(self.folder, run.fingerprint, only_prepare=True)
+        self._words_offset = at.offset
+        return min(1.0, at.offset / size) if size else 1.0
+
+    def _with_phrases(self, hits: Rows, phrases: list[str]) -> Rows:
+        snapshot, decode = self.snapshot(), Lenient(SaidLine)
+        wanted = [" ".join(phrase.casefold().split()) for phrase in phrases]
+        kept = []
+        for row in hits[hits < snapshot.rows].tolist():
+            line = decode(self.line(row))
+            text = " ".join(words.said(line).casefold().split()) if line is not None else ""
+            if all(phrase in text for phrase in wanted):
+                kept.append(row)
+        return np.array(kept, np.int64)
+
+    def line(self, row: int) -> bytes:
+        snapshot = self.snapshot()
+        return read_at(self.journal, int(snapshot.column("offset")[row]), int(snapshot.column("length")[row]))
+
+    def record(self, row: int) -> dict[str, Any]:
+        return as_record(self.line(row))
+
+    def row_of(self, key: str) -> int:
+        """The row that counts for an attempt."""
+        rows = self.rows_of(key)
+        if not rows:
+            raise UsageError(f"{self.name}: there is no sample with the key `{key[:40]}`")
+        return rows[-1]
+
+    def rows_of(self, key: str) -> list[int]:
+        """Every line of an attempt, the one that counts last."""
+        snapshot = self.snapshot()
+        found: list[int] = np.flatnonzero(snapshot.column("key") == np.uint64(key_number(key))).tolist()
+        return found
+
+    def marks(self) -> dict[str, Mark]:
+        stamp = self._marks_stamp()
+        found = self._kept.get(("marks", stamp))
+        return found if found is not None else self._kept.put(("marks", stamp), read_marks(self.folder))
+
+    def marked_rows(self) -> dict[int, Mark]:
+        """Marks by row, for those whose attempt is in the journal."""
+        marks = self.marks()
+        if not marks:
+            return {}
+        by_number = {key_number(key): mark for key, mark in marks.items()}
+        keys = self.snapshot().column("key")
+        wanted = np.isin(keys, np.array(list(by_number), np.uint64)) & self.snapshot().counts
+        return {row: by_number[int(keys[row])] for row in np.flatnonzero(wanted).tolist()}
+
+    def _marks_stamp(self) -> int:
+        try:
+            stat = (self.folder / "marks.jsonl").stat()
+        except OSError:
+            return 0
+        return stat.st_mtime_ns ^ stat.st_size
+
+
+def _join(ours: Snapshot, our_base: Rows, theirs: Snapshot, their_base: Rows) -> Rows:
+    """For each of our rows the row of the same sample and attempt in the other run, or −1."""
+    result = np.full(ours.rows, -1, np.int64)
+    mine, its = our_base[ours.counts[our_base]], their_base[theirs.counts[their_base]]
+    left, right = ours.column("pair")[mine], theirs.column("pair")[its]
+    if len(left) == len(right) and (left == right).all():
+        # finished runs of the same tasks line up in the dataset's order
+        result[mine] = its
+        return result
+    order = np.argsort(right)
+    if len(order):
+        at = np.minimum(np.searchsorted(right, left, sorter=order), len(order) - 1)
+        same = right[order[at]] == left
+        result[mine[same]] = its[order[at[same]]]
+    return result

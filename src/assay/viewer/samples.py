@@ -1,0 +1,160 @@
+"""Pages of the sample table, and one sample in full."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.core.run_file import RunFile
+from assay.reports.marks import Mark
+from assay.viewer.index import Snapshot
+from assay.viewer.overview import value_histogram
+from assay.viewer.previews import LONG_LINE, preview_of
+from assay.viewer.query import Filters, summary
+from assay.viewer.rows import OUTCOMES
+from assay.viewer.run_view import RunView
+
+LONG_TEXT = 100_000
+"""Texts in a sample longer than this are cut unless everything is asked for."""
+
+
+def page(
+    run: RunView, filters: Filters, *, sort: str, descending: bool, offset: int, limit: int, others: list[RunView]
+) -> dict[str, Any]:
+    """One page of rows, how many there are, and the numbers over all that match."""
+    snapshot = run.snapshot()
+    chosen = run.rows(filters, sort, descending, others)
+    shown = chosen[offset : offset + limit].tolist()
+    found: dict[str, Any] = {
+        "total": len(chosen),
+        "offset": offset,
+        "rows": table_rows(run, shown, others),
+        "summary": summary(snapshot, chosen),
+        "histogram": value_histogram(snapshot, chosen, filters.value),
+    }
+    if filters.search.strip():
+        _, reach, whole = run.search(filters.search)
+        found["search"] = {"reach": reach, "whole": whole}
+    return found
+
+
+def table_rows(run: RunView, rows: list[int], others: list[RunView]) -> list[dict[str, Any]]:
+    snapshot = run.snapshot()
+    previews = previews_of(run, snapshot, rows)
+    marks = run.marked_rows()
+    table = [_row(snapshot, row, previews[row], marks.get(row)) for row in rows]
+    for other in others:
+        joined = run.joined(other)
+        theirs = [int(joined.row[row]) for row in rows]
+        there = [row for row in theirs if row >= 0]
+        texts, snap, their_marks = previews_of(other, other.snapshot(), there), other.snapshot(), other.marked_rows()
+        for mine, row in zip(table, theirs, strict=True):
+            found = _row(snap, row, texts[row], their_marks.get(row)) if row >= 0 else None
+            mine.setdefault("others", []).append(found)
+    return table
+
+
+def previews_of(run: RunView, snapshot: Snapshot, rows: list[int]) -> dict[int, dict[str, Any]]:
+    """From the journal itself; only of very long lines a preview is kept in the index."""
+    lengths = snapshot.column("length")
+    stored = snapshot.previews([row for row in rows if lengths[row] > LONG_LINE])
+    return {row: stored[row] if row in stored else preview_of(run.record(row)) for row in rows}
+
+
+def _row(snapshot: Snapshot, row: int, preview: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
+    score = float(snapshot.column("score")[row])
+    failure = int(snapshot.column("failure")[row])
+    return {
+        "key": f"{int(snapshot.column('key')[row]):016x}",
+        "task": snapshot.tasks[int(snapshot.column("task")[row])],
+        "attempt": int(snapshot.column("attempt")[row]),
+        "outcome": OUTCOMES[int(snapshot.column("outcome")[row])],
+        "score": None if np.isnan(score) else score,
+        "kind": snapshot.failures[failure] if failure >= 0 else None,
+        "seconds": float(snapshot.column("seconds")[row]),
+        "tokens_in": int(snapshot.column("tokens_in")[row]),
+        "tokens_out": int(snapshot.column("tokens_out")[row]),
+        "mark": mark.verdict if mark is not None else None,
+        **preview,
+    }
+
+
+def neighbours(
+    run: RunView, key: str, filters: Filters, *, sort: str, descending: bool, others: list[RunView]
+) -> dict[str, Any]:
+    """Which samples come before and after this one in a table."""
+    chosen, row = run.rows(filters, sort, descending, others), run.row_of(key)
+    place = np.flatnonzero(chosen == row)
+    if not len(place):
+        first = _key(run, int(chosen[0])) if len(chosen) else None
+        return {"position": None, "total": len(chosen), "previous": None, "next": first}
+    at = int(place[0])
+    return {
+        "position": at,
+        "total": len(chosen),
+        "previous": _key(run, int(chosen[at - 1])) if at else None,
+        "next": _key(run, int(chosen[at + 1])) if at + 1 < len(chosen) else None,
+    }
+
+
+def _key(run: RunView, row: int) -> str:
+    return f"{int(run.snapshot().column('key')[row]):016x}"
+
+
+def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
+    """One attempt: its record, what it asked, its mark, and the failed lines it replaced."""
+    rows, snapshot = run.rows_of(key), run.snapshot()
+    row = run.row_of(key)
+    record = run.record(row)
+    cut: list[dict[str, Any]] = []
+    mark = run.marked_rows().get(row)
+    return {
+        **_row(snapshot, row, preview_of(record), mark),
+        "record": record if whole else shortened(record, "", cut),
+        "cut": cut,
+        "line": row + 1,
+        "request": None if whole else shortened(request_of(run.run_file(), record), "", []),
+        "mark": msgspec.to_builtins(mark) if mark is not None else None,
+        "earlier": [shortened(run.record(old), "", []) for old in rows[:-1][-10:]],
+    }
+
+
+def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
+    """What the model was asked, with the settings it was asked with."""
+    trace = record.get("trace") if isinstance(record.get("trace"), dict) else {}
+    settings = {k: v for k, v in msgspec.to_builtins(run.config.settings()).items() if v is not None}
+    settings.pop("attempt", None)
+    asked: dict[str, Any] = {"model": run.model.get("name"), **settings}
+    if isinstance(trace, dict):
+        for name in ("prompt", "messages"):
+            if trace.get(name) is not None:
+                asked[name] = trace[name]
+    if isinstance(asked.get("messages"), list):
+        asked["messages"] = _asked(asked["messages"])
+    return asked
+
+
+def _asked(messages: list[Any]) -> list[Any]:
+    """The conversation up to the last answer: that is what the last request held."""
+    last = messages[-1] if messages else None
+    return messages[:-1] if isinstance(last, dict) and last.get("role") == "assistant" else messages
+
+
+def shortened(value: Any, path: str, cut: list[dict[str, Any]]) -> Any:
+    """The same data with very long texts cut, and a note of each cut."""
+    if isinstance(value, str) and len(value) > LONG_TEXT:
+        cut.append({"path": path, "length": len(value)})
+        return value[:LONG_TEXT]
+    if isinstance(value, dict):
+        return {name: shortened(inner, f"{path}.{name}" if path else name, cut) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [shortened(inner, f"{path}[{n}]", cut) for n, inner in enumerate(value)]
+    return value
+
+
+def command_of(run: RunFile) -> str:
+    """The command that repeats the run, ready for a shell."""
+    return shlex.join(run.command)

@@ -1,0 +1,51 @@
+// Asks the viewer's server, or, in an exported site, the data files beside the page.
+
+import { staticGet } from "./static_data.js";
+
+export const isStatic = Boolean(window.ASSAY_STATIC);
+
+export async function get(what, params) {
+  if (isStatic) return staticGet(what, params || {});
+  const answer = await fetch(`/api/${what}?${query(params)}`, { headers: { accept: "application/json" } });
+  return read(answer);
+}
+
+export async function sendMark(mark) {
+  const answer = await fetch("/api/marks", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(mark),
+  });
+  return read(answer);
+}
+
+async function read(answer) {
+  if (answer.status === 403) throw new Error(await answer.text());
+  let data;
+  try {
+    data = await answer.json();
+  } catch {
+    throw new Error(`the viewer answered with ${answer.status}`);
+  }
+  if (!answer.ok) throw new Error(data.error || `the viewer answered with ${answer.status}`);
+  return data;
+}
+
+export function query(params) {
+  const found = new URLSearchParams();
+  for (const [name, value] of Object.entries(params || {})) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== "" && each !== null && each !== undefined) found.append(name, each);
+    }
+  }
+  return found.toString();
+}
+
+// Calls back with the names of runs that changed, for as long as the page is open.
+export function listen(onchange, onstate) {
+  if (isStatic) return;
+  const events = new EventSource("/api/events");
+  events.onopen = () => onstate(true);
+  events.onerror = () => onstate(false);
+  events.onmessage = (event) => onchange(JSON.parse(event.data).changed);
+}

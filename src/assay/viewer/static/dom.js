@@ -1,0 +1,111 @@
+// Elements and text. Every string becomes a text node: nothing a model said is ever markup.
+
+const INVISIBLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/;
+const INVISIBLE_EACH = new RegExp(INVISIBLE.source, "g");
+const MOST_CHIPS = 2000;
+
+export function h(tag, props, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") Object.assign(element.style, value);
+    else if (name in PROPERTIES) element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  add(element, children);
+  return element;
+}
+
+// properties that an attribute does not set after the fact
+const PROPERTIES = { value: 1, checked: 1, disabled: 1, selected: 1, indeterminate: 1, className: 1 };
+
+export function add(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : shown(String(child)));
+  }
+  return element;
+}
+
+export function fill(element, ...children) {
+  element.replaceChildren();
+  return add(element, children);
+}
+
+// Text with what cannot be seen made visible: control characters, direction overrides, zero widths.
+export function shown(text) {
+  if (!INVISIBLE.test(text)) return document.createTextNode(text);
+  const found = text.match(INVISIBLE_EACH);
+  if (found.length > MOST_CHIPS) return document.createTextNode(text.replace(INVISIBLE_EACH, symbol));
+  const fragment = document.createDocumentFragment();
+  let start = 0;
+  for (const match of text.matchAll(INVISIBLE_EACH)) {
+    if (match.index > start) fragment.append(text.slice(start, match.index));
+    const chip = document.createElement("span");
+    chip.className = "invisible";
+    chip.title = "U+" + match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    chip.textContent = symbol(match[0]);
+    fragment.append(chip);
+    start = match.index + 1;
+  }
+  fragment.append(text.slice(start));
+  return fragment;
+}
+
+const NAMES = { 0: "NUL", 7: "BEL", 8: "BS", 27: "ESC", 127: "DEL", 0xad: "SHY", 0x200b: "ZWSP", 0x200e: "LRM", 0x200f: "RLM", 0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO", 0x202e: "RLO", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfeff: "BOM" };
+
+function symbol(character) {
+  const code = character.codePointAt(0);
+  return "⟦" + (NAMES[code] || code.toString(16).toUpperCase().padStart(4, "0")) + "⟧";
+}
+
+export function button(label, onclick, props) {
+  return h("button", { type: "button", onclick, ...props }, label);
+}
+
+export function link(href, props, ...children) {
+  return h("a", { href, ...props }, ...children);
+}
+
+export function select(label, options, value, onchange, props) {
+  const box = h("select", { "aria-label": label, onchange: (event) => onchange(event.target.value), ...props });
+  for (const [name, text] of options) box.append(h("option", { value: name, selected: name === value }, text));
+  return box;
+}
+
+export function table(label, head, rows, props) {
+  return h("div", { class: "scroll" },
+    h("table", { "aria-label": label, ...props }, h("thead", null, h("tr", null, head)), h("tbody", null, rows)));
+}
+
+export function th(text, props) {
+  return h("th", { scope: "col", ...props }, text);
+}
+
+export function section(title, ...children) {
+  return h("section", null, h("h2", null, title), ...children);
+}
+
+let fading;
+export function toast(sentence) {
+  const box = document.getElementById("toast");
+  box.textContent = sentence;
+  box.classList.add("on");
+  clearTimeout(fading);
+  fading = setTimeout(() => box.classList.remove("on"), 2600);
+}
+
+export async function copy(text, said) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // a file:// page has no clipboard: a selection does as well
+    const box = h("textarea", { class: "hidden", value: text });
+    document.body.append(box);
+    box.select();
+    document.execCommand("copy");
+    box.remove();
+  }
+  toast(said);
+}

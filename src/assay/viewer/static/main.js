@@ -1,0 +1,151 @@
+// The page's frame: finds the place in the address, shows it, keeps it up to date, listens to keys.
+
+import { isStatic, listen } from "./api.js";
+import { add, button, fill, h, link } from "./dom.js";
+import { pageCompare } from "./page_compare.js";
+import { pageMarks } from "./page_marks.js";
+import { pageProvenance } from "./page_provenance.js";
+import { pageRun } from "./page_run.js";
+import { pageRuns } from "./page_runs.js";
+import { pageSample } from "./page_sample.js";
+import { pageSamples } from "./page_samples.js";
+import { current, toCompare, toMarks, toProvenance, toRun, toRuns, toSamples } from "./route.js";
+
+const PAGES = {
+  runs: pageRuns, overview: pageRun, samples: pageSamples, sample: pageSample,
+  compare: pageCompare, marks: pageMarks, provenance: pageProvenance,
+};
+const THEMES = { auto: "◐", light: "☀", dark: "☾" };
+
+let shownPage = null;
+let turn = 0;
+
+async function go() {
+  const route = current();
+  const mine = ++turn;
+  const root = h("div", { class: "page page-" + route.page });
+  header(route);
+  // the old page stays until the new one has something to show
+  try {
+    const page = await (PAGES[route.page] || pageRuns)(root, route);
+    if (mine !== turn) return;
+    shownPage = { route, ...page };
+  } catch (error) {
+    if (mine !== turn) return;
+    shownPage = { route };
+    fill(root, h("div", { class: "error", role: "alert" }, h("h1", null, "This could not be shown"), h("p", null, error.message), link(toRuns(), null, "All runs")));
+  }
+  fill(document.getElementById("page"), root);
+  document.title = title(route);
+  if (!shownPage.keepsScroll) scrollTo(0, 0);
+  if (shownPage.ready) shownPage.ready();
+}
+
+function title(route) {
+  const parts = [route.key, route.page === "compare" ? "compare" : route.page === "overview" || route.page === "runs" ? null : route.page, route.run];
+  return [...parts.filter(Boolean), "assay"].join(" · ");
+}
+
+function header(route) {
+  const bar = fill(document.getElementById("top"));
+  add(bar, [link(toRuns(), { class: "brand" }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "assay")]);
+  if (route.run) {
+    add(bar, [h("nav", { class: "crumbs", "aria-label": "this run" },
+      link(toRun(route.run), { class: "runname", title: route.run }, route.run),
+      h("span", { class: "tabs" },
+        tab(toRun(route.run), "Overview", route.page === "overview"),
+        tab(toSamples(route.run, route.page === "sample" ? route.params : {}), "Samples", route.page === "samples" || route.page === "sample"),
+        tab(toMarks(route.run), "Marks", route.page === "marks"),
+        tab(toProvenance(route.run), "Provenance", route.page === "provenance")))]);
+  } else if (route.page === "compare") {
+    add(bar, [h("nav", { class: "crumbs", "aria-label": "comparison" }, link(toCompare(route.runs), { class: "runname" }, `Comparing ${route.runs.length} runs`))]);
+  }
+  add(bar, [h("span", { class: "room" }), h("span", { id: "live", class: "live", hidden: true }, "live"),
+    isStatic ? h("span", { class: "quiet" }, "static copy") : null,
+    button("?", help, { class: "icon", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts" }), themeButton()]);
+}
+
+function tab(href, label, on) {
+  return link(href, { class: on ? "tab on" : "tab", "aria-current": on ? "page" : null }, label);
+}
+
+function themeButton() {
+  const theme = saved();
+  const next = { auto: "light", light: "dark", dark: "auto" }[theme];
+  const made = button(THEMES[theme], () => { remember(next); applyTheme(); made.replaceWith(themeButton()); },
+    { class: "icon", "aria-label": `Colours: ${theme}; change to ${next}`, title: `Colours: ${theme}` });
+  return made;
+}
+
+function saved() {
+  try { return localStorage.getItem("assay-theme") || "auto"; } catch { return "auto"; }
+}
+
+function remember(theme) {
+  try { localStorage.setItem("assay-theme", theme); } catch { /* private windows keep nothing */ }
+}
+
+function applyTheme() {
+  const theme = saved();
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+const SHORTCUTS = [
+  ["j  k", "next, previous sample or row"], ["Enter", "open the chosen row"], ["n  p", "next, previous page of the table"],
+  ["/", "search"], ["1  2  3", "mark the sample right, wrong, unclear"], ["0", "take the mark back"], ["c", "copy the sample as JSON"],
+  ["Esc", "back to the table"], ["?", "this list"],
+];
+
+function help() {
+  const box = h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" }, h("h2", null, "Keyboard"),
+    h("dl", null, SHORTCUTS.map(([keys, what]) => [h("dt", null, keys.split("  ").map((key) => h("kbd", null, key))), h("dd", null, what)])),
+    button("Close", () => box.close(), { class: "primary" }));
+  box.addEventListener("close", () => box.remove());
+  document.body.append(box);
+  box.showModal();
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, textarea, select, dialog");
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typing) {
+    if (event.key === "Escape" && !event.target.closest("dialog")) event.target.blur();
+    return;
+  }
+  if (event.key === "?") return help();
+  const act = shownPage && shownPage.keys && shownPage.keys[event.key];
+  if (act) {
+    event.preventDefault();
+    act(event);
+  }
+});
+
+// A run that goes on is followed: one refresh at a time, and the newest news is never lost.
+let refreshing = false;
+let again = false;
+
+async function follow(changed) {
+  const { route, refresh } = shownPage || {};
+  if (!refresh) return;
+  const names = route.run ? [route.run, ...(route.params.against || [])] : route.runs || [];
+  if (names.length && !names.some((name) => changed.includes(name))) return;
+  if (refreshing) { again = true; return; }
+  refreshing = true;
+  try { await refresh(); } catch { /* the next change tries again */ }
+  refreshing = false;
+  if (again) { again = false; follow(changed); }
+}
+
+let lost;
+function connection(open) {
+  const sign = document.getElementById("live");
+  clearTimeout(lost);
+  if (open) { sign.hidden = true; return; }
+  lost = setTimeout(() => { sign.hidden = false; sign.textContent = "viewer stopped"; sign.classList.add("off"); }, 3000);
+}
+
+applyTheme();
+addEventListener("hashchange", go);
+go();
+listen(follow, connection);

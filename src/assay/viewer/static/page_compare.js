@@ -1,0 +1,110 @@
+// Runs side by side: how sure the difference is, by task, and then the samples themselves, flips first.
+
+import { get } from "./api.js";
+import { button, fill, h, link, section, select, table, th } from "./dom.js";
+import { badge, differenceWhisker } from "./charts.js";
+import { paramsOf, stateOf } from "./filters.js";
+import { PAGE, pages } from "./page_samples.js";
+import { replace, toCompare, toRun, toSample } from "./route.js";
+import { count, interval, number, oneLineOf, pValue, plural, signed } from "./words.js";
+
+const SHOW = [["flipped", "only the flips"], ["worse", "worse than the first"], ["better", "better than the first"], ["same", "not flipped"], ["", "all samples"]];
+
+export async function pageCompare(root, route) {
+  const runs = [...new Set(route.runs)];
+  let state = stateOf(route.params);
+  if (!("flip" in route.params)) state.flip = "flipped";
+  let rows = [];
+  let cursor = -1;
+  const [top, bar, body, pager] = [h("div"), h("div", { class: "filters" }), h("div"), h("nav", { class: "pager", "aria-label": "pages" })];
+  const search = h("input", { type: "search", class: "search", value: state.q, placeholder: "Search prompts and answers of the first run", "aria-label": "Search in prompts and answers" });
+  let waiting;
+  search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => change({ q: search.value, offset: "" }), 250); });
+
+  function change(changes) {
+    state = { ...state, ...changes };
+    const { against, ...rest } = state;
+    replace(toCompare(runs, { ...paramsOf(rest), flip: state.flip || "all" }));
+    drawBar();
+    return load();
+  }
+
+  function drawBar() {
+    fill(bar, h("div", { class: "row wrap" }, h("div", { class: "row wrap", role: "group", "aria-label": "Which samples" }, SHOW.map(([name, label]) => button(label, () => change({ flip: name, offset: "" }), { class: state.flip === name ? "toggle on" : "toggle", "aria-pressed": state.flip === name }))),
+      select("Task", [["", "Task: all"], ...tasks.map((name) => [name, name])], state.task[0] || "", (task) => change({ task: task ? [task] : [], offset: "" })), search,
+      button("Swap the order", () => { location.hash = toCompare([...runs.slice(1), runs[0]], { flip: state.flip || "all" }); })));
+  }
+
+  async function load() {
+    const found = await get("samples", { run: runs[0], against: runs.slice(1), limit: PAGE, sort: state.sort || "changed", dir: state.dir, flip: state.flip, task: state.task, q: state.q, offset: state.offset });
+    rows = found.rows;
+    fill(body, h("p", { class: "summary" }, h("b", null, plural(found.total, "sample"))),
+      rows.length ? table("Samples side by side", [th("sample", { class: "c-id" }), th("question", { class: "c-text" }), th("target", { class: "c-target" }), ...runs.map((name, i) => th(i ? short(name) : `${short(name)} (first)`, { title: name, class: "c-side" }))], rows.map(row), { class: "samples side" }) : h("p", { class: "empty" }, state.flip === "flipped" ? "No sample flipped." : "No sample matches."));
+    fill(pager, pages(found.offset, found.total, (offset) => change({ offset: offset || "" })));
+  }
+
+  const names = new Map();
+  const short = (name) => names.get(name) || name;
+
+  function row(each, i) {
+    const sides = [each, ...each.others];
+    return h("tr", { tabindex: -1, onclick: (event) => { if (!event.target.closest("a")) open(i); } },
+      h("td", { class: "c-id" }, link(address(each), null, oneLineOf(each.id)), h("div", { class: "quiet small" }, each.task)), h("td", { class: "text" }, h("div", { class: "clamp" }, oneLineOf(each.prompt))), h("td", { class: "target" }, h("div", { class: "clamp" }, oneLineOf(each.target))),
+      sides.map((side, n) => (side === null ? h("td", { class: "quiet" }, "not in this run") : h("td", { class: "side" }, h("div", { class: "row tight" }, badge(side.outcome), h("b", null, number(side.score, 2)), n && side.score !== null && each.score !== null && side.score !== each.score ? h("span", { class: side.score > each.score ? "good" : "bad" }, signed(side.score - each.score, 2)) : null), h("div", { class: "clamp" }, oneLineOf(side.failure !== null ? `${side.kind}: ${side.failure}` : side.answer))))));
+  }
+
+  const address = (each) => toSample(runs[0], each.key, { against: runs.slice(1), ...(state.flip ? { flip: state.flip } : {}) });
+  function open(i) { if (rows[i]) location.hash = address(rows[i]); }
+  function choose(i) {
+    const shown = body.querySelectorAll("tbody tr");
+    if (i < 0 || i >= shown.length) return;
+    if (cursor >= 0 && shown[cursor]) shown[cursor].classList.remove("chosen");
+    cursor = i;
+    shown[i].classList.add("chosen");
+    shown[i].scrollIntoView({ block: "nearest" });
+  }
+
+  if (state.flip === "all") state.flip = "";
+  const [found, listed] = await Promise.all([get("compare", { run: runs }), get("runs")]);
+  for (const run of listed.runs) names.set(run.name, run.model || run.name);
+  if (new Set(runs.map(short)).size < runs.length) names.clear();
+  let tasks = [...new Set(found.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))];
+  fill(root, top, section("Samples", bar, body, pager));
+
+  function drawTop(found) {
+    fill(top, h("div", { class: "headline" }, h("h1", null, runs.map((name, i) => [i ? h("span", { class: "quiet" }, " vs ") : null, link(toRun(name), { title: name }, short(name))]))),
+      found.pairs.map((pair) => pairCard(pair, short)));
+  }
+
+  drawTop(found);
+  drawBar();
+  await load();
+  return {
+    async refresh() { const now = await get("compare", { run: runs }); tasks = [...new Set(now.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))]; drawTop(now); await load(); },
+    keys: { j: () => choose(cursor + 1), k: () => choose(cursor - 1), Enter: () => open(Math.max(0, cursor)), "/": () => search.focus() },
+  };
+}
+
+function pairCard(pair, short) {
+  const { overall } = pair;
+  const reach = Math.max(0.05, ...[overall, ...pair.tasks].flatMap((each) => [Math.abs(each.interval.low || 0), Math.abs(each.interval.high || 0), Math.abs(each.difference || 0)])) * 1.1;
+  const line = (each, label, kind) => h("tr", { class: kind }, h("td", null, label), h("td", { class: "num" }, number(each.first)), h("td", { class: "num" }, number(each.second)),
+    h("td", { class: "num" }, h("b", { class: sure(each) ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference))), h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach)), h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
+    h("td", { class: "num" }, pValue(each.p_holm ?? each.p_value)), h("td", { class: "num good" }, count(each.wins)), h("td", { class: "num bad" }, count(each.losses)), h("td", { class: "num quiet" }, count(each.ties)));
+  return h("div", { class: "card" }, h("h2", null, `${short(pair.second)} against ${short(pair.first)}`), h("p", { class: "verdict" }, verdict(overall, short(pair.second), short(pair.first))),
+    table("Paired comparison", ["", short(pair.first), short(pair.second), "difference", "", "interval", "p", "better", "worse", "same"].map((name, i) => th(name, { class: i && i !== 4 ? "num" : "", title: name === "p" ? "by task: Holm-adjusted" : null })), [pair.tasks.map((each) => line(each, each.task)), line(overall, "all samples", "overall")]),
+    h("p", { class: "quiet small" }, `${plural(overall.n, "pair")}; ${overall.signature || "no statistics"}; p-values of the tasks are Holm-adjusted.`, overall.minimum_detectable_effect ? ` This many pairs would find a true difference of ${number(overall.minimum_detectable_effect)} four times out of five.` : ""),
+    pair.only_first || pair.only_second ? h("p", { class: "note" }, `Not in the comparison: ${plural(pair.only_first, "sample")} scored only by ${short(pair.first)}, ${count(pair.only_second)} only by ${short(pair.second)}.`) : null,
+    pair.sentences.length ? h("ul", { class: "quiet small" }, pair.sentences.map((sentence) => h("li", null, sentence))) : null);
+}
+
+function sure(each) {
+  return each.interval.low !== null && each.interval.low !== undefined && (each.interval.low > 0 || each.interval.high < 0);
+}
+
+function verdict(overall, second, first) {
+  if (overall.difference === null || overall.difference === undefined) return overall.reason || "Nothing to compare.";
+  const size = `${signed(overall.difference)} (${interval(overall.interval) || "no interval"})`;
+  if (sure(overall)) return `${second} is ${overall.difference > 0 ? "better" : "worse"} than ${first}: ${size}, p ${pValue(overall.p_value)}.`;
+  return `No difference that these samples can show: ${size}, p ${pValue(overall.p_value)}.`;
+}

@@ -1,0 +1,46 @@
+// Where the reader is, kept in the address after the #, so that every place has a link.
+
+import { query } from "./api.js";
+
+export function current() {
+  const [path, search] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const parts = path.split("/").filter(Boolean).map(decode);
+  const params = {};
+  for (const [name, value] of new URLSearchParams(search || "")) (params[name] ||= []).push(value);
+  const [place, run, view, key] = parts;
+  if (place === "run" && run !== undefined) return { page: view || "overview", run, key, params };
+  if (place === "compare") return { page: "compare", runs: params.run || [], params };
+  return { page: "runs", params };
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export const toRuns = () => "#/";
+export const toRun = (run) => `#/run/${encodeURIComponent(run)}`;
+export const toProvenance = (run) => `${toRun(run)}/provenance`;
+export const toMarks = (run) => `${toRun(run)}/marks`;
+
+export function toSamples(run, params) {
+  const found = query(params);
+  return `${toRun(run)}/samples${found ? "?" + found : ""}`;
+}
+
+export function toSample(run, key, params) {
+  const found = query(params);
+  return `${toRun(run)}/sample/${encodeURIComponent(key)}${found ? "?" + found : ""}`;
+}
+
+export function toCompare(runs, params) {
+  return `#/compare?${query({ run: runs, ...params })}`;
+}
+
+// Another state of the same page: the address changes, the history does not grow.
+export function replace(hash) {
+  history.replaceState(null, "", hash);
+}

@@ -1,0 +1,132 @@
+// An exported site has no server: tables are filtered here, over data files that are loaded when needed.
+
+import { tableSummary, valueHistogram } from "./static_numbers.js";
+
+export async function staticGet(what, params) {
+  const list = await load("runs");
+  if (what === "runs") return list;
+  if (what === "compare") return compared(list, params.run);
+  const file = fileOf(list, first(params.run));
+  if (what === "run") return load(file);
+  if (what === "marks") return load(`${file}-marks`);
+  if (what === "slices") return (await load(file)).slices[params.by];
+  if (what === "sample") return oneSample(file, first(params.key));
+  const rows = await chosen(list, file, params);
+  if (what === "neighbours") return neighbours(rows, first(params.key));
+  const offset = Number(first(params.offset) || 0);
+  return {
+    total: rows.length, offset, rows: rows.slice(offset, offset + Number(first(params.limit) || 100)), summary: tableSummary(rows),
+    histogram: valueHistogram(rows.map((row) => valueOf(row, first(params.value) || "score")), first(params.value)),
+    ...(first(params.q) ? { search: { reach: 1, whole: true } } : {}),
+  };
+}
+
+const first = (value) => (Array.isArray(value) ? value[0] : value) ?? "";
+const all = (value) => (value === undefined ? [] : Array.isArray(value) ? value : [value]);
+const loading = {};
+
+function load(name) {
+  loading[name] ||= new Promise((resolve, reject) => {
+    if (window.ASSAY_STATIC[name]) return resolve(window.ASSAY_STATIC[name]);
+    const script = document.createElement("script");
+    script.src = `data/${name}.js`;
+    script.onload = () => resolve(window.ASSAY_STATIC[name]);
+    script.onerror = () => reject(new Error(`the file data/${name}.js is missing from this copy`));
+    document.head.append(script);
+  });
+  return loading[name];
+}
+
+function fileOf(list, name) {
+  const run = list.runs.find((each) => each.name === name);
+  if (!run || !run.file) throw new Error(`there is no run ${name} in this copy`);
+  return run.file;
+}
+
+async function compared(list, names) {
+  const found = await load(`${fileOf(list, names[0])}-compare`);
+  const pairs = names.slice(1).map((name) => found[name]);
+  if (pairs.includes(undefined)) throw new Error("this copy holds comparisons of its first eight runs only");
+  return { runs: names, pairs };
+}
+
+async function oneSample(file, key) {
+  const row = (await load(`${file}-rows`)).find((each) => each.key === key);
+  if (!row) throw new Error(`there is no sample with the key ${key} in this copy`);
+  return (await load(`${file}-s${row.chunk}`))[key];
+}
+
+function neighbours(rows, key) {
+  const at = rows.findIndex((row) => row.key === key);
+  const keyAt = (i) => (rows[i] ? rows[i].key : null);
+  return at < 0 ? { position: null, total: rows.length, previous: null, next: keyAt(0) } : { position: at, total: rows.length, previous: keyAt(at - 1), next: keyAt(at + 1) };
+}
+
+async function chosen(list, file, params) {
+  let rows = await load(`${file}-rows`);
+  const others = await Promise.all(all(params.against).map((name) => load(`${fileOf(list, name)}-rows`)));
+  if (others.length) rows = joined(rows, others);
+  const hits = first(params.q).trim() ? await search(file, rows, first(params.q)) : null;
+  const [low, high] = [first(params.low), first(params.high)];
+  const value = first(params.value) || "score";
+  const tests = [
+    [params.task, (row, wanted) => wanted.includes(row.task)], [params.outcome, (row, wanted) => wanted.includes(row.outcome)], [params.failure, (row, wanted) => wanted.includes(row.kind)],
+    [params.meta, (row, wanted) => wanted.every((pair) => labelOf(row, pair.slice(0, pair.indexOf("="))) === pair.slice(pair.indexOf("=") + 1))],
+    [low, (row) => valueOf(row, value) !== null && valueOf(row, value) >= Number(low)], [high, (row) => valueOf(row, value) !== null && valueOf(row, value) <= Number(high)],
+    [params.flip, (row, [flip]) => flipped(row, flip)], [params.mark, (row, [mark]) => marked(row, mark)],
+  ].filter(([wanted]) => all(wanted).some((each) => each !== ""));
+  const kept = rows.filter((row) => (!hits || hits.has(row.key)) && tests.every(([wanted, holds]) => holds(row, all(wanted))));
+  return sorted(kept, first(params.sort) || "order", first(params.dir) === "desc");
+}
+
+function joined(rows, others) {
+  const same = (row) => `${row.task}\u0000${row.id}\u0000${row.attempt}`;
+  const maps = others.map((other) => new Map(other.map((row) => [same(row), row])));
+  return rows.map((row) => ({ ...row, others: maps.map((map) => map.get(same(row)) || null) }));
+}
+
+function labelOf(row, key) {
+  const value = key.startsWith("label:") ? row.values[key.slice(6)] : row.metadata[key];
+  return value === undefined ? undefined : typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function valueOf(row, name) {
+  const value = name.startsWith("value:") ? row.values[name.slice(6)] : row[name];
+  return value === null || value === undefined ? null : Number(value);
+}
+
+function flipped(row, flip) {
+  if (row.outcome === "excluded") return false;
+  const moved = row.others.map((other) => (other && other.outcome !== "excluded" && other.score !== null && row.score !== null ? other.score - row.score : null));
+  if (flip === "same") return moved.every((each) => each === 0);
+  return moved.some((each) => each !== null && (flip === "better" ? each > 0 : flip === "worse" ? each < 0 : each !== 0));
+}
+
+function marked(row, wanted) {
+  if (wanted === "none") return row.mark === null;
+  if (wanted === "disagree") return row.mark !== null && row.mark !== "unclear" && row.score !== null && (row.score >= 0.5) !== (row.mark === "right");
+  return wanted === "any" ? row.mark !== null : row.mark === wanted;
+}
+
+function sorted(rows, sort, down) {
+  if (sort === "order" || sort === "written") return down ? [...rows].reverse() : rows;
+  const key = (row) => (sort === "changed" ? (row.others[0] && row.others[0].score !== null && row.score !== null ? row.others[0].score - row.score : null) : valueOf(row, sort));
+  return rows.map((row, i) => [key(row), i, row]).sort(([a, i], [b, j]) => (a === null || b === null ? (a === null) - (b === null) || i - j : (down ? b - a : a - b) || i - j)).map(([, , row]) => row);
+}
+
+async function search(file, rows, query) {
+  const quoted = [...query.matchAll(/"([^"]+)"/g)].map((found) => found[1].toLowerCase().split(/\s+/).join(" "));
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
+  const found = new Set();
+  for (const chunk of new Set(rows.map((row) => row.chunk))) {
+    for (const [key, sample] of Object.entries(await load(`${file}-s${chunk}`))) {
+      const trace = sample.record.trace || {};
+      const text = [trace.prompt, ...(trace.messages || []).map((each) => (typeof each.content === "string" ? each.content : JSON.stringify(each.content))), trace.prediction].join("\n").toLowerCase().replace(/\s+/g, " ");
+      const known = new Set(text.match(/[\p{L}\p{N}]+/gu));
+      const has = (word, i) => known.has(word) || (i === words.length - 1 && [...known].some((each) => each.startsWith(word)));
+      if (words.every(has) && quoted.every((phrase) => text.includes(phrase))) found.add(key);
+    }
+  }
+  return found;
+}
+

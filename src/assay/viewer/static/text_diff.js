@@ -1,0 +1,57 @@
+// Where two texts differ, by characters when they are short, by words when they are not.
+
+const MOST = 1500;
+
+// Parts [kind, text], kind being "same", "removed" (only in a) or "added" (only in b); null when both are too long.
+export function textDiff(a, b) {
+  const parts = (text) => (a.length + b.length < 400 ? [...text] : text.match(/\s+|[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) || []);
+  let [left, right] = [parts(a), parts(b)];
+  let start = 0;
+  while (start < left.length && start < right.length && left[start] === right[start]) start++;
+  let end = 0;
+  while (end < left.length - start && end < right.length - start && left[left.length - 1 - end] === right[right.length - 1 - end]) end++;
+  const [head, tail] = [left.slice(0, start), left.slice(left.length - end)];
+  left = left.slice(start, left.length - end);
+  right = right.slice(start, right.length - end);
+  if (left.length > MOST || right.length > MOST) return null;
+  return joined([...head.map((text) => ["same", text]), ...between(left, right), ...tail.map((text) => ["same", text])]);
+}
+
+// The longest common subsequence, walked from both ends of its table.
+function between(left, right) {
+  const width = right.length + 1;
+  const length = new Uint16Array((left.length + 1) * width);
+  for (let i = left.length - 1; i >= 0; i--) {
+    for (let j = right.length - 1; j >= 0; j--) {
+      length[i * width + j] = left[i] === right[j] ? length[(i + 1) * width + j + 1] + 1 : Math.max(length[(i + 1) * width + j], length[i * width + j + 1]);
+    }
+  }
+  const found = [];
+  let [i, j] = [0, 0];
+  while (i < left.length || j < right.length) {
+    if (i < left.length && j < right.length && left[i] === right[j]) { found.push(["same", left[i]]); i++; j++; }
+    else if (j >= right.length || (i < left.length && length[(i + 1) * width + j] >= length[i * width + j + 1])) found.push(["removed", left[i++]]);
+    else found.push(["added", right[j++]]);
+  }
+  return found;
+}
+
+function joined(parts) {
+  const found = [];
+  for (const [kind, text] of parts) {
+    const last = found[found.length - 1];
+    if (last && last[0] === kind) last[1] += text;
+    else found.push([kind, text]);
+  }
+  return found;
+}
+
+// How much of two texts is the same, roughly: enough to pick the nearest target.
+export function likeness(a, b) {
+  if (a === b) return 2;
+  const words = (text) => new Set(text.toLowerCase().slice(0, 5000).split(/\W+/));
+  const [left, right] = [words(a), words(b)];
+  let same = 0;
+  for (const word of left) same += right.has(word);
+  return same / Math.max(1, left.size + right.size - same);
+}

@@ -1,0 +1,88 @@
+// Numbers and times as people read them, and the words and signs for outcomes.
+
+export const OUTCOMES = {
+  right: ["✓", "right", "full marks"],
+  partial: ["◐", "partial", "some of the marks"],
+  wrong: ["✗", "wrong", "no marks"],
+  unparsed: ["?", "unparsed", "no answer could be read out of what the model said"],
+  unscored: ["–", "unscored", "no scorer gave a number"],
+  excluded: ["⊘", "excluded", "a rule of the task took it out"],
+  failed: ["!", "failed", "something broke: not a score"],
+  timeout: ["◷", "timeout", "took too long: not a score"],
+  unreadable: ["⁇", "unreadable", "this line of the journal is no record"],
+};
+
+export const MARKS = { right: "✓ right", wrong: "✗ wrong", unclear: "~ unclear" };
+
+export function number(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  return Number(value).toFixed(digits).replace("-", "−");
+}
+
+export function signed(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  return (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(digits);
+}
+
+export function count(value) {
+  return value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en-US");
+}
+
+export function short(value) {
+  if (!value) return value === 0 ? "0" : "–";
+  for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (value >= size) return (value / size).toFixed(value >= 10 * size ? 0 : 1) + " " + unit;
+  }
+  return String(value);
+}
+
+export function percent(share) {
+  if (share === null || share === undefined) return "–";
+  return (share * 100).toFixed(share > 0.995 && share < 1 ? 1 : 0) + " %";
+}
+
+export function seconds(value) {
+  if (value === null || value === undefined) return "–";
+  if (value < 1) return Math.round(value * 1000) + " ms";
+  if (value < 100) return value.toFixed(1) + " s";
+  if (value < 7200) return Math.round(value / 60) + " min";
+  return (value / 3600).toFixed(1) + " h";
+}
+
+export function age(epoch) {
+  const passed = Date.now() / 1000 - epoch;
+  if (passed < 60) return "just now";
+  for (const [size, unit] of [[86400, "day"], [3600, "hour"], [60, "minute"]]) {
+    if (passed >= size) {
+      const n = Math.floor(passed / size);
+      return `${n} ${unit}${n === 1 ? "" : "s"} ago`;
+    }
+  }
+}
+
+export function interval(found, digits = 3) {
+  if (!found || found.low === null || found.low === undefined) return "";
+  return `${number(found.low, digits)} – ${number(found.high, digits)}`;
+}
+
+export function pValue(p) {
+  if (p === null || p === undefined) return "–";
+  return p < 0.001 ? "< 0.001" : p.toFixed(3);
+}
+
+export function oneLineOf(text) {
+  return text === null || text === undefined ? "" : String(text).replace(/\s+/g, " ").trim();
+}
+
+export function plural(n, one, many) {
+  return `${count(n)} ${n === 1 ? one : many || one + "s"}`;
+}
+
+export function money(cost) {
+  if (cost === null || cost === undefined) return null;
+  if (typeof cost === "object") {
+    const value = cost.total ?? cost.value ?? cost.amount;
+    return value === undefined || value === null ? null : `${cost.currency || "USD"} ${Number(value).toFixed(value < 1 ? 4 : 2)}`;
+  }
+  return "USD " + Number(cost).toFixed(cost < 1 ? 4 : 2);
+}

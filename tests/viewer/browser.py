@@ -1,0 +1,160 @@
+"""Drives a real headless Chromium over its DevTools protocol, with nothing but aiohttp.
+
+The browser keeps what happens in the page: console messages, exceptions, and every request it makes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+WAIT_SECONDS = 20.0
+
+
+class Page:
+    """One tab."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._number = 0
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self.console: list[str] = []
+        self.requests: list[str] = []
+        self._reading = asyncio.ensure_future(self._read())
+
+    async def _read(self) -> None:
+        async for message in self._socket:
+            data = json.loads(message.data)
+            if "id" in data:
+                self._waiting.pop(data["id"]).set_result(data)
+            else:
+                self._note(data["method"], data["params"])
+
+    def _note(self, method: str, params: dict[str, Any]) -> None:
+        if method == "Runtime.exceptionThrown":
+            self.console.append(json.dumps(params["exceptionDetails"])[:2000])
+        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+            self.console.append(json.dumps(params["args"])[:2000])
+        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.console.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+
+    async def send(self, method: str, **params: Any) -> dict[str, Any]:
+        self._number += 1
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[self._number] = future
+        await self._socket.send_json({"id": self._number, "method": method, "params": params})
+        answer = await asyncio.wait_for(future, WAIT_SECONDS)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']}")
+        found: dict[str, Any] = answer["result"]
+        return found
+
+    async def run(self, script: str) -> Any:
+        """The value of an expression in the page."""
+        answer = await self.send("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(f"{script}: {json.dumps(answer['exceptionDetails'])[:1000]}")
+        return answer["result"].get("value")
+
+    async def until(self, script: str) -> Any:
+        """Wait in the page itself, frame by frame, until the expression holds."""
+        waiting = (
+            "new Promise((resolve, reject) => { const started = performance.now(); const look = () => {"
+            f"let found; try {{ found = ({script}); }} catch (error) {{ found = false; }}"
+            "if (found) resolve(found); else if (performance.now() - started > 15000) reject(new Error('never held'));"
+            "else setTimeout(look, 20); }; look(); })"
+        )
+        return await self.run(waiting)
+
+    async def open(self, address: str) -> None:
+        await self.send("Page.navigate", url=address)
+
+    async def key(self, key: str) -> None:
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        codes = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39, "Tab": 9}
+        common: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": codes.get(key, ord(key[0].upper()))}
+        await self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        await self.send("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    async def size(self, width: int, height: int, *, dark: bool = False) -> None:
+        await self.send(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        await self.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
+
+    async def picture(self, path: Path, *, whole: bool = True) -> None:
+        shot = await self.send("Page.captureScreenshot", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+
+@contextlib.asynccontextmanager
+async def browser(profile: Path | None = None) -> AsyncIterator[Callable[[], Any]]:
+    """A browser for as long as the block lasts; calling what it yields opens a tab."""
+    assert CHROMIUM is not None
+    folder = Path(tempfile.mkdtemp(prefix="assay-chromium-"))
+    process = subprocess.Popen(
+        [
+            CHROMIUM,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+            "--remote-debugging-port=0",
+            f"--user-data-dir={folder}",
+            "about:blank",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        address = await asyncio.to_thread(_address, process)
+        async with aiohttp.ClientSession() as session:
+            yield lambda: _tab(session, address)
+    finally:
+        process.terminate()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "DevTools listening on" in line:
+            return "http://" + line.rsplit("ws://", 1)[1].partition("/")[0]
+    raise RuntimeError("chromium did not start")
+
+
+async def _tab(session: aiohttp.ClientSession, address: str) -> Page:
+    async with session.put(f"{address}/json/new?about:blank") as answer:
+        target = await answer.json()
+    socket = await session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0)
+    page = Page(socket)
+    for domain in ("Page", "Runtime", "Network", "Log"):
+        await page.send(f"{domain}.enable")
+    return page
