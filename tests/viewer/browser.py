@@ -12,7 +12,7 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,18 @@ CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
 WAIT_SECONDS = 20.0
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+)
 
 
 class Page:
@@ -34,6 +46,9 @@ class Page:
         self.console: list[str] = []
         self.requests: list[str] = []
         self._reading = asyncio.ensure_future(self._read())
+
+    def close(self) -> None:
+        self._reading.cancel()
 
     async def _read(self) -> None:
         async for message in self._socket:
@@ -105,35 +120,19 @@ class Page:
         path.write_bytes(base64.b64decode(shot["data"]))
 
 
-@contextlib.asynccontextmanager
-async def browser(profile: Path | None = None) -> AsyncIterator[Callable[[], Any]]:
-    """A browser for as long as the block lasts; calling what it yields opens a tab."""
+@contextlib.contextmanager
+def chromium() -> Iterator[str]:
+    """A browser for as long as the block lasts: the address of its debugging port."""
     assert CHROMIUM is not None
     folder = Path(tempfile.mkdtemp(prefix="assay-chromium-"))
     process = subprocess.Popen(
-        [
-            CHROMIUM,
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--hide-scrollbars",
-            "--remote-debugging-port=0",
-            f"--user-data-dir={folder}",
-            "about:blank",
-        ],
+        [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
-        address = await asyncio.to_thread(_address, process)
-        async with aiohttp.ClientSession() as session:
-            yield lambda: _tab(session, address)
+        yield _address(process)
     finally:
         process.terminate()
         process.wait()
@@ -150,11 +149,17 @@ def _address(process: subprocess.Popen[str]) -> str:
     raise RuntimeError("chromium did not start")
 
 
-async def _tab(session: aiohttp.ClientSession, address: str) -> Page:
-    async with session.put(f"{address}/json/new?about:blank") as answer:
-        target = await answer.json()
-    socket = await session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0)
-    page = Page(socket)
-    for domain in ("Page", "Runtime", "Network", "Log"):
-        await page.send(f"{domain}.enable")
-    return page
+@contextlib.asynccontextmanager
+async def new_page(address: str) -> AsyncIterator[Page]:
+    """A tab for as long as the block lasts."""
+    async with aiohttp.ClientSession() as session:
+        async with session.put(f"{address}/json/new?about:blank") as answer:
+            target = await answer.json()
+        async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as socket:
+            page = Page(socket)
+            for domain in ("Page", "Runtime", "Network", "Log"):
+                await page.send(f"{domain}.enable")
+            yield page
+            page.close()
+        async with session.get(f"{address}/json/close/{target['id']}"):
+            pass

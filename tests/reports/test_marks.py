@@ -1,0 +1,64 @@
+"""Human marks: the last word counts, and agreement is told with what was left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.reports.marks import Mark, Verdict, append_mark, marks_agreement, read_marks
+
+
+def line(key: str, value: float | None) -> str:
+    scored = {"scores": [{"name": "m", "values": {"score": value}}]}
+    broken = {"failures": [{"stage": "model", "kind": "timeout", "message": "x"}]}
+    return json.dumps({"key": key, "task": "t", "sample_id": key, "index": 0, **(broken if value is None else scored)})
+
+
+def marked(folder: Path, pairs: list[tuple[Verdict, float | None]]) -> Path:
+    folder.mkdir(exist_ok=True)
+    keys = [f"{n:016x}" for n in range(len(pairs))]
+    journal = "\n".join(line(key, value) for key, (_, value) in zip(keys, pairs, strict=True))
+    (folder / "journal.jsonl").write_text(journal + "\n")
+    for key, (verdict, _) in zip(keys, pairs, strict=True):
+        append_mark(folder, Mark(key=key, task="t", sample_id=key, verdict=verdict))
+    return folder
+
+
+def test_the_last_mark_of_a_sample_counts_and_none_takes_it_back(tmp_path: Path) -> None:
+    for verdict in ("right", "wrong", None, "unclear"):
+        append_mark(tmp_path, Mark(key="a", task="t", sample_id="s", verdict=verdict))  # type: ignore[arg-type]
+    append_mark(tmp_path, Mark(key="b", task="t", sample_id="s", verdict="right"))
+    append_mark(tmp_path, Mark(key="b", task="t", sample_id="s"))
+    assert {key: mark.verdict for key, mark in read_marks(tmp_path).items()} == {"a": "unclear"}
+
+
+def test_agreement_is_raw_and_beyond_chance(tmp_path: Path) -> None:
+    pairs: list[tuple[Verdict, float | None]] = [("right", 1.0)] * 4 + [("wrong", 0.0)] * 3 + [("right", 0.2)]
+    found = marks_agreement(marked(tmp_path / "run", [*pairs, ("unclear", 1.0), ("wrong", None)]))
+    assert found is not None
+    assert (found.marked, found.unclear, found.unscored) == (10, 1, 1)
+    assert found.counts == {"right_right": 4, "right_wrong": 1, "wrong_right": 0, "wrong_wrong": 3}
+    assert found.overall.raw == 7 / 8
+    # by hand: chance is 5/8·4/8 + 3/8·4/8 = 1/2
+    assert found.overall.kappa == pytest.approx((7 / 8 - 1 / 2) / (1 - 1 / 2))
+
+
+def test_a_run_without_marks_has_no_agreement(tmp_path: Path) -> None:
+    assert marks_agreement(tmp_path) is None
+
+
+def test_a_bad_line_is_told_with_its_number(tmp_path: Path) -> None:
+    (tmp_path / "marks.jsonl").write_text('{"key": "a", "task": "t", "sample_id": "s"}\n{"verdict": "great"}\n')
+    with pytest.raises(UsageError, match="line 2"):
+        read_marks(tmp_path)
+
+
+def test_a_link_in_the_place_of_the_marks_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("")
+    (tmp_path / "marks.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="could not write"):
+        append_mark(tmp_path, Mark(key="a", task="t", sample_id="s", verdict="right"))
+    assert (tmp_path / "elsewhere").read_text() == ""
