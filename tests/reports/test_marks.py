@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
+from tests.viewer.demo_runs import run_file
 
 from assay.core.errors import UsageError
 from assay.reports.marks import Mark, Verdict, append_mark, marks_agreement, read_marks
@@ -19,6 +21,7 @@ def line(key: str, value: float | None) -> str:
 
 def marked(folder: Path, pairs: list[tuple[Verdict, float | None]]) -> Path:
     folder.mkdir(exist_ok=True)
+    (folder / "run.json").write_bytes(msgspec.json.encode(run_file("m", len(pairs))))
     keys = [f"{n:016x}" for n in range(len(pairs))]
     journal = "\n".join(line(key, value) for key, (_, value) in zip(keys, pairs, strict=True))
     (folder / "journal.jsonl").write_text(journal + "\n")

@@ -23,7 +23,8 @@ from assay.core.types import (
     TaskDefinition,
     Trace,
 )
-from assay.reports.leaderboard import build_leaderboard, write_leaderboard_file
+from assay.reports.board import write_leaderboard_file
+from assay.reports.leaderboard import build_leaderboard
 
 HOSTILE = {
     "script": "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>",

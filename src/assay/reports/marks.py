@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.journal import read_lines
+from assay.core.run_file import read_run_file
+from assay.reports.measure import Measure, measure_of
 from assay.stats.agreement import Agreement, agreement
 
 FILE_NAME = "marks.jsonl"
@@ -121,25 +123,22 @@ def _agreement(pairs: list[tuple[str, str, str]], level: float) -> Agreement:
 
 
 class _ScorePart(Struct):
+    name: str
     values: dict[str, Any] = {}
 
 
 class _Line(Struct):
     key: str
+    task: str
     scores: tuple[_ScorePart, ...] = ()
     failures: tuple[Any, ...] = ()
 
 
 def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:
     """The scores of the marked attempts, from the journal."""
+    measures = {definition.name: measure_of(definition) for definition in read_run_file(folder).definitions}
     found: dict[str, float | None] = {}
     for line in read_lines(folder / "journal.jsonl", _Line):
         if line.key in marks:
-            found[line.key] = None if line.failures else _headline(line.scores)
+            found[line.key] = None if line.failures else measures.get(line.task, Measure()).of(line.scores)
     return found
-
-
-def _headline(scores: tuple[_ScorePart, ...]) -> float | None:
-    values = {name: value for score in scores for name, value in score.values.items()}
-    value = values.get("score", values.get("is_correct"))
-    return float(value) if isinstance(value, int | float) else None

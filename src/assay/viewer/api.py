@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.reports.marks import Mark, Verdict, agreement_of, append_mark
 from assay.viewer import comparing, overview, samples
-from assay.viewer.library import Library, listed
+from assay.viewer.library import Library, cost_of, listed
 from assay.viewer.query import FLIPS, MARKED, SORTS, Filters, summary
 from assay.viewer.rows import OUTCOMES
 from assay.viewer.run_view import RunView
@@ -59,6 +59,7 @@ class Api:
                 "name": view.name,
                 "board": board,
                 "board_is_older": moved_on,
+                "cost": cost_of(run, board["tasks"]) if board else None,
                 "progress": view.progress(),
                 "summary": summary(snapshot, np.flatnonzero(snapshot.counts)),
                 "distributions": overview.distributions(snapshot),

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from assay.core.errors import UsageError
 from assay.core.run_file import RunFile
 from assay.reports.leaderboard import build_leaderboard, read_leaderboard
+from assay.reports.view import view_of
 from assay.viewer.builders import BOARD_FILE, LONG_BYTES, Builders
 from assay.viewer.derived import place_of
 
@@ -41,7 +43,7 @@ class Boards:
         if size > LONG_BYTES:
             return self._from_process(size)
         if time.monotonic() >= self._not_before:
-            self._make(size)
+            self._make(run, size)
         return self._board, self._stamp != ("journal", size)
 
     def _written(self, run: RunFile) -> dict[str, Any] | None:
@@ -61,10 +63,11 @@ class Boards:
             return None
         return self._board
 
-    def _make(self, size: int) -> None:
+    def _make(self, run: RunFile, size: int) -> None:
         started = time.monotonic()
         try:
-            self._board, self._stamp = _plain(build_leaderboard(self._folder)), ("journal", size)
+            board = build_leaderboard(self._folder, replace(view_of(run.config), per_example=False))
+            self._board, self._stamp = _plain(board), ("journal", size)
         except UsageError:
             # a line that is no record: the samples can be read all the same
             self._board, self._stamp = None, ("journal", size)

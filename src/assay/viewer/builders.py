@@ -67,11 +67,15 @@ def build_words(folder: Path) -> None:
 
 def build_board(folder: Path) -> None:
     """The leaderboard of a run that has none yet, kept with the size of the journal it was made of."""
+    from msgspec.structs import replace
+
     from assay.reports.leaderboard import build_leaderboard
+    from assay.reports.view import view_of
 
     journal = folder / "journal.jsonl"
     size = journal.stat().st_size if journal.exists() else 0
-    board: Any = msgspec.to_builtins(build_leaderboard(folder))
+    view = replace(view_of(read_run_file(folder).config), per_example=False)
+    board: Any = msgspec.to_builtins(build_leaderboard(folder, view))
     write_whole(place_of(folder, BOARD_FILE), msgspec.json.encode({"size": size, "board": board}))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.stats.paired import PairedComparison, compare, holm
-from assay.viewer.query import Rows
+from assay.viewer.query import Rows, clusters_of
 from assay.viewer.rows import EXCLUDED
 from assay.viewer.run_view import RunView
 
@@ -30,7 +30,7 @@ def _pair(first: RunView, second: RunView, level: float) -> dict[str, Any]:
     before, after, rows = paired_scores(first, second)
     snapshot = first.snapshot()
     tasks = snapshot.column("task")[rows]
-    groups = groups_of(first, rows)
+    groups = clusters_of(snapshot, rows)
     by_task = []
     for code, name in enumerate(snapshot.tasks):
         there = tasks == code
@@ -60,15 +60,6 @@ def paired_scores(first: RunView, second: RunView) -> tuple[NDArray[np.float64],
     here = snapshot.counts & ~np.isnan(before) & (snapshot.column("outcome") != EXCLUDED)
     rows = np.flatnonzero(here & ~np.isnan(joined.score))
     return before[rows], joined.score[rows], rows
-
-
-def groups_of(run: RunView, rows: Rows) -> NDArray[np.int64] | None:
-    """Repeated attempts at one sample stand together; None when every row stands alone."""
-    snapshot = run.snapshot()
-    if not (snapshot.column("attempt")[rows] > 1).any():
-        return None
-    groups: NDArray[np.int64] = (snapshot.column("task")[rows].astype(np.int64) << 40) + snapshot.column("index")[rows]
-    return groups
 
 
 def differences(first: RunView, second: RunView) -> list[str]:

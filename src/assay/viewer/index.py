@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.types import TaskDefinition
+from assay.reports.measure import Measure, measure_of
 from assay.viewer.derived import Place, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import IndexLine, Lenient, as_record, whole_lines
 from assay.viewer.previews import LONG_LINE, preview_of
@@ -44,28 +45,18 @@ def update_index(
     journal = folder / "journal.jsonl"
     with open_to_write(index_path(folder), journal, fingerprint, _TABLES) as connection:
         if journal.exists() and not only_prepare:
-            _take_in(connection, journal, headlines(definitions))
+            _take_in(connection, journal, {definition.name: measure_of(definition) for definition in definitions})
         return place(connection)
 
 
-def headlines(definitions: tuple[TaskDefinition, ...]) -> dict[str, tuple[str | None, str]]:
-    """Per task, which scorer's which value its first aggregate is made of."""
-    found = {}
-    for definition in definitions:
-        options = definition.aggregates[0].options if definition.aggregates else {}
-        field = options.get("field")
-        found[definition.name] = (options.get("scorer"), field if isinstance(field, str) else "score")
-    return found
-
-
-def _take_in(connection: sqlite3.Connection, journal: Path, fields: dict[str, tuple[str | None, str]]) -> None:
+def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure]) -> None:
     """Each round takes in some lines and commits them; several viewers may take turns at one file."""
     decode = Lenient(IndexLine)
     while True:
         connection.execute("BEGIN IMMEDIATE")
         try:
             start = place(connection)
-            writer = _Writer(connection, fields, start)
+            writer = _Writer(connection, measures, start)
             for offset, lines in whole_lines(journal, start.offset):
                 at = offset
                 for line in lines:
@@ -88,11 +79,11 @@ def _take_in(connection: sqlite3.Connection, journal: Path, fields: dict[str, tu
 class _Writer:
     """Fills chunks and writes them; the last, unfinished chunk is written too, and replaced as it grows."""
 
-    def __init__(self, connection: sqlite3.Connection, fields: dict[str, tuple[str | None, str]], start: Place) -> None:
+    def __init__(self, connection: sqlite3.Connection, measures: dict[str, Measure], start: Place) -> None:
         self._connection = connection
         self._names = {kind: Names(_names(connection, kind)) for kind in ("task", "failure")}
         self._labels = _labels(connection)
-        self._filler = Filler(self._names["task"], self._names["failure"], fields, self._labels)
+        self._filler = Filler(self._names["task"], self._names["failure"], measures, self._labels)
         self._first = start.rows - start.rows % CHUNK_ROWS
         self._old = _chunk(connection, self._first) if start.rows > self._first else {}
         self._held = start.rows - self._first
@@ -208,8 +199,10 @@ def load_column(connection: sqlite3.Connection, name: str) -> NDArray[Any]:
 class Snapshot:
     """The index as it is now, read-only; columns are loaded when first asked for."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, group: str = "group") -> None:
         self._path = path
+        self.group = f"meta:{group}"
+        """The label whose values cluster samples."""
         self._columns: dict[str, NDArray[Any]] = {}
         with open_to_read(path) as connection:
             connection.execute("BEGIN")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from assay.core.errors import UsageError
+from assay.core.run_file import RunFile
+from assay.reports.prices import Prices, find_prices
 from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.run_folders import find_runs
 from assay.viewer.run_view import RunView
@@ -84,11 +87,25 @@ def _line(view: RunView) -> dict[str, Any]:
         "failed": sum(row["failed"] + row["timeouts"] for row in rows) if board else progress["failed"],
         "tokens_in": sum(row["tokens_in"] for row in rows),
         "tokens_out": sum(row["tokens_out"] for row in rows),
-        "cost": board.get("cost") if board else None,
+        "cost": cost_of(run, rows),
         "progress": progress,
         "large": view.size() > LONG_BYTES,
         "marks": len(view.marks()),
     }
+
+
+@cache
+def _prices() -> Prices:
+    return find_prices()
+
+
+def cost_of(run: RunFile, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What the tokens cost, when a price file names the model."""
+    quote = _prices().quote(run.config.model) or _prices().quote(str(run.model.get("name")))
+    if quote is None:
+        return None
+    value = sum(quote.price.of(row["tokens_in"], row["tokens_out"], row.get("tokens_cached") or 0) for row in rows)
+    return {"value": value, "currency": quote.currency, "prices": f"{quote.source}, {quote.date}"}
 
 
 def finished_progress(board: dict[str, Any]) -> dict[str, Any]:

@@ -148,13 +148,21 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
     values = scores[scored]
     if not len(values):
         return None
-    clusters = None
-    if (snapshot.column("attempt")[rows] > 1).any():
-        clusters = (snapshot.column("task")[rows][scored].astype(np.int64) << 40) + snapshot.column("index")[rows][
-            scored
-        ]
-    interval = interval_of_mean(values, clusters, level)
+    interval = interval_of_mean(values, clusters_of(snapshot, rows[scored]), level)
     return {"value": float(values.mean()), "low": interval.low, "high": interval.high, "n": len(values), "level": level}
+
+
+def clusters_of(snapshot: Snapshot, rows: Rows) -> NDArray[np.uint64] | None:
+    """What stands together: attempts at one sample, samples with one `group`; None when every row stands alone."""
+    clusters = (snapshot.column("task")[rows].astype(np.uint64) << np.uint64(40)) + snapshot.column("index")[
+        rows
+    ].astype(np.uint64)
+    if snapshot.group in snapshot.names:
+        groups = snapshot.column(snapshot.group)[rows]
+        clusters = np.where(groups != 0, groups, clusters)
+    elif not (snapshot.column("attempt")[rows] > 1).any():
+        return None
+    return clusters if len(np.unique(clusters)) < len(clusters) else None
 
 
 def _codes(known: Sequence[str], wanted: Sequence[str]) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.fingerprint import canonical_json
+from assay.reports.measure import Measure
 from assay.viewer.journal_lines import IndexLine
 
 OUTCOMES = ("right", "partial", "wrong", "unparsed", "unscored", "excluded", "failed", "timeout", "unreadable")
@@ -39,6 +40,8 @@ MAX_COLUMNS = 64
 """Value and label columns beyond this many are not indexed: they can be read in the sample, not sorted by."""
 VALUES_KEPT = 1000
 """Different labels per key whose text is kept for lists; filtering works for every label."""
+
+_USUAL = Measure()
 
 
 def label_hash(text: str) -> int:
@@ -81,14 +84,14 @@ class Filler:
         self,
         tasks: Names,
         failures: Names,
-        headlines: dict[str, tuple[str | None, str]],
+        measures: dict[str, Measure],
         labels: dict[str, dict[int, str]],
     ) -> None:
         self.tasks = tasks
         self.failures = failures
         self.labels = labels
         """Per label column: hash -> text, at most `VALUES_KEPT` of them."""
-        self._headlines = headlines
+        self._measures = measures
         self._metadata_seen: dict[bytes, tuple[tuple[str, int], ...]] = {}
         self.begin()
 
@@ -142,22 +145,17 @@ class Filler:
         return key, failure >= 0
 
     def _score(self, line: IndexLine) -> float:
-        """The value the task's first aggregate is made of; each numeric value also gets a column of its own."""
-        scorer, field = self._headlines.get(line.task, (None, "score"))
-        headline = fallback = math.nan
+        """The number that the task is about; each numeric value also gets a column of its own."""
         for score in line.scores:
             for name, value in score.values.items():
                 if isinstance(value, str):
                     self._label(f"label:{score.name}.{name}", value)
                 elif isinstance(value, bool | int | float):
-                    number = float(value)
-                    self._number(f"value:{score.name}.{name}", number)
-                    if name == field and (scorer is None or scorer == score.name):
-                        headline = number
-                    elif name in ("score", "is_correct"):
-                        fallback = number
-        found = fallback if math.isnan(headline) else headline
-        return math.nan if line.failures else found
+                    self._number(f"value:{score.name}.{name}", float(value))
+        if line.failures:
+            return math.nan
+        found = self._measures.get(line.task, _USUAL).of(line.scores)
+        return math.nan if found is None else found
 
     def _number(self, column: str, value: float) -> None:
         place = self._numbers.get(column)

@@ -15,6 +15,7 @@ from assay.core.errors import UsageError
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
 from assay.evaluation import planned
 from assay.reports.marks import Mark, read_marks
+from assay.reports.view import GROUP
 from assay.viewer import words
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
@@ -101,7 +102,7 @@ class RunView:
             return self._partial(run, size)
         self._checked = size
         update_index(self.folder, run.fingerprint, run.definitions)
-        self._snapshot = Snapshot(index_path(self.folder))
+        self._snapshot = Snapshot(index_path(self.folder), run.config.group_by or GROUP)
         return self._snapshot
 
     def _partial(self, run: RunFile, size: int) -> Snapshot:
@@ -113,7 +114,7 @@ class RunView:
             else:
                 self._checked = size
                 update_index(self.folder, run.fingerprint, run.definitions)
-        self._snapshot = Snapshot(index_path(self.folder))
+        self._snapshot = Snapshot(index_path(self.folder), run.config.group_by or GROUP)
         return self._snapshot
 
     def progress(self) -> dict[str, Any]:

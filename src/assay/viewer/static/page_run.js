@@ -53,7 +53,7 @@ function headline(run) {
   const model = run.provenance.model.name;
   const said = progress.running ? "running" : progress.complete ? "finished" : "interrupted";
   const pick = (outcome) => { location.hash = toSamples(name, { outcome }); };
-  const cost = board ? money(board.cost) : null;
+  const cost = money(run.cost);
   return h("div", { class: "card head" },
     h("div", null, h("h1", null, model), h("p", { class: "quiet" }, name)),
     h("div", { class: "figures" },
