@@ -58,6 +58,9 @@ docs: $(TOOLS)  ## write the generated reference pages again
 bench: $(TOOLS)  ## measurements beside the peers' ways, as ratios; never part of the tests
 	$(BIN)/python -m bench
 
+soak: $(TOOLS)  ## one long bad day: 100,000 samples, everything going wrong at once; about ten minutes
+	$(BIN)/python -m bench.soak
+
 COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 lock:  ## resolve the dependencies again (needs uv)
 	$(COMPILE) --extra speed --extra build -o requirements.lock

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+LONG = {"peers", "soak"}
+"""Only when asked for by name: they take many minutes, or install other programs."""
 
 
 def main() -> None:
     known = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
-    asked = sys.argv[1:] or known
+    asked = sys.argv[1:] or [name for name in known if name not in LONG]
     sys.argv[1:] = []
     for name in asked:
         if name not in known:

@@ -50,3 +50,19 @@ def test_a_file_that_is_no_database_is_told_in_a_sentence(tmp_path: Path) -> Non
     path.write_bytes(b"not a database, but long enough to be one" * 50)
     with pytest.raises(UsageError, match="cannot be used as the completion cache"):
         CompletionCache(path)
+
+
+def test_a_cache_that_breaks_during_a_run_is_given_up_and_costs_no_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "cache.sqlite"
+    cache = CompletionCache(path)
+    cache.put(b"1", Completion(text="one"))
+    cache.commit()
+    for damaged in tmp_path.iterdir():
+        damaged.write_bytes(b"\xff" * damaged.stat().st_size)
+    assert CompletionCache.get(cache, b"2") is None
+    cache.put(b"3", Completion(text="three"))
+    assert cache.get(b"3") is None
+    cache.close()
+    assert "the completion cache is not used any more" in caplog.text

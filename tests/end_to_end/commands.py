@@ -45,6 +45,7 @@ class Server:
     """A fake server in another process."""
 
     def __init__(self, port: int) -> None:
+        self.port = port
         self.base_url = f"http://127.0.0.1:{port}/v1"
         self._seen = f"http://127.0.0.1:{port}/_seen"
 
@@ -56,9 +57,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def fake_server() -> Iterator[Server]:
+def fake_server(port: int = 0, trouble: float = 0.0) -> Iterator[Server]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.servers.fake_openai", "--port", "0"],
+        [sys.executable, "-m", "tests.servers.fake_openai", "--port", str(port), "--trouble", str(trouble)],
         cwd=ROOT,
         env=environment(),
         stdout=subprocess.PIPE,

@@ -18,6 +18,7 @@ import asyncio
 import contextlib
 import json
 import operator
+import random
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -44,6 +45,9 @@ class FakeServer:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[str] = []
         self.keep_requests = False
+        self.trouble = 0.0
+        """The share of requests that fail, each in another way."""
+        self.rng = random.Random(0)
         self.open_connections: set[asyncio.Transport] = set()
         self.port = 0
         self._changed = asyncio.Event()
@@ -129,6 +133,10 @@ class _Connection(asyncio.Protocol):
             misbehave = _MISBEHAVIOURS[name]
             if misbehave(self, self._state.seen[prompt], arguments, head):
                 return
+        if self._state.trouble and self._state.rng.random() < self._state.trouble:
+            name, *arguments = self._state.rng.choice(TROUBLES).split()
+            _MISBEHAVIOURS[name](self, 1, arguments, head)
+            return
         if first == "break":
             self.send(500, b'{"error": {"message": "broken on request"}}')
             return
@@ -313,8 +321,19 @@ _MISBEHAVIOURS: dict[str, Callable[[_Connection, int, list[str], str], bool]] = 
 }
 
 
-async def _serve(port: int) -> None:
+TROUBLES = (
+    *["status 500 1"] * 8,
+    *["status 503 1 Retry-After=0"] * 4,
+    *["status 429 1 Retry-After=0"] * 8,
+    *["hang_up", "cut", "not_http", "invalid_json", "not_utf8", "wrong_type"] * 3,
+    "slow 30",
+)
+"""What `--trouble` chooses from: all but the last go away when asked again at once."""
+
+
+async def _serve(port: int, trouble: float) -> None:
     state = FakeServer()
+    state.trouble = trouble
     server = await listen(state, port)
     print(state.port, flush=True)
     await server.serve_forever()
@@ -323,9 +342,10 @@ async def _serve(port: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--trouble", type=float, default=0.0, help="share of requests that fail")
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(options.port))
+        asyncio.run(_serve(options.port, options.trouble))
 
 
 if __name__ == "__main__":

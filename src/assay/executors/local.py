@@ -46,4 +46,4 @@ class LocalExecutor:
         finally:
             for running in workers:
                 running.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            await asyncio.gather(everyone, return_exceptions=True)

@@ -1,0 +1,165 @@
+"""Full disks, folders that cannot be written, signals, servers that come and go, clocks that jump: a run that meets any
+of these ends with a sentence, and the same command afterwards comes to what the quiet run came to."""
+
+from __future__ import annotations
+
+import random
+import resource
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.end_to_end.commands import Server, assay, environment, fake_server, leaderboard, start_assay, write_task
+
+from assay.core.journal import read_records
+
+SAMPLES = 400
+PROMPTS = {f"compute: {n} + {n % 7}": str(n + n % 7 if n % 10 else -1) for n in range(SAMPLES)}
+JUMPING_CLOCK = """
+import random, time
+_time, _time_ns, _rng = time.time, time.time_ns, random.Random(7)
+time.time = lambda: _time() + _rng.choice((-86400.0, 0.0, 3600.0))
+time.time_ns = lambda: _time_ns() + _rng.choice((-86400, 0, 3600)) * 10**9
+"""
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, dict[str, object]]]:
+    """A server, and what a run against it comes to when nothing happens."""
+    folder = tmp_path_factory.mktemp("quiet")
+    with fake_server() as server:
+        done = assay(*command(folder, server), cwd=folder)
+        assert done.returncode == 0, done.stderr
+        yield server, leaderboard(folder / "run")
+
+
+def command(folder: Path, server: Server, *flags: str) -> list[str | Path]:
+    task = write_task(folder / "sums.jsonl", PROMPTS)
+    address = f"base_url={server.base_url}"
+    return ["run", task, "--model", "openai:fake", "--model-arg", address, "--quiet", "--run-dir", "run", *flags]
+
+
+def ends_like(quiet: dict[str, object], folder: Path) -> None:
+    """Every attempt succeeded exactly once, and the numbers are those of the quiet run."""
+    records = list(read_records(folder / "run" / "journal.jsonl"))
+    made = Counter(record.sample_id for record in records if not record.failed)
+    assert made == {f"s-{n:05}": 1 for n in range(SAMPLES)}
+    assert leaderboard(folder / "run")["fingerprint"] == quiet["fingerprint"]
+    assert not list(folder.rglob("*.partial"))
+
+
+@pytest.mark.parametrize(
+    ("kilobytes", "cache"), [(0, "--no-cache"), (1, "--cache"), (40, "--cache"), (100, "--no-cache")]
+)
+def test_a_full_disk_ends_in_a_sentence_and_loses_nothing(
+    tmp_path: Path, quiet: tuple[Server, dict[str, object]], kilobytes: int, cache: str
+) -> None:
+    server, expected = quiet
+    asked = command(tmp_path, server, cache)
+    full = subprocess.run(
+        [sys.executable, "-m", "assay", *map(str, asked)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024)),
+    )
+    assert full.returncode == 2, full.stderr
+    said = [line for line in full.stderr.splitlines() if "completion cache is not used any more" not in line]
+    assert [line.startswith("assay run: ") for line in said] == [True]
+    assert "Traceback" not in full.stderr
+    journal = tmp_path / "run" / "journal.jsonl"
+    kept = list(read_records(journal)) if journal.exists() else []
+    assert not any(record.failed for record in kept)
+    done = assay(*asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    ends_like(expected, tmp_path)
+
+
+@pytest.mark.parametrize("place", ["sums.jsonl/run", "/proc/self/run", "/proc/run"])
+def test_a_folder_that_cannot_be_written_ends_in_a_sentence(tmp_path: Path, place: str) -> None:
+    task = write_task(tmp_path / "sums.jsonl", {"compute: 1 + 1": "2"})
+    done = assay("run", task, "--run-dir", place, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "could not write" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_at_random_moments_lose_nothing(
+    tmp_path: Path, quiet: tuple[Server, dict[str, object]], number: signal.Signals
+) -> None:
+    server, expected = quiet
+    asked = command(tmp_path, server, "--no-cache", "--concurrency", "4")
+    rng = random.Random(number)
+    journal = tmp_path / "run" / "journal.jsonl"
+    for part in range(1, 4):
+        goal = SAMPLES * part // 5 + rng.randrange(SAMPLES // 6)
+        process = start_assay(*asked, cwd=tmp_path)
+        while lines(journal) < goal and running(process):
+            pass
+        process.send_signal(number)
+        assert process.wait() in (0, 130)
+        assert journal.read_bytes().endswith(b"\n")
+    assert assay(*asked, cwd=tmp_path).returncode == 0
+    ends_like(expected, tmp_path)
+
+
+def test_a_server_that_goes_away_and_comes_back_costs_only_time(tmp_path: Path) -> None:
+    journal = tmp_path / "run" / "journal.jsonl"
+    with fake_server() as first:
+        asked = command(tmp_path, first, "--no-cache", "--concurrency", "8")
+        process = start_assay(*asked, cwd=tmp_path)
+        while lines(journal) < SAMPLES // 3 and running(process):
+            pass
+    # gone for as long as a server takes to start; the attempts in flight wait and try again
+    with fake_server(first.port) as second:
+        assert process.wait() == 0
+        whole = assay(*asked, "--run-dir", "quiet", cwd=tmp_path)
+        assert whole.returncode == 0, whole.stderr
+        assert second.port == first.port
+    ends_like(leaderboard(tmp_path / "quiet"), tmp_path)
+
+
+def test_a_third_of_all_requests_failing_changes_no_number(
+    tmp_path: Path, quiet: tuple[Server, dict[str, object]]
+) -> None:
+    with fake_server(trouble=0.3) as server:
+        asked = command(tmp_path, server, "--no-cache", "--concurrency", "128", "--timeout", "3")
+        codes = [assay(*asked, cwd=tmp_path).returncode]
+        while codes[-1] == 3 and len(codes) < 10:
+            codes.append(assay(*asked, cwd=tmp_path).returncode)
+    assert codes[-1] == 0
+    records = list(read_records(tmp_path / "run" / "journal.jsonl"))
+    assert Counter(each.sample_id for each in records if not each.failed) == {f"s-{n:05}": 1 for n in range(SAMPLES)}
+    assert leaderboard(tmp_path / "run")["overall_score"] == quiet[1]["overall_score"]
+    assert sum(completion.retries for each in records if each.trace for completion in each.trace.completions) > 50
+
+
+def test_a_wall_clock_that_jumps_changes_nothing(tmp_path: Path, quiet: tuple[Server, dict[str, object]]) -> None:
+    server, expected = quiet
+    (tmp_path / "clock").mkdir()
+    (tmp_path / "clock" / "sitecustomize.py").write_text(JUMPING_CLOCK)
+    path = f"{tmp_path / 'clock'}:{environment()['PYTHONPATH']}"
+    asked = command(tmp_path, server, "--cache", "--rpm", "600000")
+    for shard in ("1/2", "2/2", "1/1"):
+        done = assay(*asked, "--shard", shard, cwd=tmp_path, PYTHONPATH=path)
+        assert done.returncode == 0, done.stderr
+    assert assay("merge", "run", cwd=tmp_path, PYTHONPATH=path).returncode == 0
+    ends_like(expected, tmp_path)
+
+
+def lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def running(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(timeout=0.01)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
