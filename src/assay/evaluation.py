@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.config import RunConfig
-from assay.core.errors import UsageError
+from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.journal import Journal, finished_keys
 from assay.core.model_stack import close_model
@@ -82,10 +83,11 @@ def run_evaluation(
 
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
     """
-    parts = put_together(definitions, config, model=model, command=command)
+    progress = progress or Progress()
+    parts = with_sandbox(put_together(definitions, config, model=model, command=command), progress)
     folder = folder or Path("runs") / run_name(parts.run_file, definitions)
     prepare_folder(folder, parts.run_file, fresh=fresh)
-    return asyncio.run(_run(folder, parts, progress or Progress()))
+    return asyncio.run(_run(folder, parts, progress))
 
 
 class Parts(NamedTuple):
@@ -112,6 +114,27 @@ def put_together(
     tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
     refuse_unscorable(tasks, asked)
     return Parts(describe_run(definitions, asked, config, command), tasks, models, models.wrap(asked))
+
+
+def with_sandbox(parts: Parts, progress: Progress) -> Parts:
+    """Start what confines model-written code before any model is asked, tell what it is, and write it down.
+
+    A task whose sandbox this host cannot give is refused as a whole; the others go on.
+    """
+    tasks: list[Task] = []
+    run_file = parts.run_file
+    for task in parts.tasks:
+        starts = [scorer.start_here for scorer in task.scorers.values() if hasattr(scorer, "start_here")]
+        try:
+            for report in [start() for start in starts]:
+                if run_file.sandbox is None:
+                    progress.say(report.line())
+                run_file = msgspec.structs.replace(run_file, sandbox=msgspec.to_builtins(report))
+            tasks.append(task)
+        except FailureError as error:
+            progress.say(f"task `{task.name}` is refused: {error}")
+            tasks.append(replace(task, unusable=error.failure))
+    return parts._replace(run_file=run_file, tasks=tasks)
 
 
 def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:

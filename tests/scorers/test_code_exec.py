@@ -92,8 +92,8 @@ def test_only_so_many_checks_are_written_down() -> None:
 def test_scorers_share_a_sandbox_and_the_last_one_ends_it() -> None:
     async def use() -> None:
         one, other = code_exec("a"), code_exec("b")
-        report = await one.prepare()
-        assert (await other.prepare()) == report
+        report = one.start_here()
+        assert other.start_here() == report
         assert one._sandbox() is other._sandbox()
         await one.aclose()
         assert module._shared._sandboxes

@@ -35,8 +35,6 @@ REMEDIES = {
 class SandboxRefusedError(UsageError):
     """The host cannot give the protection that was asked for."""
 
-    exit_code = 4
-
 
 class Canary(Struct, frozen=True, kw_only=True):
     """A harmless attack on targets of our own, or a control, run in the zygote before any candidate."""

@@ -7,9 +7,21 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.task import REFUSED_HERE
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.post_process import POST_PROCESS, nothing_extracted
-from assay.sandbox import Expressions, IoPairs, Limits, Outcome, Program, Sandbox, SandboxReport, Stdout, TestProgram
+from assay.sandbox import (
+    Expressions,
+    IoPairs,
+    Limits,
+    Outcome,
+    Program,
+    Sandbox,
+    SandboxRefusedError,
+    SandboxReport,
+    Stdout,
+    TestProgram,
+)
 from assay.sandbox.pool import DEFAULT_MIN_TIER
 
 SHAPES = ("expressions", "io_pairs", "stdout", "tests")
@@ -42,7 +54,10 @@ class CodeExec:
         code = POST_PROCESS[self._rule](trace.prediction)
         code = code.encode("utf-8", "backslashreplace").decode()  # a lone surrogate would break the journal
         program = self._program(code, sample)
-        outcome = await self._sandbox().run(program, self._limits)
+        try:
+            outcome = await self._sandbox().run(program, self._limits)
+        except SandboxRefusedError as error:
+            raise self._refused(error) from None
         return Score(
             name=self.name,
             values={"score": outcome.share, "outcome": outcome.outcome},
@@ -52,9 +67,14 @@ class CodeExec:
             metadata=_metadata(outcome),
         )
 
-    async def prepare(self) -> SandboxReport:
-        """Start the sandbox before the first attempt: a host that cannot confine is refused while nothing is done."""
-        return await self._sandbox().start()
+    def start_here(self) -> SandboxReport:
+        """Start the sandbox before the first attempt: a host that cannot confine is told before a model is asked."""
+        sandbox = self._sandbox()
+        try:
+            sandbox.start_here()
+        except SandboxRefusedError as error:
+            raise self._refused(error) from None
+        return sandbox.report
 
     async def aclose(self) -> None:
         """Let go of the shared sandbox; the last scorer to do so ends it."""
@@ -76,6 +96,9 @@ class CodeExec:
             raise self._unusable(f"sample `{sample.id}` has no extras.{missing.args[0]}, which {shape} needs") from None
         except (TypeError, ValueError) as error:
             raise self._unusable(f"sample `{sample.id}`: {error}") from None
+
+    def _refused(self, error: SandboxRefusedError) -> FailureError:
+        return FailureError(Failure(stage="sandbox", part=self.name, kind=REFUSED_HERE, message=str(error)))
 
     def _unusable(self, message: str) -> FailureError:
         return FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message))
