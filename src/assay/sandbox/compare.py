@@ -32,7 +32,7 @@ def same(  # noqa: PLR0911 -- one return per kind of value reads best
         alike = kind == other or (not strict and other in _SEQUENCES)
         return alike and _same_items(expected[1], actual[1], tolerance, strict)
     if kind in _SETS:
-        return other in _SETS and sorted(map(canonical, expected[1])) == sorted(map(canonical, actual[1]))
+        return other in _SETS and _same_members(expected[1], actual[1])
     if kind == "d":
         return other == "d" and _same_pairs(expected[1], actual[1], tolerance, strict)
     if kind in _LEAVES:
@@ -126,6 +126,10 @@ def _show(tree: Tree, depth: int) -> str:  # noqa: PLR0911 -- one return per kin
             return f"<object of type {tree[-1]}>"
         return repr(decode(tree))
     return repr(tree)
+
+
+def _same_members(left: list[Tree], right: list[Tree]) -> bool:
+    return len(left) == len(right) and sorted(map(canonical, left)) == sorted(map(canonical, right))
 
 
 def _same_items(left: list[Tree], right: list[Tree], tolerance: float | None, strict: bool) -> bool:

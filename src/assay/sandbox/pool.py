@@ -63,7 +63,7 @@ class Sandbox:
         pretend: tuple[str, ...] = (),
     ) -> None:
         """`pretend` takes abilities away from the host, for tests: `container`, `no_landlock`, `no_seccomp`,
-        `unmappable`."""
+        `old_kernel`, `unmappable`."""
         self.min_tier = min_tier
         self.workers = workers or cores()
         self.pretend = pretend

@@ -18,6 +18,8 @@ from assay.sandbox.zygote import Ended, Zygote, ZygoteError
 POLL_SECONDS = 0.05
 """How often processor time is read, and so how far it may be overrun."""
 READ_BYTES = 1 << 16
+MAX_REPLIES = 64 << 20
+"""What one child may say in all: reading it costs the harness time."""
 
 Stop = Literal["cpu", "wall", "memory", "stdout", "stderr", "frame"]
 
@@ -35,6 +37,7 @@ class Child:
         self.pidfd = -1
         self.host_pid: int | None = None
         self.replies = bytearray()
+        self.said = 0
         self.output = {"stdout": bytearray(), "stderr": bytearray()}
         self.to_send = {"requests": memoryview(b""), "stdin": memoryview(b"")}
         self.pipes: dict[str, int] = {}
@@ -187,7 +190,8 @@ class Session:
             return False
         if name == "replies":
             child.replies += data
-            if len(child.replies) > 2 * MAX_FRAME + 64:
+            child.said += len(data)
+            if len(child.replies) > 2 * MAX_FRAME + 64 or child.said > MAX_REPLIES:
                 self._stop(child, "frame")
         elif len(child.output[name]) < self.limits.output_bytes:
             child.output[name] += data

@@ -99,11 +99,11 @@ def _make_private_root(host: Host) -> None:
     kernel.mount("tmpfs", stage, "tmpfs", flags, "size=256k,nr_inodes=512,mode=755")
     for path in sources:
         _bind(path, stage + path)
-        kernel.mount_setattr(stage + path, _SET_RDONLY_NOSUID | kernel.MS_NODEV)
+        kernel.restrict_mount(stage + path, _SET_RDONLY_NOSUID | kernel.MS_NODEV)
     for device in DEVICES:
         if os.path.exists(device):
             _bind(device, stage + device)
-            kernel.mount_setattr(stage + device, _SET_RDONLY_NOSUID)
+            kernel.restrict_mount(stage + device, _SET_RDONLY_NOSUID)
     _hide_packages(host, stage)
     _copy_root_links(stage)
     os.chdir(stage)

@@ -110,6 +110,17 @@ def mount_setattr(path: str, set_flags: int) -> None:
     )
 
 
+def restrict_mount(path: str, flags: int) -> None:
+    """Read-only and the like for a mount and all below it; before Linux 5.12 for the mount itself."""
+    try:
+        mount_setattr(path, flags)
+    except OSError as error:
+        if error.errno != 38:
+            raise
+        found = os.statvfs(path).f_flag & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        mount("none", path, None, MS_REMOUNT | MS_BIND | flags | found)
+
+
 def drop_capabilities() -> None:
     """Empty every capability set of this process, the bounding set included where that is allowed."""
     for capability in range(64):

@@ -17,7 +17,10 @@ from typing import Any
 
 MAX_DEPTH = 60
 MAX_NODES = 200_000
-MAX_EXPONENT = 10_000
+MAX_EXPONENT = 1_000
+"""Of a Decimal, and its digits: written out as fractions, many long ones would fill the harness's memory."""
+MAX_BITS = 10_000
+"""Of the integers inside a Fraction or range, which are slow to reduce or to print when long."""
 SMALL = 1 << 53
 """Integers below this survive every JSON reader unchanged; larger ones travel as hexadecimal text."""
 
@@ -125,7 +128,7 @@ def _encode_decimal(_encoder: Encoder, value: Decimal, _depth: int) -> Tree:
 
 def _encode_fraction(encoder: Encoder, value: Fraction, depth: int) -> Tree:
     parts = (int(value.numerator), int(value.denominator))
-    if max(part.bit_length() for part in parts) > MAX_EXPONENT:
+    if max(part.bit_length() for part in parts) > MAX_BITS:
         raise TooLargeError("the Fraction is too long")
     return ["F", encoder.many(parts, depth)]
 
@@ -256,7 +259,7 @@ def _decode_range(tree: list[Any]) -> range:
 def _moderate_int(tree: Tree) -> int:
     """An integer inside another number: long ones would make reducing or printing it slow."""
     number = _decode(tree, None, 0)
-    if type(number) is not int or number.bit_length() > MAX_EXPONENT:
+    if type(number) is not int or number.bit_length() > MAX_BITS:
         raise MalformedError("not an integer of moderate size")
     return number
 

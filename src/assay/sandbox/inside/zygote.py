@@ -138,7 +138,7 @@ class Zygote:
         pid = os.fork()
         if pid == 0:
             child.run(request, descriptors, self.settings)
-        pidfd = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+        pidfd = open_pidfd(pid)
         for descriptor in descriptors:
             os.close(descriptor)
         self.running[pid] = pidfd
@@ -170,6 +170,14 @@ class Zygote:
             )
 
 
+def open_pidfd(pid: int) -> int:
+    """-1 where the system has none (macOS, Linux before 5.3): then the zygote itself does the killing."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return -1
+
+
 def preload() -> None:
     for name in PRELOAD.split():
         try:
@@ -189,6 +197,8 @@ def impoverish(pretend: list[str]) -> None:
         refused |= dict.fromkeys(NAMESPACE_CALLS, seccomp.EPERM) | {"clone3": seccomp.ENOSYS}
     if "no_landlock" in pretend:
         refused |= dict.fromkeys(LANDLOCK_CALLS, seccomp.ENOSYS)
+    if "old_kernel" in pretend:
+        refused |= dict.fromkeys(("mount_setattr", "pidfd_open", "close_range", "clone3"), seccomp.ENOSYS)
     if "no_seccomp" in pretend:
         refused |= {"seccomp": 22}
     if refused:
