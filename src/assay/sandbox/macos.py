@@ -7,13 +7,13 @@ own reads are refused. So it denies what matters by name: new processes, network
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
-import sysconfig
 
 
 def profile() -> str:
     """The Seatbelt profile a child applies to itself before it runs a candidate."""
-    folders = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    stdlib = os.path.dirname(os.path.realpath(os.__file__))
     readable = [
         "/usr/lib",
         "/System/Library",
@@ -24,7 +24,6 @@ def profile() -> str:
         *folders,
     ]
     rules = "\n".join(f'(allow file-read* (subpath "{path}"))' for path in sorted(readable))
-    hidden = "\n".join(f'(deny file-read* (subpath "{folder}/site-packages"))' for folder in sorted(folders))
     return f"""(version 1)
 (allow default)
 (deny process-fork)
@@ -36,7 +35,7 @@ def profile() -> str:
 (deny file-write*)
 (deny file-read*)
 {rules}
-{hidden}
+(deny file-read* (subpath "{stdlib}/site-packages"))
 """
 
 
