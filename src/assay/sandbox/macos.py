@@ -21,7 +21,7 @@ def profile() -> str:
         "/dev/null",
         "/dev/random",
         "/dev/urandom",
-        *folders,
+        stdlib,
     ]
     rules = "\n".join(f'(allow file-read* (subpath "{path}"))' for path in sorted(readable))
     return f"""(version 1)
