@@ -34,7 +34,7 @@ from assay.core.types import Record, TaskDefinition
 from assay.executors.local import LocalExecutor
 from assay.executors.shard_files import merge_shards, samples_of
 from assay.models.build import make_model
-from assay.models.pool import ModelPool, identity_of
+from assay.models.pool import ModelPool, attempts_in_flight, identity_of
 from assay.models.python_callable import as_model
 from assay.reports.board import Leaderboard, write_leaderboard_file
 from assay.reports.leaderboard import build_leaderboard
@@ -97,6 +97,8 @@ class Parts(NamedTuple):
     tasks: list[Task]
     models: ModelPool
     model: Model
+    in_flight: int
+    """How many attempts to keep going."""
 
 
 def put_together(
@@ -113,7 +115,8 @@ def put_together(
     context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
     tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
     refuse_unscorable(tasks, asked)
-    return Parts(describe_run(definitions, asked, config, command), tasks, models, models.wrap(asked))
+    run_file = describe_run(definitions, asked, config, command)
+    return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked))
 
 
 def with_sandbox(parts: Parts, progress: Progress) -> Parts:
@@ -230,7 +233,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress) -> RunResult:
                 parts.tasks,
                 parts.model,
                 journal,
-                LocalExecutor(config.concurrency),
+                LocalExecutor(parts.in_flight),
                 finished=finished,
                 settings=config.settings(),
                 repeat=config.repeat,

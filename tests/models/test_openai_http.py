@@ -19,7 +19,8 @@ from tests.servers.fake_openai import FakeServer, fake_openai
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
-from assay.models.openai_http import OpenAIModel, _decode_reply, _retry_after_seconds, make
+from assay.models.http_model import retry_after_seconds
+from assay.models.openai_http import OpenAIModel, _decode_reply, make
 
 KEY = "sk-test-1234567890-secret"
 
@@ -281,13 +282,13 @@ def test_a_timeout_is_a_failure() -> None:
 )
 def test_every_dialect_of_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> None:
     now = datetime(2015, 10, 21, 7, 28, 0, tzinfo=UTC)
-    assert _retry_after_seconds(headers, now) == seconds
+    assert retry_after_seconds(headers, now) == seconds
 
 
 @given(st.text())
 def test_no_retry_after_breaks_the_reader(said: str) -> None:
     for name in ("Retry-After", "retry-after-ms", "x-ratelimit-reset-tokens"):
-        seconds = _retry_after_seconds({name: said, "x-ratelimit-remaining-tokens": "0"})
+        seconds = retry_after_seconds({name: said, "x-ratelimit-remaining-tokens": "0"})
         assert seconds is None or seconds >= 0
 
 

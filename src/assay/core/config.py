@@ -28,6 +28,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """`--config` values for declarative tasks."""
 
     concurrency: int = 32
+    adaptive: bool = False
+    """Find out how many requests a server takes at once, instead of `concurrency`."""
     batch_size: int = 16
     timeout_seconds: float | None = None
     """Time limit for one answer; None means none but the transport's own."""

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -20,6 +20,9 @@ from assay.core.types import Completion, Failure, Message, Request
 from assay.models import embedded_weights
 from assay.models.embedded_worker_lines import LINE_BYTES, Question, Reply
 from assay.models.options import one_of
+
+if TYPE_CHECKING:
+    from assay.models.local_server import ServedModel
 
 MOST_WORKERS = 4
 DEFAULT_MAX_TOKENS = 256
@@ -235,12 +238,18 @@ def make(
     max_tokens: int = DEFAULT_MAX_TOKENS,
     workers: int | None = None,
     batch_size: int = 16,
-) -> EmbeddedModel:
+    engine: Literal["numpy", "xllamacpp"] = "numpy",
+) -> EmbeddedModel | ServedModel:
     """The model behind `embedded`: a small real model on this machine, after `assay model get`.
 
     SmolLM2-135M-Instruct (Apache-2.0), 135 million parameters, English. It writes greedily unless a temperature is
     set, samples with the run's seed, and tells true log-likelihoods. Needs the extra `embedded`.
+    `engine=xllamacpp` lets llama.cpp's own server do the work: quicker at writing, no log-likelihoods.
     """
     if argument:
         raise UsageError(f"`embedded` stands alone; `embedded:{argument}` says nothing to it")
+    if one_of("engine", engine, ("numpy", "xllamacpp")) == "xllamacpp":
+        from assay.models.local_server import ServedModel
+
+        return ServedModel(embedded_weights.model_folder(), max_tokens=max_tokens)
     return EmbeddedModel(mode=mode, system=system, max_tokens=max_tokens, workers=workers, batch_size=batch_size)

@@ -8,35 +8,31 @@ and finish reason `length`.
 
 from __future__ import annotations
 
-import math
 import os
-import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from time import perf_counter
 from typing import Any, Literal
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import msgspec
 from msgspec import Struct
 
-from assay.core.errors import FailureError, UsageError
-from assay.core.types import Completion, Failure, Request
+from assay.core.errors import UsageError
+from assay.core.types import Completion, Request
 from assay.models.chat_messages import message_body
-from assay.models.http_client import HttpAnswer, HttpClient
-from assay.models.options import checked_timeout, one_of
+from assay.models.http_client import HttpAnswer
+from assay.models.http_model import HttpModel, checked_base_url, endpoint
+from assay.models.options import one_of
 
 OFFICIAL_BASE_URL = "https://api.openai.com/v1"
 Mode = Literal["chat", "completions"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 
 
-class OpenAIModel:
-    """One model on one server. The key is named by its environment variable and kept in a request header only."""
+class OpenAIModel(HttpModel):
+    """One model on one server that speaks the OpenAI protocol."""
 
-    cacheable = True
-    """Its settings and a request say all that decides the answer, and asking again costs money."""
+    adapter = "openai"
+    """The word before the colon; the presets of other servers have their own."""
 
     def __init__(
         self,
@@ -50,16 +46,22 @@ class OpenAIModel:
         timeout_seconds: float | None = 600.0,
         extra: Mapping[str, Any] | None = None,
         keep_raw: bool = False,
+        key_required: bool | None = None,
     ) -> None:
         """`extra` is sent with every request; `keep_raw` keeps the server's whole answer in `Completion.raw`."""
         if not model:
-            raise UsageError("`openai` needs a model name: `openai:MODEL`, for example `openai:gpt-4o-mini`")
-        self.name = f"openai:{model}"
+            raise UsageError(f"`{self.adapter}` needs a model name: `{self.adapter}:MODEL`")
         self._model = model
-        self._base_url = _checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
+        self._base_url = checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
+        self._official = self._base_url == OFFICIAL_BASE_URL
+        super().__init__(
+            f"{self.adapter}:{model}",
+            api_key_env=api_key_env,
+            key_required=self._official if key_required is None else key_required,
+            timeout_seconds=timeout_seconds,
+        )
         self._mode = one_of("mode", mode, ("chat", "completions"))
         self.scores_continuations = self._mode == "completions"
-        self._official = self._base_url == OFFICIAL_BASE_URL
         self._max_tokens_field = one_of(
             "max_tokens_field",
             max_tokens_field or self._usual_max_tokens_field(),
@@ -67,17 +69,13 @@ class OpenAIModel:
         )
         if not isinstance(extra, Mapping | None):
             raise UsageError(f"extra must be a mapping of parameter names to values, not {extra!r}")
-        self._timeout_seconds = checked_timeout(timeout_seconds)
         self._extra = dict(extra or {})
         self._keep_raw = keep_raw
-        self._url = _endpoint(self._base_url, "/chat/completions" if mode == "chat" else "/completions")
-        self._key = self._key_from_environment(api_key_env)
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._url = endpoint(self._base_url, "/chat/completions" if mode == "chat" else "/completions")
         if self._key:
             bearer = api_key_header.lower() == "authorization"
             self._headers[api_key_header] = f"Bearer {self._key}" if bearer else self._key
             self._refuse_key_in_settings(api_key_env)
-        self._client = HttpClient(part=self.name)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self._model!r}, base_url={self._base_url!r}, mode={self._mode!r})"
@@ -86,7 +84,7 @@ class OpenAIModel:
     def settings(self) -> dict[str, Any]:
         """What decides the answers, as plain data without secrets: part of every cache key and run fingerprint."""
         return {
-            "adapter": "openai",
+            "adapter": self.adapter,
             "model": self._model,
             "base_url": self._base_url,
             "mode": self._mode,
@@ -96,12 +94,9 @@ class OpenAIModel:
 
     async def generate(self, request: Request) -> Completion:
         """Ask once. Every way this can go wrong is a `FailureError`; asking again is `Retrying`'s work."""
-        body = _encode(self._body(request))
         started = perf_counter()
-        answer = await self._client.post_json(self._url, body, self._headers, self._timeout_seconds)
+        answer = await self._post(self._url, self._body(request))
         seconds = perf_counter() - started
-        if answer.status != 200:
-            raise self._status_failure(answer.status, answer)
         reply = self._reply(answer)
         raw = self._raw(reply, answer)
         if self._mode == "chat":
@@ -109,9 +104,6 @@ class OpenAIModel:
         if request.continuation is not None:
             return self._continuation_score(reply, request, seconds, raw)
         return self._text_completion(reply, seconds, raw)
-
-    async def aclose(self) -> None:
-        await self._client.aclose()
 
     # -- what is sent ------------------------------------------------------------------------------------------
 
@@ -167,17 +159,7 @@ class OpenAIModel:
     # -- what came back ----------------------------------------------------------------------------------------
 
     def _reply(self, answer: HttpAnswer) -> _Reply:
-        content_type = answer.headers.get("Content-Type", "")
-        if content_type and "json" not in content_type.lower():
-            message = f"the server answered with `{content_type}` instead of JSON: {self._clean(answer.body)}"
-            raise self._failed("bad_output", message, retryable=True)
-        try:
-            reply = _decode_reply(answer.body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            message = f"the server's answer cannot be read ({error}): {self._clean(answer.body)}"
-            # a well-formed answer of another shape will have that shape again, a torn one may not
-            retryable = not isinstance(error, msgspec.ValidationError)
-            raise self._failed("bad_output", message, retryable=retryable) from error
+        reply = self._decoded(answer, _decode_reply)
         if reply.error is not None:
             # some gateways report an upstream's failure inside a 200
             code = reply.error.get("code") if isinstance(reply.error, dict) else None
@@ -269,61 +251,11 @@ class OpenAIModel:
             raw["system_fingerprint"] = reply.system_fingerprint
         return raw or None
 
-    # -- what went wrong ---------------------------------------------------------------------------------------
-
-    def _status_failure(self, status: int, answer: HttpAnswer) -> FailureError:
-        said, codes = _error_text(answer.body)
-        kind, retryable = _kind_of(status, codes)
-        if answer.headers.get("x-should-retry") == "false":
-            retryable = False
-        message = f"{urlsplit(self._url).hostname} answered {status}"
-        if said:
-            message += f": {self._clean(said)}"
-        if 300 <= status < 400:
-            target = urlsplit(answer.headers.get("Location", ""))
-            message += f"; redirects are not followed, set base_url (it points to {target.hostname or 'nowhere'})"
-        if kind == "auth" and not self._key:
-            message += "; no key was sent"
-        wait = _retry_after_seconds(answer.headers) if retryable else None
-        return self._failed(kind, message, retryable=retryable, retry_after_seconds=wait)
-
-    def _failed(
-        self, kind: str, message: str, *, retryable: bool = False, retry_after_seconds: float | None = None
-    ) -> FailureError:
-        failure = Failure(stage="model", part=self.name, kind=kind, message=message, retryable=retryable)
-        return FailureError(failure, retry_after_seconds)
-
-    def _clean(self, said: str | bytes) -> str:
-        """What a server said, fit for a message: one line, short, without control characters and without the key."""
-        text = said[:4000].decode("utf-8", "replace") if isinstance(said, bytes) else said[:4000]
-        if self._key:
-            text = text.replace(self._key, "[key]")
-        text = " ".join(_UNPRINTABLE.sub(" ", text).split())
-        return text if len(text) <= 400 else text[:400] + "…"
-
     # -- set-up ------------------------------------------------------------------------------------------------
 
     def _usual_max_tokens_field(self) -> MaxTokensField:
         # the official chat endpoint refuses `max_tokens` for its newer models; most other servers know only that
         return "max_completion_tokens" if self._official and self._mode == "chat" else "max_tokens"
-
-    def _key_from_environment(self, variable: str) -> str | None:
-        key = os.environ.get(variable, "").strip()
-        if not key and self._official:
-            raise UsageError(
-                f"`{self.name}` needs a key: set the environment variable {variable}, "
-                "or name another with api_key_env, or another server with base_url"
-            )
-        if not key.isascii() or not key.isprintable():
-            raise UsageError(f"the key in the environment variable {variable} has characters no key can have")
-        return key or None
-
-    def _refuse_key_in_settings(self, variable: str) -> None:
-        if self._key and self._key in msgspec.json.encode(self.settings).decode():
-            raise UsageError(
-                f"the options of `{self.name}` hold the key itself; options are written into run files, "
-                f"so a key is only ever named: api_key_env={variable}"
-            )
 
 
 make = OpenAIModel
@@ -364,8 +296,6 @@ class _Reply(Struct, frozen=True):
 
 
 _NO_USAGE = _Usage()
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-_encode = msgspec.json.Encoder().encode
 _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
@@ -406,114 +336,3 @@ def _offset_logprobs(logprobs: dict[str, Any] | None) -> list[tuple[str, float |
     if not len(tokens) == len(values) == len(offsets):
         return []
     return list(zip(tokens, values, offsets, strict=True))
-
-
-def _error_text(body: bytes) -> tuple[str, set[str]]:
-    """What the server said was wrong, and the code words it used, whatever shape it chose for them."""
-    try:
-        told = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return body[:4000].decode("utf-8", "replace"), set()
-    if not isinstance(told, dict):
-        return str(told), set()
-    error = told.get("error", told)
-    if not isinstance(error, dict):
-        return str(error), set()
-    codes = {value for value in (error.get("code"), error.get("type")) if isinstance(value, str)}
-    inner = error.get("innererror")
-    if isinstance(inner, dict) and isinstance(inner.get("code"), str):
-        codes.add(inner["code"])
-    for field in ("message", "detail", "error"):
-        if error.get(field):
-            return str(error[field]), codes
-    return body[:4000].decode("utf-8", "replace"), codes
-
-
-_OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
-_FILTERED = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
-
-
-def _kind_of(status: int, codes: set[str]) -> tuple[str, bool]:
-    """(kind of failure, whether asking again may help) for a status that is not 200."""
-    if codes & _FILTERED:
-        return "refused", False
-    if "context_length_exceeded" in codes:
-        return "too_long", False
-    if status == 429:
-        return "rate_limit", not codes & _OUT_OF_MONEY
-    if status in (401, 403):
-        return "auth", False
-    if status in (408, 409, 425) or status >= 500:
-        return "server_error", True
-    return "bad_request", False
-
-
-def _retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """How long the server asks us to wait, in whichever of its dialects; None when it does not say."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    said = headers.get("Retry-After")
-    if said is not None:
-        seconds = _number(said)
-        return seconds if seconds is not None else _seconds_until(said, now or datetime.now(UTC))
-    resets = [
-        _duration_seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
-        for what in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{what}") == "0"
-    ]
-    return max((seconds for seconds in resets if seconds is not None), default=None)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
-
-
-def _seconds_until(date: str, now: datetime) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - now).total_seconds())
-
-
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-
-
-def _duration_seconds(text: str) -> float | None:
-    """`6m0s`, `1.5s`, `20ms` in seconds."""
-    found = _DURATION.fullmatch(text)
-    if not text or not found:
-        return None
-    hours, minutes, seconds, milliseconds = (float(group or 0) for group in found.groups())
-    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
-
-
-_SECRET_NAMES = {"key", "api_key", "apikey", "api-key", "token", "access_token", "secret", "sig", "signature"}
-
-
-def _checked_base_url(base_url: str) -> str:
-    try:
-        parts = urlsplit(base_url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise UsageError(f"base_url is not an address: {error}") from error
-    if parts.scheme not in ("http", "https") or not host:
-        raise UsageError("base_url must begin with http:// or https:// and name a host, like http://localhost:8000/v1")
-    if parts.username is not None or parts.password is not None:
-        raise UsageError("base_url holds a user name or password; name the key's environment variable instead")
-    secret = [name for name, _ in parse_qsl(parts.query) if name.lower() in _SECRET_NAMES]
-    if secret:
-        raise UsageError(f"base_url holds a secret (`{secret[0]}`); name the key's environment variable instead")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
-
-
-def _endpoint(base_url: str, path: str) -> str:
-    parts = urlsplit(base_url)
-    return urlunsplit((parts.scheme, parts.netloc, parts.path + path, parts.query, ""))

@@ -9,7 +9,11 @@ from assay.core.cache import CompletionCache
 from assay.core.config import RunConfig
 from assay.core.model_stack import Batched, Cached, Limited, RateLimited, Retrying, Timed, close_model
 from assay.core.seams import Model
+from assay.models.adaptive import Adaptive
 from assay.models.build import make_model
+
+WIDEST = 256
+"""As many requests at once as a server may be found to take."""
 
 
 class ModelPool:
@@ -37,7 +41,10 @@ class ModelPool:
             wrapped = Batched(wrapped, config.batch_size)
         if config.timeout_seconds is not None:
             wrapped = Timed(wrapped, config.timeout_seconds)
-        wrapped = Limited(wrapped, config.concurrency)
+        if config.adaptive and getattr(model, "remote", False):
+            wrapped = Adaptive(wrapped, source=model, most=WIDEST)
+        else:
+            wrapped = Limited(wrapped, config.concurrency)
         if config.requests_per_minute or config.tokens_per_minute:
             wrapped = RateLimited(
                 wrapped, requests_per_minute=config.requests_per_minute, tokens_per_minute=config.tokens_per_minute
@@ -59,6 +66,11 @@ class ModelPool:
         if self._cache is None:
             self._cache = CompletionCache(Path(self._config.cache_path))
         return self._cache
+
+
+def attempts_in_flight(config: RunConfig, model: Model) -> int:
+    """How many attempts to keep going: enough for a server that turns out to take many requests at once."""
+    return WIDEST if config.adaptive and getattr(model, "remote", False) else config.concurrency
 
 
 def identity_of(model: Model) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.yaml_reader import Document, dotted, project_root, read_env_file, read_yaml
+from assay.env_file import read_env_file
+from assay.tasks.declarative.yaml_reader import Document, dotted, project_root, read_yaml
 
 
 def read(folder: Path, text: str, **options: object) -> Document:

@@ -12,6 +12,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
+from assay.env_file import read_env_file
 from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
 from assay.tasks.declarative.definition import check_only, task_definition
 from assay.tasks.declarative.library import Library, ModelSpec, model_spec, provider_key, provider_model
@@ -23,7 +24,7 @@ from assay.tasks.declarative.schema import (
     checked_task,
     kind_of,
 )
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest, read_env_file, read_yaml, root_of
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest, read_yaml, root_of
 
 
 def read_yaml_tasks(

@@ -126,23 +126,6 @@ def is_hidden(path: Path, root: Path) -> bool:
     return any(part.startswith(".") for part in inside.parts)
 
 
-def read_env_file(path: Path) -> dict[str, str]:
-    """The variables of a `.env` file: `NAME=value` lines, `#` comments, an optional `export`, optional quotes."""
-    variables: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        text = line.strip().removeprefix("export ").strip()
-        if not text or text.startswith("#"):
-            continue
-        name, equals, value = text.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
-            raise UsageError(f"{path}:{number}:1: expected `NAME=value`")
-        value = value.strip()
-        if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
-            value = value[1:-1]
-        variables[name.strip()] = value
-    return variables
-
-
 def read_yaml(
     path: Path | str,
     *,
