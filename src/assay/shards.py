@@ -147,7 +147,7 @@ async def _run_range(
             parts.tasks,
             parts.model,
             journal,
-            LocalExecutor(config.concurrency),
+            LocalExecutor(parts.in_flight),
             finished=earlier | finished if finished else earlier,
             settings=config.settings(),
             repeat=config.repeat,
