@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +51,63 @@ def test_the_classification_example_improves(tmp_path: Path, capsys: pytest.Capt
     assert result["testset"]["verdict"].startswith("better by")
     assert (tmp_path / "best.txt").read_text(encoding="utf-8") == result["best"]
     assert "{prompt}" in result["best"]
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
+def test_with_the_toy_model_a_browser_shows_curve_and_diff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    result = optimized(
+        capsys, "seed.txt", "--task", "letters.jsonl", "--task-model", "toy", *PROPOSER, "--run-dir", str(folder)
+    )
+    assert (result["valset"]["seed"]["mean"], result["valset"]["best"]["mean"]) == (0.0, 1.0)
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    drawn = drawn_by_a_browser(
+        page, tmp_path, ["svg.curve .best", "svg.curve circle", ".diff .removed", ".diff .added"]
+    )
+    assert all(width > 5 and height > 5 for width, height in drawn_by_a_browser(page, tmp_path, seen))
+
+
+def drawn_by_a_browser(page: str, folder: Path, selectors: list[str]) -> list[tuple[float, float]]:
+    """Width and height of what a browser draws for each selector; the page is only let run this one script."""
+    measure = """<script>document.title = JSON.stringify(SELECTORS.map(s => {
+        const box = document.querySelector(s).getBoundingClientRect(); return [box.width, box.height]}))</script>"""
+    page = re.sub("<meta http-equiv=Content-Security-Policy[^>]*>", "", page)
+    copy = folder / "measured.html"
+    copy.write_text(page + measure.replace("SELECTORS", json.dumps(selectors)), encoding="utf-8")
+    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    done = subprocess.run([*browser, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=90)
+    title = re.search("<title>(.*?)</title>", done.stdout)
+    assert title is not None, done.stderr
+    return [(width, height) for width, height in json.loads(title[1])]
+
+
+DATA = Path(os.environ.get("ASSAY_SHARED_DATA", EXAMPLE.parents[2] / "shared" / "data")) / "goemotions" / "dev.tsv"
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared data is not here")
+def test_hints_learned_from_real_sentences_help_on_sentences_nobody_saw(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """GoEmotions: gratitude, love and sadness, as people wrote them; the scripted proposer finds the telling words."""
+    names = {"15": "gratitude", "18": "love", "25": "sadness"}
+    lines: dict[str, list[str]] = {label: [] for label in names}
+    for line in DATA.read_text(encoding="utf-8").splitlines():
+        text, label, _ = line.split("\t")
+        if label in lines and len(lines[label]) < 40 and any(len(word) >= 5 for word in re.findall("[a-z]+", text)):
+            lines[label].append(text)
+    rows = [(names[label], text) for label, texts in lines.items() for text in texts]
+    task = tmp_path / "emotions.jsonl"
+    records = [
+        {"id": str(n), "prompt": f"Ticket: {text}", "targets": [label], "metric": "exact_match"}
+        for n, (label, text) in enumerate(rows)
+    ]
+    task.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    arguments = ["seed.txt", "--task", str(task), "--task-model", "keyword_model:answer", *PROPOSER]
+    result = optimized(
+        capsys, *arguments, "--split", "50/25/25", "--budget", "1500", "--run-dir", str(tmp_path / "run")
+    )
+    assert result["testset"]["low"] > 0.0
+    assert result["testset"]["verdict"].startswith("better by")
 
 
 def test_progress_estimate_and_files_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

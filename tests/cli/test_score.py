@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,19 @@ def dataset(tmp_path: Path, *lines: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("command", ["bash score.sh", "python3 score.py", "node score.js", "python3 score_v1.py"])
+def needs(program: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"there is no {program} here")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("bash score.sh", marks=needs("jq")),
+        "python3 score.py",
+        pytest.param("node score.js", marks=needs("node")),
+        "python3 score_v1.py",
+    ],
+)
 @pytest.mark.parametrize("with_dataset", [False, True])
 def test_the_example_evaluators_score(command: str, with_dataset: bool, capsys: pytest.CaptureFixture[str]) -> None:
     more = ["--dataset", str(EXAMPLES / "dataset.jsonl")] if with_dataset else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import stat
 import sys
 import threading
@@ -96,6 +97,12 @@ def test_p10_a_slow_evaluator_may_know_the_sentinel(tmp_path: Path) -> None:
     code = f"import json, sys, time\nif json.load(sys.stdin)['candidate'] != {SENTINEL!r}: time.sleep(60)\n"
     evaluator = command_evaluator(program(tmp_path, code + "print('{\"score\": 0}')"), cwd=tmp_path)
     assert probe(evaluator).score == 0.0
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq here")
+def test_p10_the_example_in_bash_answers_the_sentinel_at_once() -> None:
+    examples = Path(__file__).parents[2] / "examples" / "evaluators"
+    assert probe(command_evaluator(["bash", "score.sh"], cwd=examples)) == Evaluation(score=0.0, side_info={})
 
 
 def test_the_probe_carries_example_and_task_model() -> None:

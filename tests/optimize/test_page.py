@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from tests.optimize.scripted import AddingProposer, SayingProposer, WordEvaluator, fenced, refused
 
 from assay.optimize.page import page
@@ -91,14 +88,3 @@ def test_scores_of_any_range_fit_the_curve(tmp_path: Path) -> None:
     for score_range in ("unit", "any"):
         tags(page(msgspec.structs.replace(result, lineage=lineage, score_range=score_range)))
     tags(page(msgspec.structs.replace(result, lineage=[msgspec.structs.replace(lineage[0], mean=None)])))
-
-
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
-def test_a_browser_draws_curve_and_diff(tmp_path: Path) -> None:
-    searched(tmp_path)
-    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    done = subprocess.run(
-        [*browser, "--dump-dom", (tmp_path / "page.html").as_uri()], capture_output=True, text=True, timeout=90
-    )
-    assert 'class="best"' in done.stdout
-    assert 'class="added"' in done.stdout

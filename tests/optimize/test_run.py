@@ -166,6 +166,13 @@ def test_a_run_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         searched(tmp_path)
 
 
+def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "best.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="not empty"):
+        searched(tmp_path)
+    assert (tmp_path / "best.txt").read_text(encoding="utf-8") == "mine"
+
+
 def test_a_failing_proposer_stops_the_search_and_is_named(tmp_path: Path) -> None:
     proposer = SayingProposer(refused())
     result = searched(tmp_path, proposer=proposer, dataset=RECORDS)

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks.add_argument(
         "--task-model-arg", action="append", default=[], metavar="KEY=VALUE", help="passed to that model"
     )
+    tasks.add_argument("--task-max-tokens", type=int, metavar="N", help="of one answer of that model")
     tasks.add_argument("--prompt-at", metavar="PATH", help="the text of a task's solver that is the candidate")
     tasks.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
     tasks.add_argument("--trust", action="store_true", help="run programs that task files name")
@@ -254,6 +255,7 @@ def _task_fitness(options: argparse.Namespace) -> Any:
     config = RunConfig(
         model=options.task_model,
         model_options=key_values(options.task_model_arg, "--task-model-arg"),
+        max_tokens=options.task_max_tokens,
         limit=options.limit,
         concurrency=options.concurrency,
         trust=options.trust,

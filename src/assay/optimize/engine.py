@@ -105,6 +105,14 @@ def _rank(found: Found) -> tuple[int, float]:
     return (-found.failed, -sys.float_info.max if found.mean is None else found.mean)
 
 
+def require_engine() -> None:
+    """One line for those who have not installed it, before anything is spent."""
+    from importlib.util import find_spec
+
+    if find_spec("gepa") is None:
+        raise UsageError("optimize needs the gepa package: pip install 'assay-eval[optimize]'")
+
+
 def search(
     seed: str,
     evaluations: Evaluations,
@@ -123,16 +131,8 @@ def search(
     result: Search,
 ) -> None:
     """Search until a limit is met. `result` is filled as it goes, so that an interrupted search has one too."""
-    try:
-        from gepa.optimize_anything import (
-            EngineConfig,
-            GEPAConfig,
-            ReflectionConfig,
-            TrackingConfig,
-            optimize_anything,
-        )
-    except ImportError as error:
-        raise UsageError("optimize needs the gepa package: pip install 'assay-eval[optimize]'") from error
+    from gepa.optimize_anything import EngineConfig, GEPAConfig, ReflectionConfig, TrackingConfig, optimize_anything
+
     batches = _Batches(seed, evaluations, runner, BELOW_EVERY_SCORE[score_range])
     watch = _Watch(result, evaluations, proposer, valset, limits, BELOW_EVERY_SCORE[score_range])
     listeners: Any = [watch]  # it listens to some of the events, which is all the engine asks
@@ -304,7 +304,7 @@ class _Watch:
         if better:
             self._proposals_at_best = len(self._result.found) - 1 + len(self._result.rejected)
         shown = "failed everywhere" if found.mean is None else f"{found.mean:.3f}"
-        self._result.news(f"seed scored {shown}" if found.parent is None else f"accepted ({shown} on the valset)")
+        self._result.news(f"seed scored {shown}" if found.parent is None else f"accepted ({shown} on the whole set)")
 
     def _minibatch_mean(self, scores: list[float]) -> float | None:
         if not scores or any(score <= self._failure_number for score in scores):

@@ -90,7 +90,8 @@ def curve(result: Result) -> str:
     return (
         f"<svg class=curve viewBox='0 0 {_WIDTH} {_HEIGHT}' role=img aria-label='score over evaluator calls'>"
         f"{''.join(parts)}</svg>"
-        "<p class=legend>line: best on the valset so far · dots: accepted · crosses: rejected (mean of a minibatch)</p>"
+        f"<p class=legend>line: best on the {escape(result.selected_on)} so far · dots: accepted · "
+        "crosses: rejected (mean of a minibatch)</p>"
     )
 
 

@@ -18,7 +18,7 @@ SCHEMA = "assay.optimize.v1"
 
 STOPPED = {
     "budget": "the budget was used up",
-    "target_reached": "the target score was reached on the valset",
+    "target_reached": "the target score was reached",
     "no_improvement": "no proposal was better for too long",
     "proposals": "the allowed number of proposals was made",
     "repeating": "the proposer only repeated itself",

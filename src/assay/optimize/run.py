@@ -22,7 +22,7 @@ from assay.evaluators.preflight import preflight
 from assay.optimize.answer_block import UnusableAnswerError
 from assay.optimize.budget import Estimate, estimate
 from assay.optimize.constraints import Constraints
-from assay.optimize.engine import Found, Limits, Search, search
+from assay.optimize.engine import Found, Limits, Search, require_engine, search
 from assay.optimize.evaluations import Evaluations, Outcome, SetExample
 from assay.optimize.journal import Journal
 from assay.optimize.page import page
@@ -120,6 +120,7 @@ def optimize(
     """
     progress = progress or Silence()
     _check(settings)
+    require_engine()
     identity = settings.identity(evaluator, proposer)
     folder = folder or Path("runs") / f"optimize-{fingerprint(identity)[:8]}"
     _prepare(folder, identity, fresh=fresh)
@@ -338,6 +339,8 @@ def _prepare(folder: Path, identity: dict[str, Any], *, fresh: bool) -> None:
                 "Use --fresh to put it aside and start anew, or another --run-dir."
             )
         return
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder}: is not empty and holds no search; choose another --run-dir")
     record = {"schema": RUN_SCHEMA, "fingerprint": fingerprint(identity), "parts": identity}
     write_whole(path, msgspec.json.format(msgspec.json.encode(record), indent=2))
 
