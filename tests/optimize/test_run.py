@@ -273,6 +273,22 @@ def test_a_text_that_fails_only_on_the_valset_is_not_the_best(tmp_path: Path) ->
     assert result.lineage[1].mean is None
 
 
+@pytest.mark.parametrize("where", ["dataset", "valset"])
+def test_one_failure_outweighs_better_scores_beside_it(tmp_path: Path, where: str) -> None:
+    def fails_on_one(text: str, example: Any) -> float:
+        if text == "Be clear short kind exact calm" and example.get("fatal"):
+            raise failed("words", "exit_code", "crashed")
+        return 0.25 + word_share(text, example) / 2
+
+    sets: dict[str, Any] = {"dataset": RECORDS[:3], "valset": OTHERS}
+    sets[where] = [{**record, "fatal": number == 0} for number, record in enumerate(sets[where])]
+    proposer = SayingProposer(fenced("Be clear short kind exact calm"))
+    result = searched(tmp_path, WordEvaluator(fails_on_one), proposer, **sets, max_proposals=1)
+    assert result.best_is_seed
+    assert result.proposals["accepted"] == (1 if where == "valset" else 0)
+    assert result.valset.verdict == "no evidence of improvement: no score changed, 3 examples"
+
+
 def test_one_hiccup_does_not_spoil_the_baseline(tmp_path: Path) -> None:
     hiccups = iter([True])
 

@@ -19,8 +19,9 @@ from assay.evaluators.payload import ScoreRange, why_not_a_number
 from assay.optimize.evaluations import Evaluations, Outcome, SetExample
 from assay.optimize.proposer import Proposer
 
-BELOW_EVERY_SCORE = {"unit": -1.0, "any": -sys.float_info.max / 1e6}
-"""What the engine is told of a failure. `any` leaves room for adding up ten thousand of them."""
+BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
+"""What the engine is told of a failure: so low that one of them outweighs every score beside it, on a minibatch as on a
+whole set. `any` leaves room for adding up ten thousand of them."""
 
 DEFAULT_OBJECTIVE = "Rewrite the text so that its evaluations score higher."
 _REPEATS_ALLOWED = 8

@@ -144,6 +144,8 @@ def verdict(found: PairedComparison) -> str:
     difference, low, high = found.difference, found.interval.low, found.interval.high
     if difference is None:
         return f"nothing to compare: {found.reason or 'no example was scored under both texts'}"
+    if not found.wins and not found.losses:
+        return f"no evidence of improvement: no score changed, {found.n} examples"
     if low is None or high is None:
         return f"changed by {difference:+.4g}; too few examples for an interval"
     said = f"{found.interval.level * 100:g} % CI {low:.4g} to {high:.4g}, {found.n} examples"
