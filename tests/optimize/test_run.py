@@ -278,7 +278,7 @@ def test_one_failure_outweighs_better_scores_beside_it(tmp_path: Path, where: st
     def fails_on_one(text: str, example: Any) -> float:
         if text == "Be clear short kind exact calm" and example.get("fatal"):
             raise failed("words", "exit_code", "crashed")
-        return 0.25 + word_share(text, example) / 2
+        return word_share(text, example)
 
     sets: dict[str, Any] = {"dataset": RECORDS[:3], "valset": OTHERS}
     sets[where] = [{**record, "fatal": number == 0} for number, record in enumerate(sets[where])]
