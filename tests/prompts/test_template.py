@@ -111,6 +111,9 @@ def test_a_syntax_error_is_told_when_the_file_is_read() -> None:
         "{{ ('a' * 40 ~ '!') | regex_replace('(a+)+$', 'x') }}",
         "{{ ('a' * 40 ~ '!') | regex_replace('(a|aa)+$', 'x') }}",
         "{{ ('a' * 3000) | regex_replace('.*.*.*.*b', 'x') }}",
+        "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(40) }}",
+        "{{ x }}" * 30000,
+        "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
         "{% include '/etc/passwd' %}",
         "{% import '/etc/passwd' as x %}",
     ],
@@ -120,6 +123,13 @@ def test_hostile_templates_are_stopped_with_a_sentence(source: str) -> None:
         render(source)
     assert "Error:" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+def test_a_template_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_SECONDS", 0.2)
+    slow = "{% for i in range(99999) %}{% if ('a' * 3999999) | upper | length == 1 %}{% endif %}{% endfor %}"
+    with pytest.raises(RenderError, match="took longer"):
+        render(slow)
 
 
 def test_a_template_is_compiled_once() -> None:

@@ -15,6 +15,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from time import monotonic
 from typing import Any, NoReturn
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError, nodes, pass_context, pass_environment
@@ -31,7 +32,9 @@ from assay.prompts.safe_regex import RegexError, substitute
 MAX_OUTPUT = 4_000_000
 """Characters one rendering may produce."""
 MAX_STEPS = 1_000_000
-"""Loop iterations one rendering may take."""
+"""Loop iterations and calls one rendering may take."""
+MAX_SECONDS = 5.0
+MAX_TAGS = 20_000
 _MAX_LITERAL = 20_000
 _PLAIN_EXPRESSION = re.compile(r"\{\{|\{%|\{#")
 
@@ -62,7 +65,7 @@ class Expression:
     def __init__(self, source: str, *, where: str = "expression") -> None:
         self.source = source
         self.where = where
-        # one vendor page writes `scores.judge.label` bare; as a constant text it could never mean anything
+        # some files write `scores.judge.label` bare; as a constant text it could never mean anything
         braced = source if _PLAIN_EXPRESSION.search(source) else "{{ " + source + " }}"
         self._evaluate = _compiled_expression(braced, where)
 
@@ -164,6 +167,7 @@ class _Rules(ImmutableSandboxedEnvironment):
         return attr not in _GROWING_METHODS and super().is_safe_attribute(obj, attr, value)
 
     def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        _charge(context)
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
         if isinstance(owner, str) and name == "replace" and len(args) >= 2:
             _check_replace(owner, str(args[0]), str(args[1]))
@@ -244,14 +248,21 @@ def _too_long(left: Any, right: Any) -> bool:
 @pass_context
 def _steps(context: Context, values: Iterable[Any]) -> Iterator[Any]:
     """Walk over a loop's values, counting against what this rendering may do."""
+    for value in values:
+        _charge(context)
+        yield value
+
+
+def _charge(context: Context) -> None:
+    """One more turn of a loop or call: against how many there may be, and how long they may take."""
     budget = context.vars.get("__budget")
     if budget is None:
-        budget = context.vars["__budget"] = [MAX_STEPS]
-    for value in values:
-        budget[0] -= 1
-        if budget[0] < 0:
-            raise RenderError(f"more than {MAX_STEPS:,} loop iterations")
-        yield value
+        budget = context.vars["__budget"] = [MAX_STEPS, monotonic() + MAX_SECONDS]
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise RenderError(f"more than {MAX_STEPS:,} loop iterations and calls")
+    if monotonic() > budget[1]:
+        raise RenderError(f"took longer than {MAX_SECONDS:g} s")
 
 
 def _fromjson(value: str) -> Any:
@@ -352,6 +363,8 @@ _NATIVE = _environment(_NativeRules)
 
 
 def _parsed(environment: _Rules, source: str, where: str) -> nodes.Template:
+    if len(source) > MAX_OUTPUT or source.count("{{") + source.count("{%") > MAX_TAGS:
+        raise UsageError(f"{where}: the template is too large ({len(source):,} characters)")
     tree: nodes.Template = _guarded(lambda: environment.parse(source), where)
     return tree
 

@@ -253,6 +253,20 @@ def test_the_editor_schema_agrees_with_the_checker(tmp_path: Path, change: tuple
             task(tmp_path, text)
 
 
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "declarative").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_examples_please_the_editor_too(path: Path) -> None:
+    value = read_yaml(path).value
+    jsonschema.validate(value, editor_schema(kind_of(value)), cls=jsonschema.Draft7Validator)
+
+
+def test_there_are_examples_of_every_kind() -> None:
+    kinds = {kind_of(read_yaml(path).value) for path in EXAMPLES}
+    assert kinds == {"task", "dataset", "model", "run"}
+
+
 words = st.sampled_from(
     ["key", "type", "definition", "scorers", "solver", "dataset", "python", "bleu", "metrics", "source", "config", "op",
      "evaluation", "task_specifications", "tasks", "x", "<< config.x >>", "{{ x }}", "$ref"]

@@ -348,6 +348,11 @@ def _schema_of(  # noqa: PLR0911, PLR0912 - one case per shape
             return _schema_of_choices(shape, definitions)
 
 
+def _may_be_placeholder(shape: Shape) -> bool:
+    """Whether an editor must let `<< config.x >>` stand where it would not fit."""
+    return bool(shape.words) if isinstance(shape, Text) else not isinstance(shape, (Anything, Shaped, Tagged))
+
+
 def _schema_of_choices(shape: Tagged, definitions: dict[str, Any]) -> dict[str, Any]:
     """`if type is x then x`, so that an editor reports the fields of the chosen kind and not of all of them."""
     words = [*shape.choices, *shape.aliases]
@@ -373,7 +378,7 @@ def _schema_of_fields(shape: Shaped, definitions: dict[str, Any], tag: str | Non
             schema = _schema_of(entry.shape, definitions)
             if key == tag:
                 schema = {}
-            elif not isinstance(entry.shape, (Text, Anything, Shaped, Tagged)) and entry.placeholder:
+            elif entry.placeholder and _may_be_placeholder(entry.shape):
                 schema = {"anyOf": [schema, {"type": "string", "pattern": r"^\s*<<.*>>\s*$"}]}
             if (entry.nullable or entry.default is None) and schema:
                 schema = {"anyOf": [schema, {"type": "null"}]}
