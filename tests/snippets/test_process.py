@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
+import time
 from typing import Any
 
 import pytest
@@ -174,3 +178,35 @@ def test_a_failure_of_the_model_stays_a_failure_of_the_model() -> None:
     with pytest.raises(FailureError) as caught:
         asyncio.run(run())
     assert (caught.value.failure.stage, caught.value.failure.kind) == ("model", "rate_limit")
+
+
+ORPHAN = """
+import asyncio, time
+from assay.snippets.process import Snippet
+
+async def main():
+    snippet = Snippet("import os\\ndef f(x): return os.getpid()", function="f", stage="scorer", part="p")
+    print(await snippet.call({"value": 0}), flush=True)
+    time.sleep(1000)
+
+asyncio.run(main())
+"""
+
+
+def test_a_worker_ends_with_the_process_that_started_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        parent.kill()
+    deadline = time.monotonic() + 30
+    while alive(worker):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

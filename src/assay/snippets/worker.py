@@ -13,6 +13,8 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 import types
 from typing import Any
@@ -320,7 +322,15 @@ def _time_up(*_: Any) -> None:
     raise _TimeUp
 
 
+def _end_with(parent: int) -> None:
+    """A worker whose parent was killed has nobody to work for."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
 def main() -> None:
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     out = os.dup(1)
     os.dup2(2, 1)  # what the snippet prints must not reach the pipe
     signal.signal(signal.SIGALRM, _time_up)
