@@ -43,7 +43,12 @@ class Hub(RowDataset):
             raise UsageError(
                 f"dataset `{self.name}` is on the hub; install the reader with: pip install 'assay-eval[hub]'"
             ) from error
-        return datasets.load_dataset(self.path, split=self.split, revision=self.revision, **self._kwargs)
+        datasets.disable_progress_bars()
+        try:
+            return datasets.load_dataset(self.path, split=self.split, revision=self.revision, **self._kwargs)
+        except Exception as error:  # network, permissions, an unknown name: the package has no common ancestor for them
+            told = " ".join(str(error).split())[:300]
+            raise UsageError(f"dataset `{self.name}`: {self.path} could not be loaded: {told}") from error
 
     def rows(self) -> Iterator[Row]:
         return (dict(row) for row in self._loaded)

@@ -60,8 +60,6 @@ def task_definition(
     metadata["files"] = sorted({str(path) for path in (*document.files, *library.files)})
     if found := [*document.warnings, *library.warnings, *warnings]:
         metadata["warnings"] = list(dict.fromkeys(found))
-    if dataset is None:
-        raise document.error((*where, "definition"), "no dataset was given; a run names one with `dataset_key`")
     return TaskDefinition(
         name=name or task["key"],
         format="declarative",
@@ -93,7 +91,7 @@ def _dataset(
     dataset_key: str | None,
     num_samples: int | None,
     subsampling: str | None,
-) -> DatasetSpec | None:
+) -> DatasetSpec:
     if definition["type"] == "system_task":
         if dataset_key is not None:
             raise document.error(where, "a system task takes no dataset")
