@@ -24,7 +24,9 @@ import msgspec
 from assay.core.errors import FailureError
 from assay.sandbox import IoPairs, Limits, Outcome, Program, Sandbox, Stdout, TestProgram, pool
 
-LIMITS = Limits(cpu_seconds=0.4, wall_seconds=1.6, memory_mb=512)
+LIMITS = Limits(cpu_seconds=0.4, wall_seconds=20)
+FOR_SLEEPERS = Limits(cpu_seconds=0.4, wall_seconds=1)
+FOR_THE_HONEST = Limits(cpu_seconds=10)
 HONEST = IoPairs(code="def f(x):\n    return x + 1", pairs=((1, 2),))
 SECRET = "assay-secret-7d1f"
 PLACES_TO_LITTER = ("/tmp", "/dev/shm", "/var/tmp")
@@ -116,18 +118,25 @@ def _applies(attack: dict[str, Any], tier: str) -> bool:
 async def _run_one(sandbox: Sandbox, attack: dict[str, Any], words: dict[str, str]) -> list[str]:
     name = attack["name"]
     try:
-        outcome: Outcome | None = await sandbox.run(program_of(attack, words), LIMITS)
+        outcome: Outcome | None = await sandbox.run(program_of(attack, words), limits_for(attack))
     except FailureError as error:
         outcome = None
         if error.failure.kind == "sandbox_broken":
             return [f"{name}: the sandbox broke: {error}"]
     found = _wrong(attack, outcome)
-    honest = await sandbox.run(HONEST, LIMITS)
+    honest = await sandbox.run(HONEST, FOR_THE_HONEST)
     if honest.outcome != "pass":
         found.append(f"{name}: an honest program afterwards: {honest.outcome} {honest.checks}")
     if sandbox.replaced:
         found.append(f"{name}: the zygote did not survive")
     return found
+
+
+def limits_for(attack: dict[str, Any]) -> Limits:
+    """Generous to the honest, so that a busy machine fails no test; short for those who only sleep."""
+    if attack["must"] == "pass":
+        return FOR_THE_HONEST
+    return FOR_SLEEPERS if attack.get("sleeps") or attack["name"] == "bomb sleep" else LIMITS
 
 
 def _wrong(attack: dict[str, Any], outcome: Outcome | None) -> list[str]:

@@ -168,6 +168,23 @@ def test_an_object_that_vouches_for_itself_is_weak(sandbox: Sandbox) -> None:
     assert run(sandbox, TestProgram(code=code, tests="x = f()\nassert x")).grade == "weak"
 
 
+def test_objects_of_the_candidates_own_classes_do_not_compare_themselves(sandbox: Sandbox) -> None:
+    honest = "class P:\n    def __init__(s, x): s.x = x\n    def __eq__(s, o): return s.x == o.x\n"
+    honest += "    def __add__(s, o): return P(s.x + o.x)\n"
+    tests = "a = P(1) + P(2)\nassert a == P(3)"
+    strict = run(sandbox, TestProgram(code=honest, tests=tests))
+    assert strict.outcome == "wrong"
+    assert "unsplittable: weak" in strict.checks[0].detail
+    weak = run(sandbox, TestProgram(code=honest, tests=tests, unsplittable="weak"))
+    assert (weak.outcome, weak.grade) == ("pass", "weak")
+
+
+def test_an_object_in_place_of_a_value_is_wrong_and_not_a_failure(sandbox: Sandbox) -> None:
+    code = "class T:\n    def __lt__(s, o): return True\n    def __eq__(s, o): return True\ndef f(x): return T()"
+    for tests in ("x = f(1)\nassert x < 5", "x = f(1)\nassert x + 1 == 2", "x = f(1)\nassert x == f(2)"):
+        assert run(sandbox, TestProgram(code=code, tests=tests)).outcome == "wrong"
+
+
 UNUSABLE = [
     (TestProgram(code="", tests="assert 1 == 1"), "never use"),
     (TestProgram(code="", tests="assert f(1 =="), "not Python"),

@@ -133,6 +133,18 @@ def test_a_sample_that_lacks_its_checks_is_a_failure(given: Sample, shape: str, 
         score("x = 1", given, shape=shape)
 
 
+@linux
+def test_a_host_that_cannot_confine_refuses_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_ALLOW_UNSANDBOXED", raising=False)
+    scorer = code_exec("code_exec", min_tier="U")
+    with pytest.raises(FailureError) as caught:
+        scorer.start_here()
+    assert (caught.value.failure.stage, caught.value.failure.kind) == ("sandbox", "refused_here")
+    with pytest.raises(FailureError, match="ASSAY_ALLOW_UNSANDBOXED"):
+        asyncio.run(scorer(sample(("f(1) == 1",)), Trace(prediction="x = 1")))
+    asyncio.run(scorer.aclose())
+
+
 def test_the_runs_minimum_tier_is_taken_unless_the_task_has_its_own() -> None:
     class Context:
         min_sandbox = "c"

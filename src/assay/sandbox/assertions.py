@@ -47,6 +47,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     mode: str = "statements"
     """`expression` or `statements`."""
+    may_run_together: bool = False
+    """Where the checks cannot be split, they may be run in the candidate's process and be graded weak."""
     looks_inside: tuple[str, ...] = ()
     """Why the checks cannot be kept apart from the candidate's code."""
 

@@ -42,7 +42,8 @@ def plan_of(program: Program) -> Plan | None:
         raise unusable("there is nothing to check")
     if not plan.names:
         raise unusable(f"the tests never use a name of the candidate: {plan.labels[0]}")
-    if plan.looks_inside and not _may_run_together(program):
+    plan = msgspec.structs.replace(plan, may_run_together=getattr(program, "unsplittable", "refuse") == "weak")
+    if plan.looks_inside and not plan.may_run_together:
         raise unusable(
             f"the tests use {', '.join(plan.looks_inside)}, so they cannot be kept apart from the candidate; "
             "`unsplittable: weak` runs them together and grades the outcome weak",
@@ -62,10 +63,6 @@ def _plan_of_pairs(program: IoPairs) -> Plan:
         calls.append(Call(function=program.function, arguments=arguments, named={}, expected=expected))
     labels = tuple(f"{call.function}({', '.join(map(repr, call.arguments))})"[:120] for call in calls)
     return Plan(labels=labels, calls=tuple(calls), names=(program.function,))
-
-
-def _may_run_together(program: Program) -> bool:
-    return isinstance(program, TestProgram) and program.unsplittable == "weak"
 
 
 def judge(program: Program, plan: Plan | None, limits: Limits, zygote: Zygote, wake: int) -> Outcome:
@@ -96,7 +93,7 @@ def _judge_plan(program: Expressions | IoPairs | TestProgram, plan: Plan, trial:
     try:
         return verify(trial, plan)
     except FailureError as unsplit:
-        if not _may_run_together(program) or unsplit.failure.kind != "unsupported":
+        if not plan.may_run_together or unsplit.failure.kind != "unsupported":
             raise
         return _run_together(prelude, program.code, plan, trial)
 

@@ -10,7 +10,7 @@ from assay.sandbox.compare import check_shape
 from assay.sandbox.inside.values import MalformedError
 from assay.sandbox.programs import Check
 from assay.sandbox.session import Child
-from assay.sandbox.trial import Trial, Verdict, unusable
+from assay.sandbox.trial import Trial, Verdict, sendable, unusable
 from assay.sandbox.zygote import ZygoteError
 
 _HANDLE_OPERATIONS = {
@@ -37,7 +37,12 @@ _HANDLE_OPERATIONS = {
 def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
     """Run the checks in a verifier, carrying its calls to the candidate and the answers back."""
     verifier = trial.session.start("verifier", cpu_seconds=2 * trial.limits.cpu_seconds + 1)
-    request = {"prelude": plan.setup, "names": list(plan.names), "checks": list(plan.sources), "mode": plan.mode}
+    request = {
+        "prelude": sendable(plan.setup),
+        "names": list(plan.names),
+        "checks": [sendable(source) for source in plan.sources],
+        "mode": plan.mode,
+    }
     trial.session.send(verifier, request)
     relay = Relay(trial, verifier, plan)
     verdicts = relay.run()
@@ -58,6 +63,7 @@ class Relay:
         self.calls = 0
         self.reached = False
         self.data_names = False
+        self.together = plan.may_run_together
 
     def run(self) -> list[Verdict]:
         session = self.trial.session
@@ -81,6 +87,10 @@ class Relay:
         outcome, detail = message["outcome"], clean(str(message.get("detail", "")), 500)
         if outcome == "unsupported":
             raise unusable(f"{detail}, which cannot be split from it", kind="unsupported")
+        if isinstance(message.get("own"), str):
+            if self.together:
+                raise unusable(f"{message['own']}, which cannot be split from it", kind="unsupported")
+            detail = f"{detail} ({message['own']}; `unsplittable: weak` lets them answer)"
         if outcome == "pass" and not self.reached and not self.data_names:
             outcome, detail = "wrong", "the check never reached the candidate"
         self.verdicts.append((outcome, detail))

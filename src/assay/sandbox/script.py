@@ -41,7 +41,7 @@ def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> 
 
 
 def _run_script(code: str, stdin: str, expected: Sequence[str], session: Session, label: str) -> Outcome:
-    child = session.start("candidate", stdin=stdin.encode("utf-8", "surrogateescape"))
+    child = session.start("candidate", stdin=stdin.encode("utf-8", "surrogatepass"))
     session.send(child, {"id": "script", "op": "script", "source": sendable(code)})
     session.wait(child)
     session.end(child)

@@ -77,7 +77,7 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
         held = sum(canary.holds for canary in self.canaries)
         return (
             f"sandbox tier {self.tier} ({self.description}); layers: {layers or 'none'}; "
-            f"canaries {held}/{len(self.canaries)}; {self.workers} workers"
+            f"canaries {held}/{len(self.canaries)}; {self.workers} worker{'' if self.workers == 1 else 's'}"
         )
 
 

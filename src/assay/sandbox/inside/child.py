@@ -94,7 +94,7 @@ def place_descriptors(descriptors: list[int], null: int) -> None:
     high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in wanted]
     for place, descriptor in enumerate(high):
         os.dup2(descriptor, place)
-    os.closerange(5, 1 << 16)
+    os.closerange(5, 4096)  # far above what a zygote, started with one descriptor, can have open
 
 
 def limit_resources(request: dict[str, Any], max_tasks: int) -> None:

@@ -36,18 +36,18 @@ class Host:
         self.libraries = sorted(set(_library_paths(self.stdlib)))
         self.tasks_of_user = _tasks_of(os.getuid())
         self.pid = os.getpid()
+        self.was_root = os.getuid() == 0
 
 
 def apply(plan: dict[str, Any], host: Host, leave_outer: Callable[[int], None], failing: str | None) -> dict[str, str]:
     """Apply the layers of a plan; returns what each came to. An OSError ends the attempt; tests wish for `failing`."""
     layers: dict[str, str] = {}
-    was_root = os.getuid() == 0
     if plan["namespaces"]:
-        _enter_namespaces(was_root, leave_outer, failing)
+        _enter_namespaces(host.was_root, leave_outer, failing)
         layers["namespaces"] = "ok"
         _make_private_root(host)
         layers["private_root"] = "ok"
-    if was_root:
+    if host.was_root:
         layers["uid"] = _drop_root(plan["uid"], host.pid)
     elif plan["namespaces"]:
         kernel.drop_capabilities()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import platform
 import sys
@@ -48,6 +49,15 @@ LANDLOCK_ADD_RULE = 445
 LANDLOCK_RESTRICT_SELF = 446
 
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+def version() -> tuple[int, int]:
+    """Of the running kernel; (0, 0) where it cannot be read."""
+    try:
+        major, minor = os.uname().release.split(".")[:2]
+        return int(major), int("".join(itertools.takewhile(str.isdigit, minor)))
+    except ValueError:
+        return 0, 0
 
 
 def number_of(name: str) -> int:

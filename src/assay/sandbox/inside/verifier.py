@@ -107,10 +107,23 @@ class Handle:
         return _of_type(bool, act("instance", self, instance))
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, Handle) and other._number != self._number:
+            OWN_COMPARISONS.append("==")
         return isinstance(other, Handle) and other._number == self._number
 
     def __hash__(self) -> int:
         return hash(("handle", self._number))
+
+    def _refuse(self, other: object) -> Any:
+        """Ordering and arithmetic would have to ask the candidate about an operand of the test's."""
+        if isinstance(other, Handle):
+            OWN_COMPARISONS.append("an operator")
+        return NotImplemented
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _refuse
 
 
 def _of_type(kind: type[T], value: Any) -> T:
@@ -119,6 +132,9 @@ def _of_type(kind: type[T], value: Any) -> T:
     answer: T = value
     return answer
 
+
+OWN_COMPARISONS: list[str] = []
+"""Operators the check at hand used between two objects of the candidate's, which only the candidate could answer."""
 
 EXCEPTIONS: dict[str, type[Exception]] = {}
 """The candidate's own exception classes, rebuilt here so that a test can catch them by name."""
@@ -152,6 +168,8 @@ def outgoing(value: Any) -> values.Tree:
     def handle_or_refuse(other: Any) -> values.Tree:
         if isinstance(other, Handle):
             return ["h", other._number, other._type_name]
+        if isinstance(other, BaseException):
+            raise TypeError("an exception cannot be handed to the candidate")
         raise CannotTravelError(f"the test passes an object of type {type(other).__name__} to the candidate")
 
     return values.encode(value, handle_or_refuse)
@@ -213,7 +231,11 @@ def serve() -> None:
         os._exit(0)
     bind_names(request["names"], namespace)
     for index, source in enumerate(request["checks"]):
-        frames.send({"op": "verdict", "check": index, **run_check(source, request["mode"], namespace)})
+        OWN_COMPARISONS.clear()
+        verdict = run_check(source, request["mode"], namespace)
+        if OWN_COMPARISONS and verdict["outcome"] == "wrong":
+            verdict["own"] = f"the test uses {OWN_COMPARISONS[0]} between two objects of the candidate's own classes"
+        frames.send({"op": "verdict", "check": index, **verdict})
     frames.send({"op": "done"})
     os._exit(0)
 

@@ -105,8 +105,9 @@ class Zygote:
 
     def max_tasks(self, host: confine.Host) -> int:
         """With a uid or user namespace of its own a small limit; otherwise room above what the user runs already."""
-        alone = self.plan["namespaces"] or self.plan["uid"] == "drop"
-        return 128 if alone and self.plan["name"] != "U" else host.tasks_of_user + 256
+        own_uid = host.was_root and self.plan["uid"] == "drop"
+        own_count = self.plan["namespaces"] and kernel.version() >= (5, 14)  # before, all namespaces shared one count
+        return 128 if own_uid or own_count else host.tasks_of_user + 256
 
     def serve(self) -> None:
         if self.plan["namespaces"]:
