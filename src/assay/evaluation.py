@@ -33,13 +33,16 @@ from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, TaskDefinition
 from assay.executors.local import LocalExecutor
 from assay.executors.shard_files import merge_shards, samples_of
+from assay.models.budget import Budgeted
 from assay.models.build import make_model
 from assay.models.pool import ModelPool, attempts_in_flight, identity_of
 from assay.models.python_callable import as_model
 from assay.reports.board import Leaderboard, write_leaderboard_file
+from assay.reports.budgets import make_budget, price_for
 from assay.reports.leaderboard import build_leaderboard
-from assay.reports.markdown import report_page, write_report
+from assay.reports.prices import Quote
 from assay.reports.python_metrics import run_python_metrics
+from assay.reports.report_markdown import report_page, write_report
 from assay.reports.view import view_of
 from assay.tasks.build import BuildContext, build_task
 from assay.tasks.declarative.trust import require_trust
@@ -67,6 +70,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     folder: Path
     leaderboard: Leaderboard
     interrupted: bool = False
+    stopped: str | None = None
+    """Why the run ended itself before everything was attempted: its budget."""
 
 
 def run_evaluation(
@@ -99,6 +104,8 @@ class Parts(NamedTuple):
     model: Model
     in_flight: int
     """How many attempts to keep going."""
+    quote: Quote | None
+    """The price of the measured model, when it is known."""
 
 
 def put_together(
@@ -116,7 +123,8 @@ def put_together(
     tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
     refuse_unscorable(tasks, asked)
     run_file = describe_run(definitions, asked, config, command)
-    return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked))
+    quote = price_for(asked.name, config)
+    return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked), quote)
 
 
 def with_sandbox(parts: Parts, progress: Progress) -> Parts:
@@ -223,15 +231,18 @@ async def _run(folder: Path, parts: Parts, progress: Progress) -> RunResult:
     run_file = parts.run_file
     config = run_file.config
     stop = Stop()
+    model = parts.model
     journal = Journal(folder / "journal.jsonl")
     try:
         merge_shards(folder, journal)  # what shards of this run have finished need not be made again
         finished = finished_keys(journal.path)
+        if config.max_cost is not None or config.max_total_tokens is not None:
+            model = Budgeted(model, make_budget(journal.path, config, parts.quote, stop))
         progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
         with signals(stop, progress):
             await run_attempts(
                 parts.tasks,
-                parts.model,
+                model,
                 journal,
                 LocalExecutor(parts.in_flight),
                 finished=finished,
@@ -244,7 +255,14 @@ async def _run(folder: Path, parts: Parts, progress: Progress) -> RunResult:
         progress.end()
         journal.close()
         await close_parts(parts)
-    return RunResult(folder=folder, leaderboard=await finish(folder, run_file), interrupted=stop.asked)
+    leaderboard = await finish(folder, run_file)
+    owed = any(row.owed for row in leaderboard.tasks)
+    return RunResult(
+        folder=folder,
+        leaderboard=leaderboard,
+        interrupted=stop.asked and stop.reason is None,
+        stopped=stop.reason if owed else None,
+    )
 
 
 async def finish(folder: Path, run_file: RunFile) -> Leaderboard:

@@ -24,7 +24,8 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.main import DONE, WITH_FAILURES
     from assay.cli.run import is_done
     from assay.reports.board import write_leaderboard_file
-    from assay.reports.markdown import leaderboard_table, notes
+    from assay.reports.markdown import notes
+    from assay.reports.more_tables import board_tables
     from assay.shards import merge_run
 
     folder = Path(options.run)
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     board = result.leaderboard
     if options.output:
         write_leaderboard_file(Path(options.output), board)
-    print(msgspec.json.encode(board).decode() if options.json else leaderboard_table(board))
+    print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
     for note in notes(board):
         print(note, file=sys.stderr)
     repeated = f", {result.repeated:,} found more than once" if result.repeated else ""

@@ -1,37 +1,72 @@
-"""`assay report`: the leaderboard and the report of a run, written again from its journal."""
+"""`assay report`: everything about one run or several as one HTML file, and the run's own files written again."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+
+EPILOG = """\
+The HTML file needs no network and runs no script. Of two results it also shows what changed between them.
+
+examples:
+  assay report runs/my-run                           writes runs/my-run/report.html, report.md and leaderboard.json
+  assay report runs/before runs/after --output compared.html
+  assay report runs/* --by metadata.difficulty --output all.html
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from assay.cli.view_flags import add_view_arguments
 
-    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.epilog = EPILOG
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or leaderboard.json files")
+    parser.add_argument("--output", metavar="FILE", help="the HTML file (default: report.html in the run, or here)")
+    parser.add_argument("--samples", type=int, default=5, metavar="N", help="answers to show per task (default 5)")
     parser.add_argument("--include-per-example", action="store_true", help="predictions and scores in the leaderboard")
-    parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    parser.add_argument("--json", action="store_true", help="the leaderboard of the run as JSON on stdout")
     add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
+    from assay.cli.main import DONE
+    from assay.cli.view_flags import view_from
+    from assay.core.errors import UsageError
+    from assay.reports.html.report_page import write_report_page
 
+    if options.samples < 0:
+        raise UsageError(f"--samples must not be negative, not {options.samples}")
+    if options.json and len(options.runs) > 1:
+        raise UsageError("--json is for one run; `assay leaderboard --json` takes several")
+    view = view_from(options)
+    sources = [Path(name) for name in options.runs]
+    for source in sources:
+        if source.is_dir():
+            rewrite(source, options)
+    default = sources[0] / "report.html" if len(sources) == 1 and sources[0].is_dir() else Path("report.html")
+    output = Path(options.output) if options.output else default
+    write_report_page(output, sources, view, samples=options.samples)
+    print(f"wrote {output}", file=sys.stderr)
+    return DONE
+
+
+def rewrite(folder: Path, options: argparse.Namespace) -> None:
+    """The leaderboard and the Markdown report of a run, from its journal."""
     import msgspec
 
-    from assay.cli.main import DONE
     from assay.cli.view_flags import view_from
     from assay.reports.board import write_leaderboard_file
     from assay.reports.leaderboard import build_leaderboard
-    from assay.reports.markdown import leaderboard_table, notes, report_page, write_report
+    from assay.reports.markdown import notes
+    from assay.reports.more_tables import board_tables
+    from assay.reports.report_markdown import report_page, write_report
 
-    folder = Path(options.run)
     board = build_leaderboard(folder, view_from(options, per_example=options.include_per_example))
     write_leaderboard_file(folder / "leaderboard.json", board)
     write_report(folder / "report.md", report_page(board))
-    print(msgspec.json.encode(board).decode() if options.json else leaderboard_table(board))
+    if len(options.runs) > 1:
+        return
+    print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
     for note in notes(board):
         print(note, file=sys.stderr)
     print(f"wrote {folder / 'leaderboard.json'} and {folder / 'report.md'}", file=sys.stderr)
-    return DONE

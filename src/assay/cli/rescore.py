@@ -24,7 +24,8 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import DONE, WITH_FAILURES
-    from assay.reports.markdown import leaderboard_table, notes
+    from assay.reports.markdown import notes
+    from assay.reports.more_tables import board_tables
     from assay.rescore import rescore
     from assay.tasks.load import load_tasks
 
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         Path(options.run), load_tasks(options.tasks) if options.tasks else None, folder, trust=options.trust
     )
     board = result.leaderboard
-    print(msgspec.json.encode(board).decode() if options.json else leaderboard_table(board))
+    print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
     for note in notes(board):
         print(note, file=sys.stderr)
     changed = f", of which {result.changed_prompts} ask something else now" if result.changed_prompts else ""

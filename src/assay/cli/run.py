@@ -41,8 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--temperature", type=float, metavar="T")
     what.add_argument("--top-p", type=float, metavar="P")
-    what.add_argument("--max-tokens", type=int, metavar="N", help="longest answer")
+    what.add_argument("--max-answer-tokens", type=int, metavar="N", help="longest answer")
     what.add_argument("--stop", action="append", metavar="TEXT", help="end the answer at this text (repeatable)")
+    what.add_argument("--logprobs", type=int, metavar="N", help="ask for log-probabilities, N alternatives a token")
     what.add_argument("--seed", type=int, metavar="N", help="passed to the model")
     what.add_argument("--repeat", type=int, default=1, metavar="N", help="attempts per sample (default 1)")
     what.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
@@ -78,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cache = how.add_mutually_exclusive_group()
     cache.add_argument("--cache", action="store_true", default=None, help="keep answers for other runs")
     cache.add_argument("--no-cache", dest="cache", action="store_false", help="ask again what was asked before")
+    add_cost_arguments(parser)
     add_place_arguments(parser)
     out = parser.add_argument_group("what is written")
     out.add_argument("--run-dir", metavar="DIR", help="folder of the run (default: runs/<model>-<tasks>-<hash>)")
@@ -114,6 +116,13 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--shard", metavar="K/N", help="only the K-th of N parts; `assay merge` puts them together")
 
 
+def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
+    cost = parser.add_argument_group("what it may cost (all sessions of the run together)")
+    cost.add_argument("--max-cost", type=float, metavar="MONEY", help="stop cleanly when so much money is used")
+    cost.add_argument("--max-tokens", type=int, metavar="N", help="stop cleanly when so many tokens are used")
+    cost.add_argument("--dry-run", action="store_true", help="how many requests and about how many tokens; asks nobody")
+
+
 def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
@@ -127,6 +136,7 @@ def run(options: argparse.Namespace) -> int:
     from assay.tasks.load import load_tasks
 
     config = config_of(options)
+    refuse_contradictions(options)
     sources = options.tasks or ["starter"]
     definitions = load_tasks(
         sources,
@@ -147,6 +157,8 @@ def run(options: argparse.Namespace) -> int:
     groups = by_model(definitions, config, chosen=options.model is not None)
     if len(groups) > 1 and (options.run_dir or options.output):
         raise UsageError("these tasks name several models, one run each: leave out --run-dir and --output")
+    if options.dry_run:
+        return tell_estimate(groups, options)
     gates = [GateKeeper(options, [definition.name for definition in group]) for _, group in groups]
     code, gates_met = 0, True
     for (group_config, group), keeper in zip(groups, gates, strict=True):
@@ -171,6 +183,36 @@ def run(options: argparse.Namespace) -> int:
         if result.interrupted:
             break
     return code if gates_met else GATE_NOT_MET
+
+
+def refuse_contradictions(options: argparse.Namespace) -> None:
+    """Flags that cannot be kept together."""
+    from assay.core.errors import UsageError
+
+    if (options.shard is not None or options.executor != "local") and (options.max_cost or options.max_tokens):
+        raise UsageError("--max-cost and --max-tokens count in one process: leave out --shard and --executor")
+    if options.shard is not None and (options.gate or options.junit):
+        raise UsageError(
+            "a shard has no leaderboard to check: leave out --gate and --junit until the shards are merged"
+        )
+
+
+def tell_estimate(groups: list[tuple[RunConfig, list[TaskDefinition]]], options: argparse.Namespace) -> int:
+    """What a run would take, without asking anybody."""
+    from pathlib import Path
+
+    import msgspec
+
+    from assay.cli.main import DONE
+    from assay.dry_run import estimate
+    from assay.reports.estimate_table import estimate_table
+
+    for config, definitions in groups:
+        found = estimate(definitions, config, folder=Path(options.run_dir) if options.run_dir else None)
+        print(msgspec.json.encode(found).decode() if options.json else estimate_table(found))
+        for note in found.notes:
+            print(note, file=sys.stderr)
+    return DONE
 
 
 def run_one_shard(group: Any, config: RunConfig, options: argparse.Namespace, **how: Any) -> int:
@@ -265,21 +307,28 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
     import msgspec
 
     from assay.cli.main import DONE, INTERRUPTED, WITH_FAILURES
-    from assay.reports.markdown import aggregates_table, leaderboard_table, notes
+    from assay.reports.markdown import notes
+    from assay.reports.more_tables import board_tables
 
     board = result.leaderboard
     if options.json:
         print(msgspec.json.encode(board).decode())
     else:
-        print(leaderboard_table(board))
-        if (more := aggregates_table(board)) is not None:
-            print(f"\n{more}")
+        print(board_tables(board))
     for note in notes(board):
         print(note, file=sys.stderr)
     print(f"run: {result.folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)
     if result.interrupted:
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
+    if result.stopped is not None:
+        owed = sum(row.owed for row in board.tasks)
+        print(
+            f"stopped: {result.stopped}; {owed:,} attempts are owed. The same command with a larger budget goes on. "
+            "(The longest answer of the model is --max-answer-tokens.)",
+            file=sys.stderr,
+        )
+        return WITH_FAILURES
     return DONE if is_done(board) else WITH_FAILURES
 
 
@@ -288,24 +337,32 @@ def is_done(board: Any) -> bool:
     return all(row.complete or row.refused is not None for row in board.tasks)
 
 
+COUNTS = ("repeat", "concurrency", "batch_size", "limit", "workers", "shard_size", "max_tokens", "max_answer_tokens")
+
+
 def config_of(options: argparse.Namespace) -> RunConfig:
     from assay.cli.view_flags import checked_level
     from assay.core.config import RunConfig
     from assay.core.errors import UsageError
     from assay.reports.view import metadata_key
 
-    for name in ("repeat", "concurrency", "batch_size", "limit", "workers", "shard_size"):
+    for name in COUNTS:
         value = getattr(options, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
+    if options.max_cost is not None and not options.max_cost > 0:
+        raise UsageError(f"--max-cost is an amount of money above 0, not {options.max_cost}")
+    if options.logprobs is not None and options.logprobs < 0:
+        raise UsageError(f"--logprobs must not be negative, not {options.logprobs}")
     return RunConfig(
         model=options.model or "toy",
         model_options=key_values(options.model_arg, "--model-arg"),
         temperature=options.temperature,
         top_p=options.top_p,
-        max_tokens=options.max_tokens,
+        max_tokens=options.max_answer_tokens,
         stop=tuple(options.stop) if options.stop else None,
         seed=options.seed,
+        logprobs=options.logprobs,
         repeat=options.repeat,
         limit=options.limit,
         task_config=key_values(options.config, "--config"),
@@ -317,6 +374,9 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         requests_per_minute=options.rpm,
         tokens_per_minute=options.tpm,
         cache=options.cache,
+        max_cost=options.max_cost,
+        max_total_tokens=options.max_tokens,
+        prices=options.prices,
         level=checked_level(options.level),
         by=tuple(metadata_key(text, "--by") for text in options.by),
         group_by=metadata_key(options.group_by, "--group-by") if options.group_by else None,

@@ -41,6 +41,11 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     cache_path: str = ".assay/cache.sqlite"
     level: float = 0.95
     """Confidence level of the intervals."""
+    max_cost: float | None = None
+    """Money the run may use in all, over every session; then it stops and can be gone on with."""
+    max_total_tokens: int | None = None
+    prices: str | None = None
+    """Price file; None means `prices.yaml` in the working directory, then the prices that come with assay."""
     group_by: str | None = None
     """Metadata key whose values cluster samples; None means `group`."""
     by: tuple[str, ...] = ()

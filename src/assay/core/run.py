@@ -20,12 +20,19 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = False
+        self.reason: str | None = None
+        """Why the run ended itself; None when a person asked."""
         self._cancel: Callable[[], object] | None = None
 
     def ask(self) -> None:
         if self.asked:
             self.now()
         self.asked = True
+
+    def end(self, reason: str) -> None:
+        """Start nothing new, because of the run itself: its budget is used up."""
+        if not self.asked:
+            self.asked, self.reason = True, reason
 
     def now(self) -> None:
         self.asked = True

@@ -12,6 +12,7 @@ from assay.core.errors import UsageError
 from assay.core.run_file import write_whole
 from assay.core.types import Summary
 from assay.reports.per_example import PerExample
+from assay.stats.calibration import ReliabilityBin
 
 SCHEMA = "leaderboard.v1"
 
@@ -38,6 +39,58 @@ class Latency(Struct, frozen=True, kw_only=True):
     mean: float
     p50: float
     p95: float
+
+
+class SliceRow(Struct, frozen=True, kw_only=True):
+    """A task's score where a metadata key has one value."""
+
+    by: str
+    value: str
+    score: float | None
+    interval: Interval | None
+    scored: int
+    failed: int
+    rest: float | None = None
+    """The score of all other samples of the task."""
+    adjusted_p: float | None = None
+    """Of the difference from the rest, corrected by Holm for the number of slices."""
+    weak: bool = False
+    """Significantly below the rest."""
+
+
+class Calibration(Struct, frozen=True, kw_only=True):
+    """Whether answers are right as often as their confidence says."""
+
+    answers: int
+    confidence: str
+    """What was taken for the confidence."""
+    expected_error: Summary
+    brier: Summary
+    bins: list[ReliabilityBin]
+
+
+class Likelihood(Struct, frozen=True, kw_only=True):
+    """How well the model predicts the text it scored or wrote."""
+
+    texts: int
+    tokens: int | None
+    bytes: int
+    bits_per_byte: Summary
+    perplexity: Summary | None
+    """Per token, where tokens are known."""
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What the evaluated model's tokens cost, failed attempts and repeats included, answers from the cache not."""
+
+    amount: float | None
+    currency: str = "USD"
+    reason: str | None = None
+    """Why the amount is unknown, or why it is only a lower bound."""
+    source: str | None = None
+    """The price file."""
+    date: str | None = None
+    """Of the prices."""
 
 
 class TaskRow(Struct, frozen=True, kw_only=True):
@@ -93,6 +146,14 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     outcomes: dict[str, int] = {}
     category: str | None = None
     aggregates: list[Summary] = []
+    cost: Cost | None = None
+    tokens_unknown: int = 0
+    """Answers whose tokens the model did not count."""
+    slices: list[SliceRow] = []
+    repetitions: list[Summary] = []
+    """pass@k, pass^k, majority@k, best@k, worst@k, consistency: when every sample was attempted several times."""
+    calibration: Calibration | None = None
+    likelihood: Likelihood | None = None
     per_example: list[PerExample] | UnsetType = UNSET
 
 
@@ -116,6 +177,15 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     overall_reason: str | None = None
     overall_interval: Interval | None = None
     sandbox: dict[str, Any] | None = None
+    level: float = 0.95
+    cost: Cost | None = None
+    latency: Latency | None = None
+    """Over the attempts of all tasks."""
+    created: str = ""
+    """When the run began."""
+    command: list[str] = []
+    notices: list[str] = []
+    """What a reader should know about the way this board was looked at."""
 
 
 def write_leaderboard_file(path: Path, leaderboard: Leaderboard) -> None:

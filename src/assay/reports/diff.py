@@ -38,14 +38,19 @@ def diff(
 ) -> BoardDiff:
     """Compare two run folders or leaderboard files; `UsageError` when they do not cover the same samples."""
     view = view or View()
-    sides = read_side(a, view), read_side(b, view)
+    return diff_of(read_side(a, view), read_side(b, view), view, allow_unequal=allow_unequal, samples=samples)
+
+
+def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, samples: int = SAMPLES) -> BoardDiff:
+    """The same, of two results that have been read."""
+    sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
     tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples) for name in names]
     unequal = [sentence for task in tasks if (sentence := _unequal(task))]
     if unequal and not allow_unequal:
         raise UsageError(
-            f"{a} and {b} do not cover the same samples: {'; '.join(unequal)}. "
+            f"{a.source} and {b.source} do not cover the same samples: {'; '.join(unequal)}. "
             "A comparison over what both have can favour the one that failed more; "
             "finish the runs, or use --allow-unequal."
         )

@@ -19,18 +19,24 @@ from msgspec import Struct
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import read_lines
 from assay.core.types import Score, TaskDefinition
-from assay.reports.view import metadata_value
+from assay.reports.likelihood import Said, values_of
+from assay.reports.measure import Measure, measure_of
+from assay.reports.slices import MOST
+from assay.reports.spending import Spending
+from assay.reports.view import View, metadata_value
 from assay.stats.score_table import ScoreTable
 
 DIGEST_BITS = 128
+NO_VALUE = "(none)"
 
 
-class _Completion(Struct):
+class _Completion(Said):
     """The few fields of a completion that tables count."""
 
     finish_reason: str | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    tokens_cached: int | None = None
     cached: bool = False
 
 
@@ -74,9 +80,8 @@ class TaskTable:
     excluded: int = 0
     truncated: int = 0
     nothing_extracted: int = 0
-    cached: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    measure: Measure = field(default_factory=Measure)
+    spent: Spending = field(default_factory=Spending)
     judge_tokens_in: int = 0
     judge_tokens_out: int = 0
     seconds: array[float] = field(default_factory=lambda: array("d"))
@@ -86,11 +91,17 @@ class TaskTable:
     """How often each code outcome occurred, for scorers that report one."""
     digest: int = 0
     """Order-independent: the sum of the digests of all attempts that count."""
+    likelihoods: ScoreTable = field(default_factory=ScoreTable)
+    """What `reports/likelihood.py` made of the log-probabilities, one row per attempt that has any."""
+    slices: dict[str, dict[str, ScoreTable]] = field(default_factory=dict)
+    """Metadata key -> its value -> the scores of those samples, for the task's first aggregate."""
+    too_many: set[str] = field(default_factory=set)
+    """Metadata keys with too many values to be slices."""
 
-    def add(self, line: Line, group_by: str | None) -> None:
+    def add(self, line: Line, view: View) -> None:
         self.seconds.append(line.seconds)
         if line.trace is not None:
-            self._count_completions(line.trace.completions)
+            self.truncated += any(each.finish_reason == "length" for each in line.trace.completions)
         self._count_judges(line.scores)
         self.digest = (self.digest + _digest(line)) % (1 << DIGEST_BITS)
         if line.failures:
@@ -105,15 +116,40 @@ class TaskTable:
                 outcome = score.values.get("outcome")
                 if isinstance(outcome, str):
                     self.outcomes[outcome] += 1
+            self._add_likelihoods(line, view)
         for scorer, table in self.tables.items():
-            _fill(table, line, scorer, group_by)
+            _fill(table, line, scorer, view.group_by)
+        for key in view.by:
+            self._add_slice(key, line, view)
 
-    def _count_completions(self, completions: list[_Completion]) -> None:
-        self.truncated += any(completion.finish_reason == "length" for completion in completions)
-        for completion in completions:
-            self.tokens_in += completion.tokens_in or 0
-            self.tokens_out += completion.tokens_out or 0
-            self.cached += completion.cached
+    def _add_likelihoods(self, line: Line, view: View) -> None:
+        if line.trace is None:
+            return
+        said = (score.values.get("confidence") for score in line.scores)
+        stated = next((each for each in said if isinstance(each, int | float)), None)
+        if stated is None and not any(each.logprobs or each.logprob is not None for each in line.trace.completions):
+            return
+        values = values_of(
+            line.trace.completions,
+            line.trace.prediction,
+            None if stated is None else float(stated),
+            self.measure.of(line.scores),
+        )
+        if values:
+            group = metadata_value(line.metadata, view.group_by)
+            self.likelihoods.add(values, sample=line.index, attempt=line.attempt, group=group)
+
+    def _add_slice(self, key: str, line: Line, view: View) -> None:
+        if key in self.too_many:
+            return
+        tables = self.slices.setdefault(key, {})
+        value = metadata_value(line.metadata, key)
+        name = NO_VALUE if value is None else value
+        if name not in tables and len(tables) >= MOST:
+            self.too_many.add(key)
+            del self.slices[key]
+            return
+        _fill(tables.setdefault(name, ScoreTable()), line, self.measure.scorer, view.group_by)
 
     def _count_judges(self, scores: tuple[Score, ...]) -> None:
         for score in scores:
@@ -132,23 +168,28 @@ class TaskTable:
         self.failure_example.setdefault(f"{first.stage}/{first.kind}", first.message)
 
 
-def read_tables(path: Path, definitions: Iterable[TaskDefinition], group_by: str | None = None) -> dict[str, TaskTable]:
-    """The tables of every task, from the lines that count."""
+def read_tables(path: Path, definitions: Iterable[TaskDefinition], view: View | None = None) -> dict[str, TaskTable]:
+    """The tables of every task, from the lines that count; what was spent, from all lines."""
+    view = view or View()
     tasks = {
-        definition.name: TaskTable({part.options.get("scorer"): ScoreTable() for part in definition.aggregates})
+        definition.name: TaskTable(
+            {part.options.get("scorer"): ScoreTable() for part in definition.aggregates}, measure=measure_of(definition)
+        )
         for definition in definitions
     }
     failed: dict[str, Line] = {}
     for line in read_lines(path, Line) if path.exists() else ():
         if line.task not in tasks:
             continue
+        if line.trace is not None:
+            tasks[line.task].spent.add(line.trace.completions)
         if line.failures:
             failed[line.key] = line
         else:
             failed.pop(line.key, None)
-            tasks[line.task].add(line, group_by)
+            tasks[line.task].add(line, view)
     for line in failed.values():
-        tasks[line.task].add(line, group_by)
+        tasks[line.task].add(line, view)
     return tasks
 
 
@@ -159,7 +200,7 @@ def _full_marks(scores: tuple[Score, ...]) -> bool:
     return bool(given) and all(mark in (1, True) for mark in given)
 
 
-def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str | None) -> None:
+def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str) -> None:
     """A scorer that did its part keeps its score, also when another scorer of the same attempt broke."""
     values = {
         name: value
@@ -172,7 +213,7 @@ def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str | Non
     elif line.excluded:
         table.add_excluded()
     elif values:
-        group = metadata_value(line.metadata, group_by) if group_by is not None else None
+        group = metadata_value(line.metadata, group_by)
         table.add(values, sample=line.index, attempt=line.attempt, group=group)
 
 

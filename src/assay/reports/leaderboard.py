@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from array import array
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -14,33 +16,43 @@ from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import PartSpec, Summary, TaskDefinition
-from assay.reports.board import SCHEMA, Bounds, Interval, Latency, Leaderboard, TaskRow, read_leaderboard_file
-from assay.reports.journal_table import TaskTable, read_tables
+from assay.reports.board import SCHEMA, Bounds, Interval, Latency, Leaderboard, SliceRow, TaskRow, read_leaderboard_file
+from assay.reports.journal_table import NO_VALUE, TaskTable, read_tables
+from assay.reports.likelihood import calibration_of, likelihood_of
 from assay.reports.measure import measure_of
 from assay.reports.overall import overall_interval, overall_score
 from assay.reports.per_example import PerExample, read_examples
+from assay.reports.prices import Quote, find_prices
 from assay.reports.python_metrics import Kept, found_for, read_python_metrics
+from assay.reports.slices import MOST, slice_rows
+from assay.reports.spending import cost_of, total_cost
 from assay.reports.view import View, view_of
+from assay.stats.repetitions import repetitions
+from assay.stats.score_table import ScoreTable
 
 
 def build_leaderboard(folder: Path, view: View | None = None) -> Leaderboard:
     """The leaderboard of a run folder, from its `run.json` and its journal, seen as `view` says or as the run asked."""
     run = read_run_file(folder)
     view = view or view_of(run.config)
+    quote = (view.prices or find_prices()).quote(str(run.model["name"]))
     journal = folder / "journal.jsonl"
-    tables = read_tables(journal, run.definitions, view.group_by)
+    tables = read_tables(journal, run.definitions, view)
     python = read_python_metrics(folder)
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
     examples = read_examples(journal, measures) if view.per_example else None
-    rows = [_row(definition, tables[definition.name], run, view, python, examples) for definition in run.definitions]
+    rows = [
+        _row(definition, tables[definition.name], run, view, python, quote, examples) for definition in run.definitions
+    ]
     overall, reason = overall_score(rows)
+    name = str(run.model["name"])
     return Leaderboard(
         schema=SCHEMA,
         timestamp=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         overall_score=overall,
         overall_reason=reason,
         overall_interval=overall_interval(rows, overall, view.level),
-        adapter=str(run.model["name"]),
+        adapter=name,
         tasks=rows,
         complete=all(row.complete for row in rows),
         failed=sum(row.failed for row in rows),
@@ -51,6 +63,12 @@ def build_leaderboard(folder: Path, view: View | None = None) -> Leaderboard:
         settings=run.settings,
         versions=run.versions,
         sandbox=run.sandbox,
+        level=view.level,
+        cost=total_cost([row.cost for row in rows if row.cost is not None]),
+        latency=_latency(table.seconds for table in tables.values()),
+        created=run.created,
+        command=run.command,
+        notices=_notices(tables, view),
     )
 
 
@@ -66,6 +84,7 @@ def _row(
     run: RunFile,
     view: View,
     python: Kept,
+    quote: Quote | None,
     examples: dict[str, list[PerExample]] | None,
 ) -> TaskRow:
     size = definition.dataset.size if run.config.limit is None else min(run.config.limit, definition.dataset.size)
@@ -75,7 +94,7 @@ def _row(
     owed = total - table.scored - table.failed - table.timeouts - table.excluded
     planned = total - table.excluded
     refused = next((text for kind, text in table.failure_example.items() if kind.endswith(f"/{REFUSED_HERE}")), None)
-    latency = _latency(table)
+    latency = _latency([table.seconds])
     return TaskRow(
         task=definition.name,
         metric=definition.metric,
@@ -102,9 +121,11 @@ def _row(
         truncated=table.truncated,
         nothing_extracted=table.nothing_extracted,
         left_out=definition.left_out,
-        cached=table.cached,
-        tokens_in=table.tokens_in,
-        tokens_out=table.tokens_out,
+        cached=table.spent.cached,
+        tokens_in=table.spent.tokens_in,
+        tokens_out=table.spent.tokens_out,
+        tokens_unknown=table.spent.unknown,
+        cost=cost_of(table.spent, quote, str(run.model["name"])),
         judge_tokens_in=table.judge_tokens_in,
         judge_tokens_out=table.judge_tokens_out,
         latency=latency,
@@ -113,8 +134,50 @@ def _row(
         outcomes=dict(sorted(table.outcomes.items())),
         category=definition.category,
         aggregates=summaries,
+        slices=_slices(definition, table, view),
+        repetitions=_repetitions(table, run.config.repeat, view.level),
+        calibration=calibration_of(table.likelihoods, view.level),
+        likelihood=likelihood_of(table.likelihoods, view.level),
         per_example=UNSET if examples is None else examples.get(definition.name, []),
     )
+
+
+def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[SliceRow]:
+    first = definition.aggregates[0] if definition.aggregates else None
+    if first is None or first.use == "python":
+        return []
+    aggregate = catalog.resolve("aggregate", first.use)
+    options = {key: value for key, value in first.options.items() if key != "scorer"}
+
+    def headline(scores: ScoreTable) -> Summary:
+        found: list[Summary] = aggregate(scores, **options, level=view.level)
+        return found[0]
+
+    return [
+        row
+        for key in view.by
+        if key in table.slices
+        for row in slice_rows(key, table.slices[key], headline, table.measure, view.level)
+    ]
+
+
+def _repetitions(table: TaskTable, repeat: int, level: float) -> list[Summary]:
+    """For k = 1, 2, 5, 10, … and as many as there are."""
+    scores = table.tables.get(table.measure.scorer)
+    if repeat < 2 or table.measure.field is None or scores is None or not len(scores):
+        return []
+    k = sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
+    return repetitions(scores, field=table.measure.field, k=k, level=level)
+
+
+def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
+    said = []
+    for key in view.by:
+        if any(key in table.too_many for table in tables.values()):
+            said.append(f"--by metadata.{key}: more than {MOST} different values are no slices; none are shown")
+        elif all(set(table.slices.get(key, {})) <= {NO_VALUE} for table in tables.values()):
+            said.append(f"--by metadata.{key}: no sample has this key")
+    return said
 
 
 def _summaries(definition: TaskDefinition, table: TaskTable, level: float, python: Kept) -> list[Summary]:
@@ -171,10 +234,10 @@ def _bounds(definition: TaskDefinition, headline: Summary, table: TaskTable) -> 
     return Bounds(low=total / planned, high=(total + failed) / planned)
 
 
-def _latency(table: TaskTable) -> Latency | None:
-    if not table.seconds:
+def _latency(columns: Iterable[array[float]]) -> Latency | None:
+    milliseconds = np.concatenate([np.empty(0), *(np.asarray(seconds) for seconds in columns)]) * 1000
+    if not len(milliseconds):
         return None
-    milliseconds = np.asarray(table.seconds) * 1000
     p50, p95 = np.percentile(milliseconds, [50, 95])
     return Latency(mean=round(float(milliseconds.mean()), 3), p50=round(float(p50), 3), p95=round(float(p95), 3))
 

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from assay.core.run_file import write_whole
 from assay.reports.board import Interval, Leaderboard, TaskRow
+from assay.reports.slices import weak_sentences
+from assay.reports.spending import money
 
 
 def leaderboard_table(board: Leaderboard) -> str:
     """One row per task and the overall score; columns that would be all zero are left out."""
     shown = [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
     partial = ["bounds", "coverage"] if any(row.bounds is not None for row in board.tasks) else []
-    header = ["task", "metric", "score", f"{_percent(board)} interval", *partial, "correct", "total", *shown, "ms"]
+    priced = any(row.cost is not None and row.cost.amount for row in board.tasks)
+    header = [
+        "task",
+        "metric",
+        "score",
+        f"{board.level * 100:g} % interval",
+        *partial,
+        "correct",
+        "total",
+        *shown,
+        "ms",
+    ]
     rows = [_cells(row, shown, partial) for row in board.tasks]
-    overall = ["**overall**", "", number(board.overall_score), _interval(board.overall_interval)]
+    overall = ["**overall**", "", number(board.overall_score), interval(board.overall_interval)]
     rows.append([*overall, *[""] * (len(header) - len(overall))])
+    if priced:
+        header.append("cost")
+        costs = [*(row.cost for row in board.tasks), board.cost]
+        rows = [[*cells, money(cost)] for cells, cost in zip(rows, costs, strict=True)]
     return table(header, rows, numeric_from=2)
 
 
@@ -35,7 +49,7 @@ def aggregates_table(board: Leaderboard) -> str | None:
         for row in several
         for summary in row.aggregates
     ]
-    return table(["task", "aggregate", "value", f"{_percent(board)} interval", "scored"], rows, numeric_from=2)
+    return table(["task", "aggregate", "value", f"{board.level * 100:g} % interval", "scored"], rows, numeric_from=2)
 
 
 OPTIONAL = ("failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted", "left_out")
@@ -62,48 +76,13 @@ def notes(board: Leaderboard) -> list[str]:
             said.append(f"{row.task}: {row.left_out} bad records of the task file were left out")
         if row.score is None and row.reason:
             said.append(f"{row.task}: no score: {row.reason}")
+        said.extend(weak_sentences(row.task, row.slices, board.level))
     if board.overall_reason:
         said.append(f"overall: {board.overall_reason}")
+    said.extend(board.notices)
     if any(row.refused is None and (row.failed or row.timeouts) for row in board.tasks):
         said.append("the board is not complete; run the same command again to make only the failed attempts again")
     return said
-
-
-def report_page(board: Leaderboard) -> str:
-    """The run on one page: the table, what to know besides, and what produced the numbers."""
-    model = ", ".join(f"{key} = {value}" for key, value in board.model.items() if value not in (None, {}, ""))
-    provenance = [
-        [escaped(row.task), f"`{row.signature}`", f"`{row.sha256[:16]}`", f"`{row.fingerprint[:16]}`"]
-        for row in board.tasks
-    ]
-    said = [f"- {one_line(note)}" for note in notes(board)] or ["- nothing: every attempt was made and scored"]
-    return "\n".join(
-        [
-            f"# {escaped(board.adapter)}",
-            "",
-            leaderboard_table(board),
-            "",
-            *((more, "") if (more := aggregates_table(board)) else ()),
-            "## What to know besides",
-            "",
-            *said,
-            "",
-            "## What produced these numbers",
-            "",
-            table(["task", "scoring", "content sha256", "task fingerprint"], provenance, numeric_from=9),
-            "",
-            f"- model: {one_line(model)}",
-            f"- settings: {one_line(str(board.settings))}",
-            f"- versions: {', '.join(f'{name} {version}' for name, version in board.versions.items())}",
-            f"- run fingerprint: `{board.run_fingerprint}`",
-            f"- result fingerprint: `{board.fingerprint}` (equal for runs that agree)",
-            "",
-        ]
-    )
-
-
-def write_report(path: Path, text: str) -> None:
-    write_whole(path, text.encode())
 
 
 def table(header: list[str], rows: list[list[str]], *, numeric_from: int) -> str:
@@ -127,7 +106,7 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[str]:
         escaped(row.task),
         escaped(row.metric),
         score,
-        _interval(row.interval),
+        interval(row.interval),
         *([_bounds(row), f"{row.coverage:.1%}"] if partial else []),
         f"{row.correct:,}",
         f"{row.total:,}",
@@ -141,17 +120,13 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _interval(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{interval.low:.3f} – {interval.high:.3f}"
+def interval(found: Interval | None) -> str:
+    """An interval in a table."""
+    return "–" if found is None else f"{found.low:.3f} – {found.high:.3f}"
 
 
 def _bounds(row: TaskRow) -> str:
     return "–" if row.bounds is None else f"{row.bounds.low:.3f} – {row.bounds.high:.3f}"
-
-
-def _percent(board: Leaderboard) -> str:
-    levels = {row.interval.level for row in board.tasks if row.interval is not None}
-    return f"{next(iter(levels), 0.95) * 100:g} %"
 
 
 def escaped(text: str) -> str:

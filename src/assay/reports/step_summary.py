@@ -8,7 +8,8 @@ from pathlib import Path
 from assay.core.errors import UsageError
 from assay.reports.board import Leaderboard
 from assay.reports.gates import GateResult
-from assay.reports.markdown import leaderboard_table, notes, one_line
+from assay.reports.markdown import notes, one_line
+from assay.reports.more_tables import board_tables
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
 LARGEST = 900_000
@@ -33,7 +34,7 @@ def write_step_summary(environment: Mapping[str, str], text: str) -> bool:
 
 def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
     """The leaderboard, its gates and what to know besides."""
-    said = [f"## assay: {_text(board.adapter)}", "", leaderboard_table(board), "", *gate_lines(gates)]
+    said = [f"## assay: {_text(board.adapter)}", "", board_tables(board), "", *gate_lines(gates)]
     said += [f"- {_text(note)}" for note in notes(board)]
     return "\n".join(said) + "\n"
 

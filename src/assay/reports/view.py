@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec import Struct
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.reports.prices import Prices
+from assay.reports.prices import Prices, find_prices
 
 GROUP = "group"
 """The metadata key whose values cluster samples unless another is named."""
@@ -31,6 +33,7 @@ def view_of(config: RunConfig) -> View:
         group_by=config.group_by or GROUP,
         by=config.by,
         per_example=config.include_per_example,
+        prices=find_prices(Path(config.prices) if config.prices else None),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.reports.html.element import Html, tag
+from assay.reports.html.element import Child, Html, tag
 from assay.stats.calibration import ReliabilityBin
 
 
@@ -48,7 +48,7 @@ def forest(marks: Sequence[Mark], *, zero: bool = False, digits: int = 3) -> Htm
         tag("td", _axis(low, high, zero=zero), class_="track"),
         tag("td"),
     )
-    return tag("table", tag("tbody", rows, axis), class_="plot forest")
+    return _scrolling(tag("table", tag("tbody", rows, axis), class_="plot forest"))
 
 
 def bars(marks: Sequence[Mark]) -> Html:
@@ -77,11 +77,11 @@ def bars(marks: Sequence[Mark]) -> Html:
                 tag("td", mark.series, class_="soft") if any(each.series for each in marks) else None,
                 tag("td", tag("svg", drawn, width="100%", height="20", role="img", aria_hidden="true"), class_="track"),
                 tag("td", "–" if mark.value is None else f"{mark.value:.3f}", class_="n"),
-                tag("td", mark.note, class_="soft") if any(each.note for each in marks) else None,
+                tag("td", mark.note, class_="soft note") if any(each.note for each in marks) else None,
                 class_="first" if new and index else None,
             )
         )
-    return tag("table", tag("tbody", rows), class_="plot bars")
+    return _scrolling(tag("table", tag("tbody", rows), class_="plot bars"))
 
 
 def reliability(bins: Sequence[ReliabilityBin], label: str) -> Html:
@@ -127,6 +127,10 @@ def reliability(bins: Sequence[ReliabilityBin], label: str) -> Html:
     )
 
 
+def _scrolling(plot: Html) -> Html:
+    return tag("div", plot, class_="scroll", tabindex="0")
+
+
 def _track(mark: Mark, low: float, high: float, *, zero: bool) -> Html:
     drawn = [tag("line", x1="0", x2="100%", y1="12", y2="12", class_="axis")]
     if zero:
@@ -148,7 +152,8 @@ def _axis(low: float, high: float, *, zero: bool) -> Html:
         anchor = "start" if value == low else "end" if value == high else "middle"
         shown = f"{value:+g}" if zero and value else f"{value:g}"
         drawn.append(tag("line", x1=_at(value, low, high), x2=_at(value, low, high), y1="1", y2="5", class_="axis"))
-        drawn.append(tag("text", shown, x=_at(value, low, high), y="17", text_anchor=anchor))
+        between = "between" if value not in (low, 0.0, high) else None
+        drawn.append(tag("text", shown, x=_at(value, low, high), y="17", text_anchor=anchor, class_=between))
     return tag("svg", drawn, width="100%", height="22", role="img", aria_hidden="true")
 
 
@@ -179,11 +184,11 @@ def _at(value: float, low: float, high: float) -> str:
     return f"{100 * (min(max(value, low), high) - low) / (high - low):.3f}%"
 
 
-def _told(mark: Mark, digits: int, *, zero: bool) -> str:
+def _told(mark: Mark, digits: int, *, zero: bool) -> Child:
     if mark.value is None:
         return "–"
     sign = "+" if zero else ""
-    said = f"{mark.value:{sign}.{digits}f}"
-    if mark.low is not None and mark.high is not None:
-        said += f" ({mark.low:{sign}.{digits}f} to {mark.high:{sign}.{digits}f})"
-    return said
+    shown = f"{mark.value:{sign}.{digits}f} "
+    if mark.low is None or mark.high is None:
+        return shown
+    return [shown, tag("span", f"{mark.low:{sign}.{digits}f} to {mark.high:{sign}.{digits}f}", class_="soft")]

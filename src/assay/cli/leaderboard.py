@@ -1,0 +1,85 @@
+"""`assay leaderboard`: many models on many tasks, ranked with what the data cannot tell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+EPILOG = """\
+examples:
+  assay leaderboard runs/*                              a Markdown table
+  assay leaderboard runs/* --csv > models.csv
+  assay leaderboard runs/* --html models.html --by metadata.difficulty
+  assay leaderboard runs/* --normalise chance --chance multiple-choice=0.25
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.view_flags import add_view_arguments
+
+    parser.epilog = EPILOG
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders or leaderboard.json files")
+    parser.add_argument(
+        "--normalise",
+        choices=("z", "chance", "none"),
+        default="z",
+        help="how tasks are put on one scale: z (default), chance (0 is guessing, 1 is perfect), none",
+    )
+    parser.add_argument(
+        "--chance", action="append", default=[], metavar="TASK=SHARE", help="what guessing scores on a task"
+    )
+    parser.add_argument("--allow-unequal", action="store_true", help="also rank results whose questions differ")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="as JSON")
+    shape.add_argument("--csv", action="store_true", help="as CSV, one line per model")
+    parser.add_argument("--html", metavar="FILE", help="write a page that opens from disk")
+    add_view_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    import msgspec
+
+    from assay.cli.main import DONE
+    from assay.cli.view_flags import view_from
+    from assay.reports.standings import build_standings
+    from assay.reports.standings_tables import standings_csv, standings_markdown
+
+    found = build_standings(
+        options.runs,
+        view_from(options),
+        normalisation=options.normalise,
+        chance=chances(options.chance),
+        allow_unequal=options.allow_unequal,
+    )
+    if options.html:
+        from assay.reports.html.standings_page import write_standings_page
+
+        write_standings_page(Path(options.html), found)
+        print(f"wrote {options.html}", file=sys.stderr)
+    if options.json:
+        print(msgspec.json.encode(found).decode())
+    elif options.csv:
+        print(standings_csv(found), end="")
+    else:
+        print(standings_markdown(found))
+    for note in found.notes:
+        print(note, file=sys.stderr)
+    return DONE
+
+
+def chances(pairs: list[str]) -> dict[str, float]:
+    from assay.core.errors import UsageError
+
+    found = {}
+    for pair in pairs:
+        task, equals, text = pair.rpartition("=")
+        try:
+            share = float(text)
+        except ValueError:
+            share = -1.0
+        if not equals or not task or not 0.0 <= share < 1.0:
+            raise UsageError(f"--chance {pair!r}: expected TASK=SHARE with a share from 0 up to 1, such as quiz=0.25")
+        found[task] = share
+    return found

@@ -1,0 +1,108 @@
+"""A budget: how many tokens, or how much money, a run may use in all. When it is used up, nothing new is begun.
+
+What is in flight is finished and kept, so a run can overshoot by that much; the next one to be begun is held back as
+soon as what was spent, and what the answers in flight are likely to add, would reach the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.core.model_stack import Wrapper
+from assay.core.run import Stop
+from assay.core.seams import Model
+from assay.core.types import Completion, Request
+
+CHARACTERS_PER_TOKEN = 4
+"""A rough rule for texts whose tokens nobody counted."""
+
+Price = Callable[[int, int, int], float]
+"""(tokens in, tokens out, tokens in that the server had cached) -> money."""
+
+
+class Budget:
+    """What may be spent, what was spent, and the sentence that ends the run."""
+
+    def __init__(
+        self,
+        stop: Stop,
+        *,
+        max_tokens: int | None = None,
+        max_cost: float | None = None,
+        price: Price | None = None,
+        currency: str = "USD",
+    ) -> None:
+        self._stop = stop
+        self._max_tokens = max_tokens
+        self._max_cost = max_cost
+        self._price = price
+        self._currency = currency
+        self.tokens = 0
+        self.cost = 0.0
+        self._in_flight = 0
+        self._answers = 0
+        self._spent_before = (0, 0.0)
+
+    def already(self, tokens: int, cost: float) -> None:
+        """What earlier sessions of the same run used."""
+        self._spent_before = (tokens, cost)
+        self.tokens, self.cost = tokens, cost
+        self._check()
+
+    def begin(self) -> None:
+        self._in_flight += 1
+        self._check()
+
+    def end(self, request: Request, completion: Completion | None) -> None:
+        self._in_flight -= 1
+        if completion is not None and not completion.cached:
+            tokens_in, tokens_out = counted(request, completion)
+            self.tokens += tokens_in + tokens_out
+            if self._price is not None:
+                self.cost += self._price(tokens_in, tokens_out, completion.tokens_cached or 0)
+            self._answers += 1
+        self._check()
+
+    def _check(self) -> None:
+        if self._stop.asked:
+            return
+        limits: tuple[tuple[float, float, float | None, str], ...] = (
+            (self.tokens, self._spent_before[0], self._max_tokens, "--max-tokens"),
+            (self.cost, self._spent_before[1], self._max_cost, "--max-cost"),
+        )
+        for spent, before, limit, flag in limits:
+            likely = self._in_flight * (spent - before) / self._answers if self._answers else 0.0
+            if limit is not None and spent + likely >= limit:
+                shown = f"{limit:,g} tokens" if flag == "--max-tokens" else f"{limit:,g} {self._currency}"
+                self._stop.end(f"the budget of {shown} ({flag}) is used up")
+                return
+
+
+class Budgeted(Wrapper):
+    """Counts every answer against a budget; answers from the cache are free."""
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        super().__init__(model)
+        self._budget = budget
+
+    async def generate(self, request: Request) -> Completion:
+        self._budget.begin()
+        completion: Completion | None = None
+        try:
+            completion = await self.model.generate(request)
+        finally:
+            self._budget.end(request, completion)
+        return completion
+
+
+def counted(request: Request, completion: Completion) -> tuple[int, int]:
+    """Tokens in and out as the model counted them, else by the rough rule."""
+    tokens_in, tokens_out = completion.tokens_in, completion.tokens_out
+    if tokens_in is None and tokens_out is None:
+        return about_tokens(request.text()), about_tokens(completion.text)
+    return tokens_in or 0, tokens_out or 0
+
+
+def about_tokens(text: str) -> int:
+    """About how many tokens a text is: a quarter of its characters, at least one."""
+    return max(1, -(-len(text) // CHARACTERS_PER_TOKEN))

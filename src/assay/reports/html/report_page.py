@@ -1,0 +1,101 @@
+"""The report of one run or of several: one HTML file that opens from disk, prints, and hides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.core.run_file import write_whole
+from assay.reports.columns import Side, read_side
+from assay.reports.diff import diff_of
+from assay.reports.html.diff_page import changed, differences, flips
+from assay.reports.html.element import Child, tag
+from assay.reports.html.page import page
+from assay.reports.html.run_sections import (
+    bars_section,
+    calibration_section,
+    failures_section,
+    forest_section,
+    notes_section,
+    provenance_section,
+    repetitions_section,
+    slices_section,
+    task_table,
+    tokens_section,
+    wrong_section,
+)
+from assay.reports.html.standings_page import scores_section, standings_section
+from assay.reports.standings import side_labels, standings_of
+from assay.reports.view import View
+
+SAMPLES = 5
+
+
+def write_report_page(path: Path, sources: Sequence[Path | str], view: View, *, samples: int = SAMPLES) -> None:
+    write_whole(path, report_page(sources, view, samples=samples).encode())
+
+
+def report_page(sources: Sequence[Path | str], view: View, *, samples: int = SAMPLES) -> str:
+    """The whole document; sections that would be empty are left out."""
+    sides = [read_side(source, view) for source in sources]
+    labels = side_labels(sides)
+    named = list(zip(labels, sides, strict=True))
+    sections: list[tuple[str, str, Child]] = [("leaderboard", "Leaderboard", _leaderboard(sides, view))]
+    sections.append(("intervals", "Scores and intervals", forest_section(named)))
+    sections.append(("bars", "Scores per task", bars_section(named)))
+    optional: list[tuple[str, str, Child]] = [
+        ("notes", "What to know besides", notes_section(named)),
+        ("repetitions", "Repetitions", repetitions_section(named)),
+        ("slices", "Slices", slices_section(named)),
+        ("calibration", "Calibration and likelihood", calibration_section(named)),
+        ("failures", "Failures by kind", failures_section(named)),
+        ("tokens", "Tokens and cost", tokens_section(named)),
+    ]
+    sections += [each for each in optional if each[2] is not None]
+    if len(sides) == 2:
+        sections += _comparison(sides, view, samples)
+    else:
+        wrong = wrong_section(named, samples)
+        if wrong is not None:
+            sections.append(("wrong", "Answers without full marks", wrong))
+    sections.append(("provenance", "What produced these numbers", provenance_section(named)))
+    return page(_title(labels), _lead(sides), sections)
+
+
+def _title(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{len(labels)} results: {', '.join(labels[:4])}"
+
+
+def _lead(sides: Sequence[Side]) -> Child:
+    board = sides[0].board
+    if len(sides) > 1:
+        return tag("p", f"{len(sides)} results, {view_level(sides)} intervals")
+    said = f"{len(board.tasks)} tasks, {sum(row.scored for row in board.tasks):,} scored attempts"
+    parts: list[Child] = [tag("p", f"{said}, {view_level(sides)} intervals")]
+    if board.created:
+        parts.append(tag("p", f"begun {board.created}"))
+    if not board.complete:
+        parts.append(tag("p", "Not complete: some attempts failed or are owed.", class_="bad"))
+    return parts
+
+
+def view_level(sides: Sequence[Side]) -> str:
+    return f"{sides[0].board.level * 100:g} %"
+
+
+def _leaderboard(sides: Sequence[Side], view: View) -> Child:
+    if len(sides) == 1:
+        return task_table(sides[0].board)
+    found = standings_of(sides, view, allow_unequal=True)
+    return [standings_section(found), scores_section(found)]
+
+
+def _comparison(sides: Sequence[Side], view: View, samples: int) -> list[tuple[str, str, Child]]:
+    found = diff_of(sides[0], sides[1], view, allow_unequal=True, samples=samples)
+    labels = side_labels(sides)
+    who = tag("p", "A is ", tag("b", labels[0]), ", B is ", tag("b", labels[1]), ".")
+    return [
+        ("differences", "B against A", [who, tag("p", found.verdict), differences(found)]),
+        ("changed", "What changed from A to B", changed(found)),
+        ("flips", "Flips", flips(found)),
+    ]

@@ -1,0 +1,327 @@
+"""The sections of a report, each made of one result or of several side by side; None where there is nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.core.fingerprint import canonical_json
+from assay.core.types import Summary
+from assay.reports.board import Leaderboard, TaskRow
+from assay.reports.columns import Side
+from assay.reports.html.element import Child, Html, tag
+from assay.reports.html.page import folded, grid, listed, said
+from assay.reports.html.plots import Mark, bars, forest, reliability
+from assay.reports.markdown import OPTIONAL, interval, notes, number
+from assay.reports.more_tables import REPETITIONS, TOKENS, attempts_of
+from assay.reports.per_example import PerExample
+from assay.reports.spending import money
+
+Named = Sequence[tuple[str, Side]]
+"""Results with the labels they go by."""
+
+
+def task_table(board: Leaderboard) -> Child:
+    """The leaderboard of one run."""
+    shown = [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
+    header = ["task", "metric", "score", f"{board.level * 100:g} % interval", "correct", "total", "coverage"]
+    header += [*(column.replace("_", " ") for column in shown), "p50 ms", "p95 ms", "cost"]
+    rows = [_task_cells(row, shown) for row in board.tasks]
+    last: list[Child] = ["overall", "", number(board.overall_score), interval(board.overall_interval), "", ""]
+    last += ["", *[""] * len(shown)]
+    last += [f"{board.latency.p50:.1f}", f"{board.latency.p95:.1f}"] if board.latency else ["", ""]
+    method = board.overall_interval.method if board.overall_interval else ""
+    return [
+        grid(header, rows, numeric=range(2, len(header)), last=[*last, money(board.cost)]),
+        tag("p", f"Overall is the mean of the task scores (interval: {method}).", class_="soft") if method else None,
+    ]
+
+
+def _task_cells(row: TaskRow, shown: Sequence[str]) -> list[Child]:
+    score: Child = number(row.score)
+    if row.refused is not None:
+        score = tag("span", "refused", class_="bad", title=row.refused)
+    return [
+        row.task,
+        row.metric,
+        score,
+        interval(row.interval),
+        f"{row.correct:,}",
+        f"{row.total:,}",
+        f"{row.coverage * 100:.0f} %",
+        *(f"{getattr(row, column):,}" for column in shown),
+        "–" if row.latency is None else f"{row.latency.p50:.1f}",
+        "–" if row.latency is None else f"{row.latency.p95:.1f}",
+        money(row.cost),
+    ]
+
+
+def forest_section(named: Named) -> Html:
+    """Every task's interval, the models side by side, and the overall score."""
+    marks = [
+        _mark(task, label if len(named) > 1 else "", row)
+        for task in _tasks(named)
+        for label, side in named
+        if (row := _row(side, task)) is not None
+    ]
+    for label, side in named:
+        board = side.board
+        low, high = (
+            (board.overall_interval.low, board.overall_interval.high) if board.overall_interval else (None, None)
+        )
+        series = label if len(named) > 1 else ""
+        marks.append(Mark(label="overall", series=series, value=board.overall_score, low=low, high=high))
+    return forest(marks)
+
+
+def bars_section(named: Named) -> Html:
+    marks = [
+        Mark(
+            label=task,
+            series=label if len(named) > 1 else "",
+            value=row.score,
+            note=f"{row.correct:,} of {row.scored:,} right" + _broken(row),
+        )
+        for task in _tasks(named)
+        for label, side in named
+        if (row := _row(side, task)) is not None
+    ]
+    return bars(marks)
+
+
+def notes_section(named: Named) -> Child:
+    sentences: list[Child] = [
+        [tag("b", label), ": ", note] if len(named) > 1 else note for label, side in named for note in notes(side.board)
+    ]
+    return listed(sentences) if sentences else None
+
+
+def repetitions_section(named: Named) -> Child:
+    rows: list[list[Child]] = []
+    names: list[str] = []
+    for label, side in named:
+        for row in side.board.tasks:
+            if row.repetitions:
+                names = [name.format(k=attempts_of(row)) for name in REPETITIONS]
+                found = {each.name: each for each in row.repetitions}
+                cells = [_number_cell(found.get(name)) for name in names]
+                rows.append([*([label] if len(named) > 1 else []), row.task, *cells])
+    if not rows:
+        return None
+    first = ["model", "task"] if len(named) > 1 else ["task"]
+    return [
+        grid([*first, *names], rows, numeric=range(len(first), len(first) + len(names))),
+        tag(
+            "p",
+            "pass@k: at least one of k attempts is right. pass^k: all are. majority@k: more than half are. worst@k: "
+            "expected worst score of k. consistency: samples whose attempts all score the same.",
+            class_="soft",
+        ),
+    ]
+
+
+def slices_section(named: Named) -> Child:
+    rows: list[list[Child]] = [
+        [
+            *([label] if len(named) > 1 else []),
+            row.task,
+            f"{each.by} = {each.value}",
+            number(each.score),
+            interval(each.interval),
+            f"{each.scored:,}",
+            number(each.rest),
+            tag("span", "weak", class_="tag bad") if each.weak else "",
+        ]
+        for label, side in named
+        for row in side.board.tasks
+        for each in row.slices
+    ]
+    if not rows:
+        return None
+    first = ["model", "task"] if len(named) > 1 else ["task"]
+    header = [*first, "slice", "score", f"{named[0][1].board.level * 100:g} % interval", "scored", "rest", ""]
+    return grid(header, rows, numeric=range(len(first) + 1, len(first) + 5))
+
+
+def calibration_section(named: Named) -> Child:
+    """Reliability diagrams, and a table of errors and likelihoods."""
+    figures: list[Child] = []
+    rows: list[list[Child]] = []
+    for label, side in named:
+        for row in side.board.tasks:
+            name = f"{label}: {row.task}" if len(named) > 1 else row.task
+            if row.calibration is not None:
+                caption = tag("figcaption", f"{name}, {row.calibration.answers:,} answers")
+                figures.append(tag("figure", caption, reliability(row.calibration.bins, name)))
+            if row.calibration is not None or row.likelihood is not None:
+                rows.append([name, *_likelihood_cells(row)])
+    if not rows:
+        return None
+    header = ["task", "expected calibration error", "Brier score", "perplexity per token", "bits per byte"]
+    return [
+        tag("div", figures, class_="figures") if figures else None,
+        grid(header, rows, numeric=range(1, 5)),
+        tag(
+            "p",
+            "On the dashed line answers are right as often as their confidence says; the size of a point is how many "
+            "answers it stands for.",
+            class_="soft",
+        )
+        if figures
+        else None,
+    ]
+
+
+def _likelihood_cells(row: TaskRow) -> list[Child]:
+    return [
+        _number_cell(row.calibration.expected_error if row.calibration else None),
+        _number_cell(row.calibration.brier if row.calibration else None),
+        _number_cell(row.likelihood.perplexity if row.likelihood else None),
+        _number_cell(row.likelihood.bits_per_byte if row.likelihood else None),
+    ]
+
+
+def failures_section(named: Named) -> Child:
+    rows: list[list[Child]] = [
+        [
+            *([label] if len(named) > 1 else []),
+            row.task,
+            tag("code", kind),
+            f"{count:,}",
+            said(row.failure_examples.get(kind), 600),
+        ]
+        for label, side in named
+        for row in side.board.tasks
+        for kind, count in row.failures.items()
+    ]
+    if not rows:
+        return None
+    first = ["model", "task"] if len(named) > 1 else ["task"]
+    return grid([*first, "kind", "attempts", "for example"], rows, numeric=(len(first) + 1,))
+
+
+def tokens_section(named: Named) -> Child:
+    rows: list[list[Child]] = [
+        [
+            *([label] if len(named) > 1 else []),
+            row.task,
+            *(f"{getattr(row, each):,}" for each in TOKENS),
+            money(row.cost),
+        ]
+        for label, side in named
+        for row in side.board.tasks
+        if row.tokens_in or row.tokens_out or row.judge_tokens_in
+    ]
+    if not rows:
+        return None
+    first = ["model", "task"] if len(named) > 1 else ["task"]
+    header = [*first, "tokens in", "tokens out", "from cache", "judges in", "judges out", "cost"]
+    costs = {source for _, side in named if (source := _prices(side.board)) is not None}
+    reasons = {side.board.cost.reason for _, side in named if side.board.cost and side.board.cost.reason}
+    return [
+        grid(header, rows, numeric=range(len(first), len(header))),
+        tag("p", f"Prices: {'; '.join(sorted(costs))}.", class_="soft") if costs else None,
+        listed(sorted(reason for reason in reasons if reason)) if reasons else None,
+    ]
+
+
+def wrong_section(named: Named, samples: int) -> Child:
+    """The lowest scored answers of each task, as text."""
+    parts: list[Child] = []
+    for label, side in named:
+        for task, columns in side.tasks.items():
+            scored = np.flatnonzero(columns.scored & (columns.scores < 1.0))
+            lowest = scored[np.lexsort((columns.places[scored], columns.scores[scored]))][:samples]
+            if len(lowest):
+                name = f"{label}: {task}" if len(named) > 1 else task
+                parts.append(tag("h3", f"{name}: {len(scored):,}, {len(lowest)} shown"))
+                parts += [_answer(side.example(task, int(columns.places[row]))) for row in lowest]
+    return parts or None
+
+
+def _answer(example: PerExample) -> Html:
+    return tag(
+        "div",
+        tag(
+            "p",
+            tag("b", example.id),
+            f", attempt {example.attempt}" if example.attempt > 1 else None,
+            f", scored {number(example.score)}",
+        ),
+        tag(
+            "div",
+            tag("div", tag("h4", "Said"), said(example.prediction)),
+            tag("div", tag("h4", "Read as"), said(example.answer)) if example.answer is not None else None,
+            tag("div", tag("h4", "Target"), said(" / ".join(example.targets))),
+            class_="sides",
+        ),
+        folded("Question", said(example.prompt)),
+        class_="flip",
+    )
+
+
+def provenance_section(named: Named) -> Child:
+    """Everything that has a part in the numbers."""
+    parts: list[Child] = []
+    for label, side in named:
+        board = side.board
+        rows: list[list[Child]] = [
+            [
+                row.task,
+                tag("code", row.signature),
+                tag("code", row.sha256),
+                tag("code", row.fingerprint),
+            ]
+            for row in board.tasks
+        ]
+        facts: list[tuple[str, Child]] = [
+            ("read from", tag("code", str(side.source))),
+            ("begun", board.created or "–"),
+            ("command", tag("code", " ".join(board.command)) if board.command else "–"),
+            ("model", tag("code", canonical_json(board.model).decode())),
+            ("settings", tag("code", canonical_json(board.settings).decode())),
+            ("versions", ", ".join(f"{name} {version}" for name, version in board.versions.items())),
+            ("sandbox", tag("code", canonical_json(board.sandbox).decode()) if board.sandbox else "–"),
+            ("prices", _prices(board) or "–"),
+            ("run fingerprint", tag("code", board.run_fingerprint)),
+            ("result fingerprint", tag("code", board.fingerprint)),
+        ]
+        if len(named) > 1:
+            parts.append(tag("h3", label))
+        parts.append(grid(["", ""], [[name, value] for name, value in facts]))
+        parts.append(grid(["task", "how its number is made", "content sha256", "task fingerprint"], rows))
+    return parts
+
+
+def _number_cell(summary: Summary | None) -> Child:
+    """A number with its interval below it."""
+    if summary is None or summary.value is None:
+        return "–"
+    if summary.low is None or summary.high is None:
+        return f"{summary.value:.3f}"
+    return [f"{summary.value:.3f} ", tag("span", f"{summary.low:.3f} – {summary.high:.3f}", class_="soft")]
+
+
+def _prices(board: Leaderboard) -> str | None:
+    if board.cost is None or board.cost.source is None:
+        return None
+    return f"{board.cost.source}, {board.cost.date}"
+
+
+def _tasks(named: Named) -> list[str]:
+    return list(dict.fromkeys(row.task for _, side in named for row in side.board.tasks))
+
+
+def _row(side: Side, task: str) -> TaskRow | None:
+    return next((row for row in side.board.tasks if row.task == task), None)
+
+
+def _mark(task: str, series: str, row: TaskRow) -> Mark:
+    low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
+    return Mark(label=task, series=series, value=row.score, low=low, high=high)
+
+
+def _broken(row: TaskRow) -> str:
+    broken = row.failed + row.timeouts
+    return f", {broken:,} failed" if broken else ""

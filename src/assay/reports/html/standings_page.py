@@ -1,0 +1,126 @@
+"""Many models as one HTML file: ranks, a forest plot of overall scores, scores per task and slice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.core.run_file import write_whole
+from assay.reports.html.element import Child, Html, tag
+from assay.reports.html.page import grid, listed, page
+from assay.reports.html.plots import Mark, forest
+from assay.reports.markdown import interval, number
+from assay.reports.spending import money
+from assay.reports.standings import ModelRow, Standings
+from assay.reports.standings_tables import NORMALISED, category_names
+
+
+def write_standings_page(path: Path, found: Standings) -> None:
+    write_whole(path, standings_page(found).encode())
+
+
+def standings_page(found: Standings) -> str:
+    sections: list[tuple[str, str, Child]] = [
+        ("leaderboard", "Leaderboard", standings_section(found)),
+        ("overall", "Overall scores", overall_forest(found)),
+        ("tasks", "Scores per task", [scores_section(found), tasks_forest(found)]),
+    ]
+    if any(cell.slices for row in found.models for cell in row.tasks.values()):
+        sections.append(("slices", "Slices", slices_section(found)))
+    lead = tag("p", f"{len(found.models)} models on {len(found.tasks)} tasks")
+    return page("Leaderboard", lead, sections)
+
+
+def standings_section(found: Standings) -> Child:
+    """The table of ranks."""
+    header = ["model", "rank", "overall", f"{found.level * 100:g} % interval", "normalised", "win rate", "mean rank"]
+    header += ["cost", "tokens in", "tokens out", "p50 ms", "p95 ms", "failed"]
+    rows: list[list[Child]] = [
+        [
+            row.label,
+            row.rank,
+            number(row.overall),
+            interval(row.interval),
+            "–" if row.normalised is None else f"{row.normalised:+.2f}",
+            "–" if row.win_rate is None else f"{row.win_rate:.2f}",
+            "–" if row.mean_rank is None else f"{row.mean_rank:.2f}",
+            money(row.cost),
+            f"{row.tokens_in:,}",
+            f"{row.tokens_out:,}",
+            "–" if row.latency is None else f"{row.latency.p50:.1f}",
+            "–" if row.latency is None else f"{row.latency.p95:.1f}",
+            f"{row.failed + row.timeouts:,}",
+        ]
+        for row in found.models
+    ]
+    return [
+        grid(header, rows, numeric=range(1, 13)),
+        tag("p", f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}.", class_="soft"),
+        listed(found.notes) if found.notes else None,
+    ]
+
+
+def overall_forest(found: Standings) -> Html:
+    return forest([_mark(row) for row in found.models])
+
+
+def scores_section(found: Standings) -> Child:
+    """Every model on every task, and per category."""
+    rows: list[list[Child]] = [[row.label, *(_cell(row, task) for task in found.tasks)] for row in found.models]
+    parts: list[Child] = [grid(["model", *found.tasks], rows, numeric=range(1, len(found.tasks) + 1))]
+    names = category_names(found)
+    if names:
+        sums: list[list[Child]] = [
+            [row.label, *(number(row.categories.get(name)) for name in names)] for row in found.models
+        ]
+        parts.append(grid(["model", *names], sums, numeric=range(1, len(names) + 1), caption="Means per category"))
+    return parts
+
+
+def tasks_forest(found: Standings) -> Html:
+    """Every task's interval, the models side by side."""
+    marks = [
+        Mark(
+            label=task,
+            series=row.label,
+            value=cell.score,
+            low=cell.interval.low if cell.interval else None,
+            high=cell.interval.high if cell.interval else None,
+        )
+        for task in found.tasks
+        for row in found.models
+        if (cell := row.tasks.get(task)) is not None
+    ]
+    return forest(marks)
+
+
+def slices_section(found: Standings) -> Html:
+    rows: list[list[Child]] = [
+        [
+            row.label,
+            task,
+            f"{each.by} = {each.value}",
+            number(each.score),
+            interval(each.interval),
+            f"{each.scored:,}",
+            tag("span", "weak", class_="tag bad") if each.weak else "",
+        ]
+        for row in found.models
+        for task, cell in row.tasks.items()
+        for each in cell.slices
+    ]
+    header = ["model", "task", "slice", "score", f"{found.level * 100:g} % interval", "scored", ""]
+    return grid(header, rows, numeric=range(3, 6))
+
+
+def _mark(row: ModelRow) -> Mark:
+    low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
+    return Mark(label=row.label, value=row.overall, low=low, high=high)
+
+
+def _cell(row: ModelRow, task: str) -> Child:
+    cell = row.tasks.get(task)
+    if cell is None or cell.score is None:
+        return tag("span", "–", class_="none", title=cell.reason if cell is not None else None)
+    if cell.interval is None:
+        return number(cell.score)
+    return [number(cell.score), " ", tag("span", interval(cell.interval), class_="soft")]

@@ -1,0 +1,181 @@
+"""What log-probabilities say: whether a model's confidence is right as often as it says, and how well it predicts text.
+
+The confidence of an answer is the value `confidence` that a scorer gave, else the geometric mean of its tokens'
+probabilities (for an answer of one token, that token's probability), else, where the model scored several choices,
+the chosen one's share of their likelihoods.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.core.types import Summary
+from assay.reports.board import Calibration, Likelihood
+from assay.stats.aggregates import mean
+from assay.stats.bootstrap import bootstrap_sums, divide, interval_of_draws
+from assay.stats.calibration import bits_per_byte, expected_calibration_error, reliability_bins, word_perplexity
+from assay.stats.intervals import Codes, Floats, Interval, clustered_mean_interval, mean_interval
+from assay.stats.score_table import Numbers, ScoreTable
+
+BINS = 10
+RESAMPLES = 1000
+MANY = 2000
+"""Answers beyond which resampled sums are drawn as normal."""
+LARGEST = 700.0
+"""A perplexity of more than e to this power is no number any more."""
+
+
+class Token(Struct):
+    logprob: float | None = None
+
+
+class Said(Struct):
+    """As much of a completion as likelihoods need."""
+
+    text: str = ""
+    logprobs: list[Token] | None = None
+    logprob: float | None = None
+
+
+def values_of(
+    completions: Sequence[Said], prediction: str, stated: float | None, right: float | None
+) -> dict[str, float]:
+    """The columns of one attempt; empty when its completions carry no log-probabilities and nobody stated any."""
+    found: dict[str, float] = {}
+    scored = [each for each in completions if each.logprob is not None]
+    written = [each for each in completions if each.logprobs]
+    confidence = stated
+    if written:
+        logs = [token.logprob for token in written[-1].logprobs or () if token.logprob is not None]
+        if logs:
+            total = math.fsum(logs)
+            found.update(log_likelihood=total, tokens=float(len(logs)), bytes=_bytes(written[-1].text))
+            confidence = math.exp(total / len(logs)) if confidence is None else confidence
+    elif len(scored) == 1 and scored[0].logprob is not None:
+        found.update(log_likelihood=scored[0].logprob, bytes=_bytes(scored[0].text))
+    elif scored and confidence is None:
+        confidence = _share_of_choices(scored, prediction)
+    if confidence is not None and right in (0.0, 1.0) and -1e-9 <= confidence <= 1.0 + 1e-9:
+        confidence = min(max(confidence, 0.0), 1.0)
+        found.update(confidence=confidence, right=float(right), squared_error=(confidence - float(right)) ** 2)
+    return found
+
+
+def calibration_of(table: ScoreTable, level: float) -> Calibration | None:
+    """Expected calibration error, Brier score and the bars of the reliability diagram; None without confidences."""
+    numbers = table.numbers("confidence", "right")
+    if not len(numbers):
+        return None
+    stated, right = numbers.rows.T
+    groups = numbers.clusters if numbers.clustered else None
+    [brier] = mean(table, field="squared_error", name="brier", level=level)
+    return Calibration(
+        answers=len(numbers),
+        confidence="scorer's value `confidence`, else geometric mean of token probabilities",
+        expected_error=_summary(
+            "ece", expected_calibration_error(stated, right, bins=BINS), _ece_interval(stated, right, groups, level)
+        ),
+        brier=brier,
+        bins=reliability_bins(stated, right, bins=BINS),
+    )
+
+
+def likelihood_of(table: ScoreTable, level: float) -> Likelihood | None:
+    """Perplexity per token and bits per byte of the text that the model scored or wrote; None without any."""
+    sized = table.numbers("log_likelihood", "bytes")
+    if not len(sized) or sized.rows[:, 1].sum() <= 0:
+        return None
+    counted = table.numbers("log_likelihood", "tokens")
+    nats = _ratio_interval(sized, level)
+    return Likelihood(
+        texts=len(sized),
+        tokens=int(counted.rows[:, 1].sum()) if len(counted) else None,
+        bytes=int(sized.rows[:, 1].sum()),
+        bits_per_byte=_summary(
+            "bits_per_byte", bits_per_byte(*sized.rows.T), _mapped(nats, lambda value: value / math.log(2.0))
+        ),
+        perplexity=_perplexity(counted, level) if len(counted) else None,
+    )
+
+
+def _perplexity(numbers: Numbers, level: float) -> Summary | None:
+    try:
+        # per token: the same quotient as per word, with tokens for words
+        value = word_perplexity(*numbers.rows.T)
+    except ValueError:
+        return None
+    interval = _ratio_interval(numbers, level)
+    return _summary("perplexity", value, _mapped(interval, lambda nats: math.exp(min(nats, LARGEST))))
+
+
+def _ratio_interval(numbers: Numbers, level: float) -> Interval:
+    """Interval of −Σ log-likelihood / Σ size: a ratio of means, linearised, cluster-robust where texts have groups."""
+    logs, sizes = numbers.rows.T
+    ratio = -float(logs.sum() / sizes.sum())
+    linear = ratio + (-logs - ratio * sizes) / float(sizes.mean())
+    groups = numbers.clusters if numbers.clustered else None
+    found = mean_interval(linear, level) if groups is None else clustered_mean_interval(linear, groups, level)
+    return replace(found, method=f"ratio-{found.method}")
+
+
+def _mapped(interval: Interval, change: Callable[[float], float]) -> Interval:
+    if interval.low is None or interval.high is None:
+        return interval
+    return replace(interval, low=change(interval.low), high=change(interval.high), standard_error=None)
+
+
+def _ece_interval(stated: Floats, right: Floats, groups: Codes | None, level: float) -> Interval:
+    """By bootstrap: the error is a sum of absolute bin sums over the number of answers.
+
+    Beyond a few thousand answers the resampled bin sums are as good as normal, and are drawn as such.
+    """
+    bins = np.clip(np.ceil(stated * BINS).astype(np.intp) - 1, 0, BINS - 1)
+    rows = np.zeros((len(stated), BINS + 1))
+    rows[np.arange(len(stated)), bins] = right - stated
+    rows[:, BINS] = 1.0
+    if len(stated) <= MANY:
+        return bootstrap_sums(rows, _ece, groups=groups, level=level, resamples=RESAMPLES)
+    units = rows if groups is None else _by_cluster(rows, groups)
+    spread = units - units.mean(axis=0)
+    random = np.random.default_rng(0)
+    sums = random.multivariate_normal(units.sum(axis=0), spread.T @ spread, size=RESAMPLES, check_valid="ignore")
+    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
+    method = f"bootstrap-normal|n={RESAMPLES}|seed=0"
+    return interval_of_draws(_ece(sums), float(_ece(rows.sum(axis=0)[None, :])[0]), tails, level=level, method=method)
+
+
+def _by_cluster(rows: Floats, groups: Codes) -> Floats:
+    return np.column_stack([np.bincount(groups, weights=column) for column in rows.T])
+
+
+def _ece(sums: Floats) -> Floats:
+    return divide(np.abs(sums[:, :-1]).sum(axis=1), sums[:, -1])
+
+
+def _summary(name: str, value: float, interval: Interval) -> Summary:
+    return Summary(
+        name=name,
+        value=value,
+        low=interval.low,
+        high=interval.high,
+        signature=interval.signature(name if name != "ece" else f"ece-{BINS}-equal-width"),
+        details={"no_interval": interval.reason} if interval.reason else None,
+    )
+
+
+def _share_of_choices(scored: Sequence[Said], prediction: str) -> float | None:
+    chosen = next((each.logprob for each in scored if each.text.strip() == prediction.strip()), None)
+    logs = [each.logprob for each in scored if each.logprob is not None]
+    if chosen is None:
+        return None
+    top = max(logs)
+    return math.exp(chosen - top) / math.fsum(math.exp(each - top) for each in logs)
+
+
+def _bytes(text: str) -> float:
+    return float(len(text.encode("utf-8", "surrogatepass")))

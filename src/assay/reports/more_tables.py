@@ -1,0 +1,126 @@
+"""The tables that stand below a leaderboard when there is something to say: slices, repetitions, tokens, …."""
+
+from __future__ import annotations
+
+from assay.core.types import Summary
+from assay.reports.board import Leaderboard, SliceRow, TaskRow
+from assay.reports.markdown import aggregates_table, escaped, interval, leaderboard_table, number, table
+from assay.reports.spending import money
+
+REPETITIONS = ("mean", "pass@{k}", "pass^{k}", "majority@{k}", "worst@{k}", "consistency")
+
+
+def board_tables(board: Leaderboard) -> str:
+    """The leaderboard and every further table that has rows."""
+    parts = [
+        leaderboard_table(board),
+        aggregates_table(board),
+        repetition_table(board),
+        slice_table(board),
+        calibration_table(board),
+        likelihood_table(board),
+        token_table(board),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def slice_table(board: Leaderboard) -> str | None:
+    """One row per task and slice; weak ones are marked."""
+    rows = [_slice(row, each) for row in board.tasks for each in row.slices]
+    if not rows:
+        return None
+    header = ["task", "slice", "score", f"{board.level * 100:g} % interval", "scored", "failed", "rest", ""]
+    return table(header, rows, numeric_from=2)
+
+
+def repetition_table(board: Leaderboard) -> str | None:
+    """What several attempts at each sample say, for as many attempts as were made."""
+    repeated = [row for row in board.tasks if row.repetitions]
+    if not repeated:
+        return None
+    k = attempts_of(repeated[0])
+    names = [name.format(k=k) for name in REPETITIONS]
+    rows = [[escaped(row.task), *(_cell(row.repetitions, name) for name in names)] for row in repeated]
+    return table(["task", *names], rows, numeric_from=1)
+
+
+def calibration_table(board: Leaderboard) -> str | None:
+    rows = [
+        [
+            escaped(row.task),
+            f"{row.calibration.answers:,}",
+            summary_text(row.calibration.expected_error),
+            summary_text(row.calibration.brier),
+        ]
+        for row in board.tasks
+        if row.calibration is not None
+    ]
+    header = ["task", "answers", "expected calibration error", "Brier score"]
+    return table(header, rows, numeric_from=1) if rows else None
+
+
+def likelihood_table(board: Leaderboard) -> str | None:
+    rows = [
+        [
+            escaped(row.task),
+            f"{row.likelihood.texts:,}",
+            "–" if row.likelihood.tokens is None else f"{row.likelihood.tokens:,}",
+            f"{row.likelihood.bytes:,}",
+            summary_text(row.likelihood.perplexity),
+            summary_text(row.likelihood.bits_per_byte),
+        ]
+        for row in board.tasks
+        if row.likelihood is not None
+    ]
+    header = ["task", "texts", "tokens", "bytes", "perplexity per token", "bits per byte"]
+    return table(header, rows, numeric_from=1) if rows else None
+
+
+def token_table(board: Leaderboard) -> str | None:
+    """Tokens and money per task and for the run, when the model counts tokens."""
+    if not any(row.tokens_in or row.tokens_out for row in board.tasks):
+        return None
+    rows = [_tokens(escaped(row.task), row, money(row.cost)) for row in board.tasks]
+    sums = [sum(getattr(row, name) for row in board.tasks) for name in TOKENS]
+    rows.append(["**run**", *(f"{value:,}" for value in sums), money(board.cost)])
+    return table(
+        ["task", "tokens in", "tokens out", "from cache", "judges in", "judges out", "cost"], rows, numeric_from=1
+    )
+
+
+TOKENS = ("tokens_in", "tokens_out", "cached", "judge_tokens_in", "judge_tokens_out")
+
+
+def summary_text(summary: Summary | None) -> str:
+    """A number with its interval in one cell."""
+    if summary is None or summary.value is None:
+        return "–"
+    if summary.low is None or summary.high is None:
+        return f"{summary.value:.3f}"
+    return f"{summary.value:.3f} ({summary.low:.3f} – {summary.high:.3f})"
+
+
+def _slice(row: TaskRow, each: SliceRow) -> list[str]:
+    return [
+        escaped(row.task),
+        escaped(f"{each.by} = {each.value}"),
+        number(each.score),
+        interval(each.interval),
+        f"{each.scored:,}",
+        f"{each.failed:,}",
+        number(each.rest),
+        "weak" if each.weak else "",
+    ]
+
+
+def _tokens(name: str, row: TaskRow, cost: str) -> list[str]:
+    return [name, *(f"{getattr(row, each):,}" for each in TOKENS), cost]
+
+
+def attempts_of(row: TaskRow) -> int:
+    """The largest k that the row has numbers for."""
+    return max(int(each.name.removeprefix("pass@")) for each in row.repetitions if each.name.startswith("pass@"))
+
+
+def _cell(summaries: list[Summary], name: str) -> str:
+    return summary_text(next((each for each in summaries if each.name == name), None))

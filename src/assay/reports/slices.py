@@ -1,0 +1,111 @@
+"""Slices: a task's score per value of a metadata key, and which slice is weak when the evidence allows to say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from assay.core.types import Summary
+from assay.reports.board import Interval, SliceRow
+from assay.reports.measure import Measure
+from assay.stats.paired import holm
+from assay.stats.score_table import Numbers, ScoreTable
+from assay.stats.subgroups import PartAgainstRest, against_rest
+
+MOST = 200
+"""More values than this are no slices but an identifier."""
+FEWEST = 5
+"""A slice of fewer samples is shown but never called weak."""
+
+
+def slice_rows(
+    by: str,
+    tables: dict[str, ScoreTable],
+    headline: Callable[[ScoreTable], Summary],
+    measure: Measure,
+    level: float,
+) -> list[SliceRow]:
+    """One row per value, in order; those significantly below the rest of the task are marked."""
+    names = sorted(tables, key=_in_order)
+    against = _against_rest([tables[name] for name in names], measure) if measure.headline else [None] * len(names)
+    adjusted = iter(holm([each.p_value for each in against if each is not None]))
+    rows = []
+    for name, compared in zip(names, against, strict=True):
+        summary = headline(tables[name])
+        p_value = next(adjusted) if compared is not None else None
+        rows.append(
+            SliceRow(
+                by=by,
+                value=name,
+                score=summary.value,
+                interval=_interval(summary, level),
+                scored=summary.scored,
+                failed=summary.failed + summary.timeouts,
+                rest=compared.rest if compared is not None else None,
+                adjusted_p=p_value,
+                weak=compared is not None
+                and p_value is not None
+                and p_value < 1.0 - level
+                and compared.part < compared.rest
+                and summary.scored >= FEWEST,
+            )
+        )
+    return rows
+
+
+def weak_sentences(task: str, rows: list[SliceRow], level: float) -> list[str]:
+    """The weak slices of a task, weakest first; one sentence when none stands out."""
+    weak = sorted((row for row in rows if row.weak), key=lambda row: row.score or 0.0)
+    if not rows:
+        return []
+    if not weak:
+        keys = ", ".join(dict.fromkeys(row.by for row in rows))
+        return [f"{task}: no slice by {keys} is significantly weaker than the rest ({level * 100:g} % level, Holm)"]
+    return [
+        f"{task}: weak where {row.by} = {row.value}: {row.score:.3f} over {row.scored:,}, "
+        f"{row.rest:.3f} over the rest (p = {row.adjusted_p:.2g} after Holm)"
+        for row in weak
+        if row.score is not None and row.rest is not None and row.adjusted_p is not None
+    ]
+
+
+def _against_rest(tables: list[ScoreTable], measure: Measure) -> list[PartAgainstRest | None]:
+    if measure.field is None or len(tables) < 2:
+        return [None] * len(tables)
+    numbers = [table.numbers(measure.field) for table in tables]
+    clustered = any(each.clustered for each in numbers)
+    return [_one_against_rest(numbers, index, clustered=clustered) for index in range(len(numbers))]
+
+
+def _one_against_rest(numbers: list[Numbers], index: int, *, clustered: bool) -> PartAgainstRest | None:
+    others = [each for place, each in enumerate(numbers) if place != index]
+    return against_rest(
+        numbers[index].values,
+        np.concatenate([each.values for each in others]),
+        part_groups=numbers[index].clusters if clustered else None,
+        rest_groups=_apart([each.clusters for each in others]) if clustered else None,
+    )
+
+
+def _apart(codes: list[np.ndarray[tuple[int], np.dtype[np.intp]]]) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Cluster codes of several tables, renumbered so that none is shared."""
+    shifted, start = [], 0
+    for each in codes:
+        shifted.append(each + start)
+        start += int(each.max()) + 1 if len(each) else 0
+    return np.concatenate(shifted)
+
+
+def _interval(summary: Summary, level: float) -> Interval | None:
+    if summary.low is None or summary.high is None:
+        return None
+    return Interval(low=summary.low, high=summary.high, level=level)
+
+
+def _in_order(value: str) -> tuple[int, float, str]:
+    """Numbers by size, texts by the alphabet, numbers first."""
+    try:
+        return 0, float(value), value
+    except ValueError:
+        return 1, 0.0, value

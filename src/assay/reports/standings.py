@@ -1,0 +1,263 @@
+"""Many models on many tasks: one row per result, comparable columns, and ranks that admit what the data cannot tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.reports.board import Cost, Interval, Latency, SliceRow, TaskRow
+from assay.reports.columns import Columns, Side, read_side
+from assay.reports.overall import overall_interval, overall_score
+from assay.reports.view import View
+from assay.stats.ranking import rank_ranges, standings
+
+Normalisation = Literal["z", "chance", "none"]
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """One model on one task."""
+
+    score: float | None
+    interval: Interval | None = None
+    reason: str | None = None
+    failed: int = 0
+    slices: list[SliceRow] = []
+
+
+class ModelRow(Struct, frozen=True, kw_only=True):
+    """One model's place and numbers."""
+
+    label: str
+    model: str
+    source: str
+    rank_low: int
+    """The best rank the data allows, and the worst."""
+    rank_high: int
+    overall: float | None
+    """Mean over the tasks that every model has a score on."""
+    interval: Interval | None
+    normalised: float | None
+    win_rate: float | None
+    mean_rank: float | None
+    tasks: dict[str, Cell]
+    categories: dict[str, float]
+    cost: Cost | None
+    tokens_in: int
+    tokens_out: int
+    latency: Latency | None
+    failed: int
+    timeouts: int
+    owed: int
+
+    @property
+    def rank(self) -> str:
+        """`1`, or `1–2` when the data cannot tell."""
+        return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low}–{self.rank_high}"
+
+
+class Standings(Struct, frozen=True, kw_only=True):
+    """The leaderboard of many runs, best first."""
+
+    level: float
+    normalisation: Normalisation
+    models: list[ModelRow]
+    tasks: list[str]
+    shared: list[str]
+    """Tasks that every model has a score on: what overall numbers are made of."""
+    ranking: str
+    """How the ranks came about."""
+    notes: list[str]
+
+
+def build_standings(
+    sources: Sequence[Path | str],
+    view: View | None = None,
+    *,
+    normalisation: Normalisation = "z",
+    chance: Mapping[str, float] | None = None,
+    allow_unequal: bool = False,
+) -> Standings:
+    """Rank runs and leaderboard files. Results whose task content differs are refused unless allowed."""
+    view = view or View()
+    return standings_of(
+        [read_side(source, view) for source in sources],
+        view,
+        normalisation=normalisation,
+        chance=chance,
+        allow_unequal=allow_unequal,
+    )
+
+
+def standings_of(
+    sides: Sequence[Side],
+    view: View,
+    *,
+    normalisation: Normalisation = "z",
+    chance: Mapping[str, float] | None = None,
+    allow_unequal: bool = False,
+) -> Standings:
+    """The same, of results that have been read."""
+    labels = side_labels(sides)
+    rows = [{row.task: row for row in side.board.tasks} for side in sides]
+    names = list(dict.fromkeys(name for each in rows for name in each))
+    _check_content(names, rows, sides, allow_unequal=allow_unequal)
+    shared = [name for name in names if all(name in each and each[name].score is not None for each in rows)]
+    unknown = sorted(set(chance or {}) - set(names))
+    if unknown:
+        raise UsageError(f"--chance {unknown[0]}: no task is called that. Tasks: {', '.join(names)}")
+    ranges, ranking = _ranges(labels, sides, shared, view, dict(chance or {}))
+    scores = {
+        label: {name: row.score if (row := each.get(name)) is not None else None for name in names}
+        for label, each in zip(labels, rows, strict=True)
+    }
+    placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
+    models = []
+    for label, side, each in zip(labels, sides, rows, strict=True):
+        common = [each[name] for name in shared]
+        overall = overall_score(common)[0] if common else None
+        models.append(
+            ModelRow(
+                label=label,
+                model=side.board.adapter,
+                source=str(side.source),
+                rank_low=ranges[label][0],
+                rank_high=ranges[label][1],
+                overall=overall,
+                interval=overall_interval(common, overall, view.level),
+                normalised=placed[label].score,
+                win_rate=placed[label].win_rate,
+                mean_rank=placed[label].mean_rank,
+                tasks={name: _cell(row) for name, row in each.items()},
+                categories=_categories(common),
+                cost=side.board.cost,
+                tokens_in=sum(row.tokens_in for row in side.board.tasks),
+                tokens_out=sum(row.tokens_out for row in side.board.tasks),
+                latency=side.board.latency,
+                failed=side.board.failed,
+                timeouts=side.board.timeouts,
+                owed=sum(row.owed for row in side.board.tasks),
+            )
+        )
+    models.sort(key=lambda row: (row.overall is None, -(row.overall or 0.0), row.label))
+    return Standings(
+        level=view.level,
+        normalisation=normalisation,
+        models=models,
+        tasks=names,
+        shared=shared,
+        ranking=ranking,
+        notes=_notes(names, shared, models),
+    )
+
+
+def side_labels(sides: Sequence[Side]) -> list[str]:
+    """The models' names, told apart by where they lie when two are the same."""
+    names = [side.board.adapter for side in sides]
+    counts = Counter(names)
+    labels = [
+        name if counts[name] == 1 else f"{name} ({side.source.name})" for name, side in zip(names, sides, strict=True)
+    ]
+    seen: Counter[str] = Counter()
+    own = []
+    for label in labels:
+        seen[label] += 1
+        own.append(label if labels.count(label) == 1 else f"{label} #{seen[label]}")
+    return own
+
+
+def _check_content(
+    names: Sequence[str], rows: Sequence[Mapping[str, TaskRow]], sides: Sequence[Side], *, allow_unequal: bool
+) -> None:
+    if allow_unequal:
+        return
+    for name in names:
+        found = {row.sha256: side.source for each, side in zip(rows, sides, strict=True) if (row := each.get(name))}
+        if len(found) > 1:
+            first, second = list(found.values())[:2]
+            raise UsageError(
+                f"task `{name}` has other questions in {second} than in {first}, so its scores do not compare. "
+                "Run it again, or use --allow-unequal."
+            )
+
+
+def _ranges(
+    labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], view: View, chance: dict[str, float]
+) -> tuple[dict[str, tuple[int, int]], str]:
+    """By bootstrap over the samples that all models have; without per-example records only the order of the scores."""
+    matrices = [_matrix([side.tasks.get(name) for side in sides]) for name in shared]
+    known = [(name, matrix) for name, matrix in zip(shared, matrices, strict=True) if matrix is not None]
+    if len(labels) > 1 and shared and len(known) == len(shared):
+        found = rank_ranges(
+            labels,
+            [matrix for _, matrix in known],
+            normalisation="chance" if chance else "none",
+            chance=[chance.get(name, 0.0) for name in shared] if chance else None,
+            level=view.level,
+        )
+        samples = sum(len(matrix) for _, matrix in known)
+        how = f"bootstrap over {samples:,} shared samples, 1000 resamples, seed 0, {view.level * 100:g} %"
+        return {each.model: (each.low, each.high) for each in found}, how
+    scores = [side.board.overall_score for side in sides]
+    ranks = {}
+    for label, score in zip(labels, scores, strict=True):
+        better = sum(other is not None and (score is None or other > score) for other in scores)
+        level = sum(other == score for other in scores)
+        ranks[label] = (1 + better, better + max(1, level))
+    return ranks, "order of the overall scores: not every result has per-example records, so ranks have no intervals"
+
+
+def _matrix(columns: Sequence[Columns | None]) -> NDArray[np.float64] | None:
+    """Samples × models: mean score over attempts, for the samples that every model was scored on."""
+    if any(each is None for each in columns):
+        return None
+    means = [_sample_means(each) for each in columns if each is not None]
+    common = means[0][0]
+    for samples, _ in means[1:]:
+        common = np.intersect1d(common, samples, assume_unique=True)
+    if not len(common):
+        return None
+    return np.column_stack([scores[np.searchsorted(samples, common)] for samples, scores in means])
+
+
+def _sample_means(columns: Columns) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    scored = columns.scored
+    samples, codes = np.unique(columns.samples[scored], return_inverse=True)
+    sums = np.bincount(codes, weights=columns.scores[scored], minlength=len(samples))
+    return samples, sums / np.maximum(np.bincount(codes, minlength=len(samples)), 1)
+
+
+def _cell(row: TaskRow) -> Cell:
+    return Cell(
+        score=row.score,
+        interval=row.interval,
+        reason=row.refused or row.reason,
+        failed=row.failed + row.timeouts,
+        slices=row.slices,
+    )
+
+
+def _categories(rows: Sequence[TaskRow]) -> dict[str, float]:
+    grouped: dict[str, list[float]] = {}
+    for row in rows:
+        if row.category is not None and row.score is not None:
+            grouped.setdefault(row.category, []).append(row.score)
+    return {category: sum(scores) / len(scores) for category, scores in grouped.items()}
+
+
+def _notes(names: Sequence[str], shared: Sequence[str], models: Sequence[ModelRow]) -> list[str]:
+    said = []
+    missing = [name for name in names if name not in shared]
+    if missing:
+        said.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")
+    said.extend(
+        f"{row.label}: {row.failed + row.timeouts:,} attempts failed" for row in models if row.failed + row.timeouts
+    )
+    said.extend(f"{row.label}: {row.owed:,} attempts are owed" for row in models if row.owed)
+    return said

@@ -1,0 +1,136 @@
+"""Standings as Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from assay.reports.markdown import escaped, interval, number, table
+from assay.reports.spending import money
+from assay.reports.standings import ModelRow, Standings
+
+
+def standings_markdown(found: Standings) -> str:
+    """Ranks and sums, then scores per task, per category and per slice."""
+    parts = [_places(found), _scores(found)]
+    parts += [part for part in (_categories(found), _slices(found)) if part]
+    parts.append(f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}.")
+    return "\n\n".join(parts)
+
+
+NORMALISED = {
+    "z": "mean distance from the models' mean, in standard deviations, so that every task weighs the same",
+    "chance": "0 is guessing, 1 is perfect",
+    "none": "the scores as they are",
+}
+
+
+def standings_csv(found: Standings) -> str:
+    """One line per model, everything in columns; empty where there is no number."""
+    categories = category_names(found)
+    header = ["rank_low", "rank_high", "model", "source", "overall", "overall_low", "overall_high"]
+    header += ["normalised", "win_rate", "mean_rank"]
+    for task in found.tasks:
+        header += [task, f"{task}_low", f"{task}_high"]
+    header += [f"category_{name}" for name in categories]
+    header += ["cost", "currency", "tokens_in", "tokens_out", "latency_p50_ms", "latency_p95_ms"]
+    header += ["failed", "timeouts", "owed"]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_harmless(name) for name in header])
+    for row in found.models:
+        writer.writerow([_harmless(cell) for cell in _csv_cells(row, found, categories)])
+    return text.getvalue()
+
+
+def category_names(found: Standings) -> list[str]:
+    return list(dict.fromkeys(name for row in found.models for name in row.categories))
+
+
+def _places(found: Standings) -> str:
+    header = ["rank", "model", "overall", f"{found.level * 100:g} % interval", "normalised", "win rate", "mean rank"]
+    header += ["cost", "tokens in", "tokens out", "p50 ms", "p95 ms", "failed"]
+    rows = [
+        [
+            row.rank,
+            escaped(row.label),
+            number(row.overall),
+            interval(row.interval),
+            "–" if row.normalised is None else f"{row.normalised:+.2f}",
+            "–" if row.win_rate is None else f"{row.win_rate:.2f}",
+            "–" if row.mean_rank is None else f"{row.mean_rank:.2f}",
+            money(row.cost),
+            f"{row.tokens_in:,}",
+            f"{row.tokens_out:,}",
+            "–" if row.latency is None else f"{row.latency.p50:.1f}",
+            "–" if row.latency is None else f"{row.latency.p95:.1f}",
+            f"{row.failed + row.timeouts:,}",
+        ]
+        for row in found.models
+    ]
+    return table(header, rows, numeric_from=2)
+
+
+def _scores(found: Standings) -> str:
+    rows = [[escaped(row.label), *(_cell(row, task) for task in found.tasks)] for row in found.models]
+    return table(["model", *(escaped(task) for task in found.tasks)], rows, numeric_from=1)
+
+
+def _cell(row: ModelRow, task: str) -> str:
+    cell = row.tasks.get(task)
+    if cell is None or cell.score is None:
+        return "–"
+    if cell.interval is None:
+        return number(cell.score)
+    return f"{number(cell.score)} ({interval(cell.interval)})"
+
+
+def _categories(found: Standings) -> str | None:
+    names = category_names(found)
+    if not names:
+        return None
+    rows = [[escaped(row.label), *(number(row.categories.get(name)) for name in names)] for row in found.models]
+    return table(["model", *(escaped(f"category {name}") for name in names)], rows, numeric_from=1)
+
+
+def _slices(found: Standings) -> str | None:
+    rows = [
+        [
+            escaped(row.label),
+            escaped(task),
+            escaped(f"{each.by} = {each.value}"),
+            number(each.score),
+            interval(each.interval),
+            f"{each.scored:,}",
+            "weak" if each.weak else "",
+        ]
+        for row in found.models
+        for task, cell in row.tasks.items()
+        for each in cell.slices
+    ]
+    if not rows:
+        return None
+    header = ["model", "task", "slice", "score", f"{found.level * 100:g} % interval", "scored", ""]
+    return table(header, rows, numeric_from=3)
+
+
+def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[str | float | None]:
+    cells: list[str | float | None] = [row.rank_low, row.rank_high, row.label, row.source, row.overall]
+    cells += [row.interval.low, row.interval.high] if row.interval else [None, None]
+    cells += [row.normalised, row.win_rate, row.mean_rank]
+    for task in found.tasks:
+        cell = row.tasks.get(task)
+        cells.append(cell.score if cell else None)
+        cells += [cell.interval.low, cell.interval.high] if cell and cell.interval else [None, None]
+    cells += [row.categories.get(name) for name in categories]
+    cells += [row.cost.amount if row.cost else None, row.cost.currency if row.cost else None]
+    cells += [row.tokens_in, row.tokens_out]
+    cells += [row.latency.p50, row.latency.p95] if row.latency else [None, None]
+    return [*cells, row.failed, row.timeouts, row.owed]
+
+
+def _harmless(cell: str | float | None) -> str | float | None:
+    """A spreadsheet would run a text that begins like a formula."""
+    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return f"'{cell}"
+    return cell

@@ -1,0 +1,91 @@
+"""Whether a part of the samples scores lower than the rest: for slices, where looking at many finds one by chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import ArrayLike
+
+from assay.stats.intervals import Floats, as_floats, cluster_codes, clustered_standard_error, is_binary, standard_error
+from assay.stats.quantiles import student_t_tail
+
+_ENOUGH = 10
+"""From so many expected right and wrong answers in each part on, the normal approximation does."""
+
+
+class PartAgainstRest(Struct, frozen=True, kw_only=True):
+    """One part of the samples beside all others."""
+
+    part: float
+    rest: float
+    p_value: float
+    """Two-sided, not yet corrected for the number of parts."""
+    test: str
+
+
+def against_rest(
+    part: ArrayLike,
+    rest: ArrayLike,
+    *,
+    part_groups: Sequence[object] | ArrayLike | None = None,
+    rest_groups: Sequence[object] | ArrayLike | None = None,
+) -> PartAgainstRest | None:
+    """Compare a part with the rest: Fisher's exact test for few right/wrong answers, else Welch's t, clustered with
+    groups. None when a side has no spread to judge by.
+    """
+    inside, outside = as_floats(part), as_floats(rest)
+    if len(inside) < 2 or len(outside) < 2:
+        return None
+    means = float(inside.mean()), float(outside.mean())
+    clustered = part_groups is not None or rest_groups is not None
+    if is_binary(inside) and is_binary(outside) and not clustered and _few(inside, outside):
+        p_value = fisher_exact(int(inside.sum()), len(inside), int(outside.sum()), len(outside))
+        return PartAgainstRest(part=means[0], rest=means[1], p_value=p_value, test="fisher-exact")
+    first, second = _error(inside, part_groups), _error(outside, rest_groups)
+    if first is None or second is None or first[0] + second[0] == 0.0:
+        return None
+    p_value = _welch(means[0] - means[1], first, second)
+    return PartAgainstRest(
+        part=means[0], rest=means[1], p_value=p_value, test="clustered-welch" if clustered else "welch"
+    )
+
+
+def fisher_exact(right: int, n: int, other_right: int, other_n: int) -> float:
+    """Two-sided p-value of Fisher's exact test on two shares: all tables at most as likely as this one."""
+    total, good = n + other_n, right + other_right
+    least, most = max(0, good - other_n), min(n, good)
+    logs = np.array([_log_table(k, n, other_n, good, total) for k in range(least, most + 1)])
+    # a table as likely as the observed one but for rounding counts as such
+    return float(min(1.0, np.exp(logs[logs <= logs[right - least] + 1e-7]).sum()))
+
+
+def _log_table(k: int, n: int, other_n: int, good: int, total: int) -> float:
+    return _log_choose(n, k) + _log_choose(other_n, good - k) - _log_choose(total, good)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _few(inside: Floats, outside: Floats) -> bool:
+    share = float(inside.sum() + outside.sum()) / (len(inside) + len(outside))
+    return min(len(inside), len(outside)) * min(share, 1.0 - share) < _ENOUGH
+
+
+def _error(values: Floats, groups: Sequence[object] | ArrayLike | None) -> tuple[float, float] | None:
+    """The variance of the mean, and its degrees of freedom."""
+    if groups is None:
+        return standard_error(values) ** 2, len(values) - 1.0
+    codes, clusters = cluster_codes(groups, len(values))
+    if clusters < 2:
+        return None
+    return clustered_standard_error(values, codes, clusters) ** 2, clusters - 1.0
+
+
+def _welch(difference: float, first: tuple[float, float], second: tuple[float, float]) -> float:
+    variance = first[0] + second[0]
+    degrees = variance**2 / (first[0] ** 2 / first[1] + second[0] ** 2 / second[1])
+    return min(1.0, 2.0 * student_t_tail(abs(difference) / math.sqrt(variance), degrees))

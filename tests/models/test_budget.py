@@ -1,0 +1,94 @@
+"""A budget ends a run cleanly, what was answered is kept, and a larger budget goes on from there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.reports.runs import number, write_sums
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.journal import read_records
+from assay.core.types import Completion, Request
+from assay.evaluation import RunResult, run_evaluation
+from assay.models.budget import about_tokens
+from assay.tasks.load import load_tasks
+
+
+class Meter:
+    """Every answer is ten tokens in and ten out; counts how often it is asked."""
+
+    name = "metered"
+
+    def __init__(self, *, counts: bool = True) -> None:
+        self.asked = 0
+        self._counts = counts
+
+    async def generate(self, request: Request) -> Completion:
+        self.asked += 1
+        text = str(number(request.text()) + 1)
+        return Completion(text=text, tokens_in=10, tokens_out=10) if self._counts else Completion(text=text)
+
+
+def run(tmp_path: Path, model: Meter, **changes: object) -> RunResult:
+    tasks = tmp_path / "sums.jsonl"
+    if not tasks.exists():
+        write_sums(tmp_path, "sums", 100)
+    config = RunConfig(**{"concurrency": 4, **changes})  # type: ignore[arg-type]
+    return run_evaluation(load_tasks([str(tasks)]), config, model=model, folder=tmp_path / "run")
+
+
+def test_a_budget_of_tokens_stops_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
+    model = Meter()
+    first = run(tmp_path, model, max_total_tokens=400)
+    row = first.leaderboard.tasks[0]
+    assert first.stopped == "the budget of 400 tokens (--max-tokens) is used up"
+    assert not first.interrupted
+    assert (row.failed, row.scored) == (0, model.asked)
+    # twenty answers fit; what was in flight when the first answers came may come on top
+    assert 20 <= model.asked <= 20 + 4
+
+    again = run(tmp_path, model, max_total_tokens=400)
+    assert again.stopped is not None
+    assert again.leaderboard.tasks[0].scored == row.scored
+
+    rest = run(tmp_path, model, max_total_tokens=100_000)
+    assert rest.stopped is None
+    assert rest.leaderboard.complete
+    assert model.asked == 100
+    assert len({record.key for record in read_records(tmp_path / "run" / "journal.jsonl")}) == 100
+
+
+def test_a_budget_of_money_needs_a_price(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--max-cost needs the price of `metered`"):
+        run(tmp_path, Meter(), max_cost=1.0)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_budget_of_money_stops_the_run(tmp_path: Path) -> None:
+    prices = tmp_path / "mine.yaml"
+    prices.write_text("date: 2026-01-01\ncurrency: EUR\nmodels: {metered: {input: 1000, output: 4000}}\n")
+    model = Meter()
+    found = run(tmp_path, model, max_cost=1.0, prices=str(prices))
+    assert found.stopped == "the budget of 1 EUR (--max-cost) is used up"
+    # five hundredths an answer
+    assert 20 <= model.asked <= 24
+    assert found.leaderboard.cost is not None
+    assert found.leaderboard.cost.amount == pytest.approx(0.05 * model.asked)
+
+
+def test_a_model_that_does_not_count_is_counted_for(tmp_path: Path) -> None:
+    model = Meter(counts=False)
+    found = run(tmp_path, model, max_total_tokens=100)
+    assert found.stopped is not None
+    assert model.asked < 40
+
+
+def test_a_budget_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
+    found = run(tmp_path, Meter(), max_total_tokens=10_000_000)
+    assert (found.stopped, found.leaderboard.complete) == (None, True)
+
+
+def test_tokens_are_about_a_quarter_of_the_characters() -> None:
+    assert [about_tokens(text) for text in ("", "abcd", "abcde")] == [1, 1, 2]

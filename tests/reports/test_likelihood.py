@@ -1,0 +1,118 @@
+"""Log-probabilities become confidences and likelihoods; without any there is nothing, rather than a zero."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.reports.runs import Adder, number, run_into, write_sums
+
+from assay.core.types import Completion, Request
+from assay.reports.leaderboard import build_leaderboard
+from assay.reports.likelihood import MANY, Said, Token, calibration_of, likelihood_of, values_of
+from assay.reports.more_tables import calibration_table, likelihood_table
+from assay.stats.score_table import ScoreTable
+
+
+class Sure:
+    """Right for every number that does not end in 0 or 1, and 80 % sure of everything."""
+
+    name = "sure"
+
+    async def generate(self, request: Request) -> Completion:
+        n = number(request.text())
+        text = str(n + 1) if n % 10 > 1 else "no"
+        half = {"token": "x", "logprob": math.log(0.8)}
+        return Completion(text=text, logprobs=[half, half])
+
+
+def test_a_calibrated_model_has_no_calibration_error(tmp_path: Path) -> None:
+    run_into(tmp_path / "run", write_sums(tmp_path, "sums", 100), Sure())
+    board = build_leaderboard(tmp_path / "run")
+    found = board.tasks[0].calibration
+    assert found is not None
+    assert found.answers == 100
+    assert found.expected_error.value == pytest.approx(0.0, abs=1e-9)
+    assert found.brier.value == pytest.approx(0.8 * 0.04 + 0.2 * 0.64)
+    assert found.brier.low is not None
+    assert found.expected_error.high is not None
+    filled = [each for each in found.bins if each.count]
+    assert [(each.count, each.accuracy) for each in filled] == [(100, pytest.approx(0.8))]
+    assert "ece-10-equal-width|bootstrap" in found.expected_error.signature
+    assert "| sums" in (calibration_table(board) or "")
+
+
+def test_likelihoods_are_per_token_and_per_byte(tmp_path: Path) -> None:
+    run_into(tmp_path / "run", write_sums(tmp_path, "sums", 10), Sure())
+    board = build_leaderboard(tmp_path / "run")
+    found = board.tasks[0].likelihood
+    assert found is not None
+    assert (found.texts, found.tokens) == (10, 20)
+    assert found.perplexity is not None
+    assert found.perplexity.value == pytest.approx(1 / 0.8)
+    assert found.bits_per_byte.value == pytest.approx(-20 * math.log2(0.8) / found.bytes)
+    assert "| sums" in (likelihood_table(board) or "")
+
+
+def test_without_log_probabilities_there_is_nothing(tmp_path: Path) -> None:
+    run_into(tmp_path / "run", write_sums(tmp_path, "sums", 5), Adder())
+    row = build_leaderboard(tmp_path / "run").tasks[0]
+    assert (row.calibration, row.likelihood) == (None, None)
+
+
+def test_the_share_of_the_chosen_continuation_is_its_confidence() -> None:
+    choices = [Said(text="A", logprob=math.log(0.2)), Said(text="B", logprob=math.log(0.6))]
+    assert values_of(choices, "B", None, 1.0)["confidence"] == pytest.approx(0.75)
+    assert values_of(choices, "C", None, 1.0) == {}
+
+
+def test_a_scored_text_has_a_likelihood_but_no_confidence() -> None:
+    found = values_of([Said(text="ab", logprob=-3.0)], "ab", None, None)
+    assert found == {"log_likelihood": -3.0, "bytes": 2.0}
+
+
+def test_a_scorers_confidence_comes_first_and_graded_scores_have_no_calibration() -> None:
+    said = [Said(text="x", logprobs=[Token(logprob=-1.0)])]
+    assert values_of(said, "x", 0.0, 1.0)["confidence"] == 0.0
+    assert "confidence" not in values_of(said, "x", 0.5, 0.3)
+    assert "confidence" not in values_of(said, "x", 7.0, 1.0)
+
+
+@pytest.mark.parametrize("answers", [300, MANY + 1000])
+def test_the_interval_of_the_calibration_error_covers_what_it_says(answers: int) -> None:
+    """An over-confident model with a true error of 0.15 in every bin, where absolute values do no harm."""
+    random = np.random.default_rng(5)
+    covered = 0
+    for _ in range(60):
+        table = ScoreTable()
+        for sample, stated in enumerate(random.uniform(0.5, 1.0, answers)):
+            right = float(random.random() < stated - 0.15)
+            values = {"confidence": stated, "right": right, "squared_error": (stated - right) ** 2}
+            table.add(values, sample=sample)
+        found = calibration_of(table, 0.95)
+        assert found is not None
+        assert found.expected_error.low is not None
+        assert found.expected_error.high is not None
+        covered += found.expected_error.low <= 0.15 <= found.expected_error.high
+    # 60 × 0.95 = 57; fewer than 52 has a chance of 0.2 %
+    assert covered >= 52
+
+
+def test_the_interval_of_bits_per_byte_covers_what_it_says() -> None:
+    random = np.random.default_rng(6)
+    covered = 0
+    for _ in range(500):
+        table = ScoreTable()
+        sizes = random.integers(5, 50, 60)
+        logs = -sizes * 0.7 + random.normal(0, 3, 60)
+        for sample, (size, log) in enumerate(zip(sizes, logs, strict=True)):
+            table.add({"log_likelihood": float(log), "bytes": float(size)}, sample=sample)
+        found = likelihood_of(table, 0.95)
+        assert found is not None
+        low, high = found.bits_per_byte.low, found.bits_per_byte.high
+        assert low is not None
+        assert high is not None
+        covered += low <= 0.7 / math.log(2.0) <= high
+    assert 0.92 <= covered / 500 <= 0.98

@@ -1,0 +1,88 @@
+"""Prices come from a file people can edit; a mistake in it is a sentence, an unknown price is not zero."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.core.types import Completion
+from assay.reports.prices import Price, find_prices, read_price_file
+from assay.reports.spending import Spending, cost_of, money, total_cost
+
+
+def test_the_users_file_wins_over_the_one_that_comes_along(tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("date: 2026-01-02\nmodels:\n  gpt-4o: {input: 1, output: 2}\n")
+    prices = find_prices(folder=tmp_path)
+    mine, bundled = prices.quote("openai:gpt-4o"), prices.quote("openai:gpt-4o-mini")
+    assert mine is not None
+    assert bundled is not None
+    assert (mine.price.input, mine.date, mine.source) == (1, "2026-01-02", str(tmp_path / "prices.yaml"))
+    assert bundled.source == "prices that come with assay"
+    assert prices.quote("openai:nobody-knows-this") is None
+
+
+def test_json_will_do_and_the_longest_pattern_wins(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(
+        '{"date": "2026-01-02", "currency": "EUR", "models": {"my-*": {"input": 1, "output": 1},'
+        ' "my-big-*": {"input": 9, "output": 9}, "my-big-one": {"input": 7, "output": 7}}}'
+    )
+    prices = find_prices(path)
+    found = {name: quote.price.input for name in ("my-x", "my-big-x", "my-big-one") if (quote := prices.quote(name))}
+    assert found == {"my-x": 1, "my-big-x": 9, "my-big-one": 7}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("models: {}", "missing required field `date`"),
+        ("date: x\nmodels: {m: {input: 1}}", "missing required field `output`"),
+        ("date: x\nmodels: {m: {input: 1, output: 1, outptu: 2}}", "unknown field `outptu`"),
+        ("date: x\nmodels: {m: {input: -1, output: 1}}", "cannot be negative"),
+        ("date: x\nmodels: {m: {input: cheap, output: 1}}", "Expected `float`"),
+        ("a: [", "not YAML"),
+        ("- 1", "Expected `object`"),
+    ],
+)
+def test_a_mistake_in_a_price_file_is_a_sentence(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"prices\.yaml") as caught:
+        read_price_file(path)
+    assert said.lower() in str(caught.value).lower()
+
+
+def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        find_prices(tmp_path / "none.yaml")
+
+
+def test_tokens_that_the_server_had_cached_cost_what_the_file_says() -> None:
+    price = Price(input=10.0, output=20.0, cached_input=1.0)
+    assert price.of(1_000_000, 500_000, 400_000) == pytest.approx(6.0 + 0.4 + 10.0)
+    assert Price(input=10.0, output=0.0).of(1_000_000, 0, 1_000_000) == 10.0
+
+
+def test_answers_from_our_own_cache_are_counted_but_not_paid() -> None:
+    spent = Spending()
+    spent.add([Completion(text="", tokens_in=10, tokens_out=5), Completion(text="", tokens_in=10, cached=True)])
+    assert (spent.tokens_in, spent.paid_in, spent.cached) == (20, 10, 1)
+
+
+def test_an_unknown_cost_says_why_and_is_never_zero(tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("date: x\nmodels: {m: {input: 1, output: 1}, free: {input: 0, output: 0}}\n")
+    prices = find_prices(folder=tmp_path)
+    silent = Spending(unknown=3)
+    assert cost_of(silent, None, "x").amount is None
+    assert cost_of(silent, prices.quote("m"), "m").reason == "the model does not say how many tokens it used"
+    assert cost_of(silent, prices.quote("free"), "free").amount == 0.0
+    partly = cost_of(Spending(paid_in=1_000_000, unknown=1), prices.quote("m"), "m")
+    assert (partly.amount, money(partly)) == (1.0, "≥ $1.00")
+    known = cost_of(Spending(paid_in=1000), prices.quote("m"), "m")
+    assert money(known) == "$0.001"
+    assert total_cost([known, cost_of(silent, None, "x")]) == cost_of(silent, None, "x")
+    total = total_cost([known, known])
+    assert total is not None
+    assert total.amount == pytest.approx(0.002)
