@@ -163,6 +163,21 @@ def test_a_dead_proposer_ends_with_a_code_and_a_reason(tmp_path: Path, capsys: p
     assert "assay optimize: the proposer failed" in said.err
 
 
+def test_a_proposer_without_a_key_ends_with_a_code_and_a_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with serving(Answer(b'{"error": {"message": "no such key \\u001b[2J"}}', status=403)) as server:
+        flags = ["--model", "openai:large", "--model-arg", f"base_url={server.url}", "--run-dir", str(tmp_path)]
+        assert main(["optimize", "seed.txt", *TASKS, *flags]) == 3
+    said = capsys.readouterr()
+    assert "PROBLEM: the proposer failed" in said.out
+    assert "403" in said.out
+    assert "proposals: 0 made" in said.out
+    assert "\x1b" not in said.out + said.err
+    assert len(server.received) == 1
+
+
 def test_a_killed_process_goes_on_to_the_same_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Killed with SIGKILL in the middle, while its evaluator runs as a program of its own."""
     arguments = ["seed.txt", *COMMAND, *PROPOSER, "--split", "60/40", "--budget", "60", "--json"]

@@ -62,6 +62,14 @@ def test_mean_spread_and_each_example_are_printed(
     assert "not numeric" in printed
 
 
+def test_nothing_an_evaluator_says_reaches_the_terminal_as_a_command(
+    artifact: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(Answer(b'{"score": 1, "note": "\\u001b]0;owned\\u0007", "more": ["\\u001b[2J"]}')) as server:
+        assert main(["score", artifact, "--evaluator-url", server.url]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
 def test_judges_are_compared_and_the_dead_are_named_not_averaged(
     artifact: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

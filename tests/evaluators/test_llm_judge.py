@@ -148,6 +148,12 @@ def test_a_judge_that_breaks_keeps_its_kind() -> None:
     assert "slow down" in broken.failure.message
 
 
+def test_whatever_else_a_judge_raises_is_a_failure() -> None:
+    broken = failure(KeyError("choices"))
+    assert broken.failure.kind == "exception"
+    assert "KeyError" in broken.failure.message
+
+
 class Silent:
     name = "silent"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.optimize.scripted import WordEvaluator, breaking
 
+from assay.evaluators import Evaluation
 from assay.evaluators.payload import failed
 from assay.optimize.evaluations import Evaluations, Outcome, SetExample
 from assay.optimize.journal import Journal
@@ -76,6 +77,25 @@ def test_only_what_may_pass_is_tried_again(tmp_path: Path, retryable: bool, time
     evaluator = WordEvaluator(hiccup)
     evaluations, _ = evaluated(tmp_path, evaluator, [("text", example())])
     assert (len(evaluator.asked), evaluations.calls) == (times, 1)
+
+
+def test_whatever_an_evaluator_of_ones_own_raises_is_a_failure(tmp_path: Path) -> None:
+    def broken(candidate: str, record: Any) -> float:
+        raise KeyError("expected")
+
+    evaluations, outcomes = evaluated(tmp_path, WordEvaluator(broken), [("text", example())])
+    assert outcomes[0][0].score is None
+    assert evaluations.failures == {"exception": 1}
+
+
+def test_side_information_that_is_no_json_is_written_as_it_looks(tmp_path: Path) -> None:
+    class Odd(WordEvaluator):
+        async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+            return Evaluation(score=1.0, side_info={"odd": complex(1, 2)})
+
+    _, outcomes = evaluated(tmp_path, Odd(), [("text", example())])
+    assert outcomes[0][0].score == 1.0
+    assert "(1+2j)" in (tmp_path / "journal.jsonl").read_text(encoding="utf-8")
 
 
 def test_the_testset_is_outside_the_budget(tmp_path: Path) -> None:

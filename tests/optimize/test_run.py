@@ -233,6 +233,11 @@ def test_texts_that_break_a_rule_are_never_evaluated(tmp_path: Path) -> None:
     assert "Keep these placeholders exactly as they are: {x}." in proposer.asked[0]
 
 
+def test_half_a_character_from_the_proposer_breaks_nothing(tmp_path: Path) -> None:
+    result = searched(tmp_path, proposer=SayingProposer(fenced("Be clear \ud800 kind")), max_proposals=1)
+    assert result.best == "Be clear ? kind"
+
+
 def test_a_proposer_that_repeats_itself_is_stopped(tmp_path: Path) -> None:
     result = searched(tmp_path, proposer=SayingProposer(fenced("Be")), dataset=RECORDS, budget=1000)
     assert result.stop_reason == "repeating"

@@ -135,6 +135,15 @@ def test_a_candidate_that_is_no_template_is_a_failure_of_its_own(
     assert caught.value.failure.kind == "bad_candidate"
 
 
+def test_code_of_a_task_file_outside_the_project_needs_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = task_file(tmp_path, metric="evaluator", extras={"evaluator": {"command": ["true"]}})
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    with pytest.raises(UsageError, match="--trust"):
+        fitness(task)
+
+
 def test_a_text_of_the_solver_may_be_the_candidate(tmp_path: Path) -> None:
     """The system message stands for any text of a task's solver."""
     import msgspec

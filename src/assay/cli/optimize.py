@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     tasks.add_argument("--task-max-tokens", type=int, metavar="N", help="of one answer of that model")
     tasks.add_argument("--prompt-at", metavar="PATH", help="the text of a task's solver that is the candidate")
+    tasks.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="of a declarative task")
     tasks.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
     tasks.add_argument("--trust", action="store_true", help="run programs that task files name")
     sets = parser.add_argument_group("examples")
@@ -101,21 +102,23 @@ def tell(result: Result, options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import DONE, INTERRUPTED, WITH_FAILURES
+    from assay.evaluators.payload import printable
     from assay.optimize.results import in_words, unified
 
-    diff = "\n".join(unified(result.seed, result.best, "seed", "best")) or "no difference: the best text is the seed"
+    changed = [printable(line) for line in unified(result.seed, result.best, "seed", "best")]
+    diff = "\n".join(changed) or "no difference: the best text is the seed"
     if options.json:
         print(msgspec.json.encode(result).decode())
         if options.diff:
             print(diff, file=sys.stderr)
     else:
-        print(in_words(result))
+        print("\n".join(printable(line) for line in in_words(result).splitlines()))
         if options.diff:
             print(diff)
     folder = options.run_dir or f"runs/optimize-{result.fingerprint[:8]}"
     print(f"run: {folder}   page: {folder}/page.html", file=sys.stderr)
     if result.problem is not None:
-        print(f"assay optimize: {result.problem}", file=sys.stderr)
+        print(f"assay optimize: {printable(result.problem)}", file=sys.stderr)
     if result.stop_reason == "interrupted":
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
@@ -260,7 +263,8 @@ def _task_fitness(options: argparse.Namespace) -> Any:
         concurrency=options.concurrency,
         trust=options.trust,
     )
-    return TaskFitness(load_tasks(options.task, trust=options.trust), config, prompt_at=options.prompt_at)
+    definitions = load_tasks(options.task, trust=options.trust, config=key_values(options.config, "--config"))
+    return TaskFitness(definitions, config, prompt_at=options.prompt_at)
 
 
 def _proposer(options: argparse.Namespace) -> Any:

@@ -153,6 +153,8 @@ class JudgeEvaluator:
         except FailureError as error:
             failure = error.failure
             raise failed(self.name, failure.kind, failure.message, retryable=failure.retryable) from error
+        except Exception as error:
+            raise failed(self.name, "exception", f"{type(error).__name__}: {shortened(str(error))}") from error
 
     async def _generate(self, prompt: str) -> Completion:
         messages = (Message(role="system", content=_SYSTEM), Message(role="user", content=prompt))

@@ -129,6 +129,14 @@ def check_score_range(score_range: str) -> ScoreRange:
     raise UsageError(f"unknown score range `{score_range}`. Known: {', '.join(get_args(ScoreRange))}")
 
 
+def failure_of(error: Exception, part: str) -> tuple[Failure, dict[str, Any]]:
+    """What an evaluator of anybody's raised, as a failure with what was seen."""
+    if isinstance(error, FailureError):
+        return error.failure, dict(getattr(error, "side_info", {}))
+    message = f"{part}: {type(error).__name__}: {shortened(str(error))}"
+    return Failure(stage="scorer", kind="exception", part=part, message=message), {}
+
+
 def failed(
     part: str, kind: str, message: str, side_info: Mapping[str, Any] | None = None, *, retryable: bool = False
 ) -> EvaluatorError:
@@ -140,8 +148,13 @@ def failed(
 def shortened(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
     """A value on one line, cut where it gets long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def printable(text: str) -> str:
+    """A text that does nothing to a terminal: what cannot be seen is replaced."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def kind_of(value: Any) -> str:

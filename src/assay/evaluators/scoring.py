@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay.core.types import Failure
-from assay.evaluators.payload import Evaluator, EvaluatorError
+from assay.evaluators.payload import Evaluator, failure_of
 
 
 class ScoredExample(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -55,8 +55,9 @@ async def score_artifact(
         async with permits:
             try:
                 found = await evaluator(artifact, example, task_model)
-            except EvaluatorError as error:
-                return ScoredExample(index=index, failure=error.failure, side_info=error.side_info, example=shown)
+            except Exception as error:
+                failure, side_info = failure_of(error, evaluator.name)
+                return ScoredExample(index=index, failure=failure, side_info=side_info, example=shown)
         return ScoredExample(index=index, score=found.score, side_info=found.side_info, example=shown)
 
     work: Sequence[Mapping[str, Any] | None] = [None] if examples is None else examples

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from assay.core.fingerprint import fingerprint
 from assay.core.types import Failure
-from assay.evaluators.payload import Evaluator, EvaluatorError
+from assay.evaluators.payload import Evaluator, failure_of
 from assay.optimize.journal import Entry, Journal
 
 
@@ -101,8 +101,10 @@ class Evaluations:
         self.made += 1
         try:
             evaluation = await self._evaluator(text, example.record, self._task_model)
-        except EvaluatorError as error:
-            return Outcome(score=None, side_info=error.side_info, failure=error.failure)
+        except Exception as error:
+            # whatever one example does must not lose the hours spent on the others
+            failure, side_info = failure_of(error, self._evaluator.name)
+            return Outcome(score=None, side_info=side_info, failure=failure)
         return Outcome(score=evaluation.score, side_info=evaluation.side_info)
 
     def _count(self, outcome: Outcome, example: SetExample) -> None:

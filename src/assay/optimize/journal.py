@@ -35,7 +35,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._entries: dict[tuple[str, str], Entry] = {}
-        self._encoder = msgspec.json.Encoder()
+        self._encoder = msgspec.json.Encoder(enc_hook=repr)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("a+b")

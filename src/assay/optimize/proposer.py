@@ -123,7 +123,9 @@ class Proposer:
             message = f"{type(error).__name__}: {error}"[:2000]
             failure = Failure(stage="model", kind="exception", part=self._model.name, message=message)
             raise FailureError(failure) from error
-        return Entry(kind="proposal", key=key, text=completion.text, finish_reason=completion.finish_reason)
+        # half a character cannot be written to a file or sent to an evaluator
+        text = completion.text.encode("utf-8", "replace").decode()
+        return Entry(kind="proposal", key=key, text=text, finish_reason=completion.finish_reason)
 
 
 def first_draft_prompt(

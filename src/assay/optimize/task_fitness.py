@@ -22,6 +22,7 @@ from assay.evaluators.payload import Evaluation, failed, why_not_a_number
 from assay.models.build import make_model
 from assay.models.pool import ModelPool, identity_of
 from assay.tasks.build import BuildContext, build_task
+from assay.tasks.declarative.trust import require_trust
 
 PLACE = "{prompt}"
 """Where a sample's own prompt goes; a candidate without it comes before the prompt."""
@@ -35,6 +36,7 @@ class TaskFitness:
     def __init__(
         self, definitions: Sequence[TaskDefinition], config: RunConfig, *, prompt_at: str | None = None
     ) -> None:
+        require_trust(definitions, trust=config.trust)
         model = make_model(config.model, config.model_options)
         self._models = ModelPool(config)
         self._context = BuildContext(
@@ -69,7 +71,7 @@ class TaskFitness:
 
     async def close(self) -> None:
         for task in (*self._tasks.values(), *self._rewritten.values()):
-            for part in task.scorers.values():
+            for part in (*task.scorers.values(), task.solver):
                 close = getattr(part, "aclose", None)
                 if close is not None:
                     await close()
