@@ -35,13 +35,6 @@ class Wrapper:
         await close_model(self.model)
 
 
-def unwrapped_identity(model: Model) -> dict[str, Any]:
-    """The name and settings of the model itself, however many wrappers are around it."""
-    while isinstance(model, Wrapper):
-        model = model.model
-    return {"name": model.name, **getattr(model, "settings", {})}
-
-
 async def close_model(model: object) -> None:
     """Close a model if it has anything to close."""
     close = getattr(model, "aclose", None)

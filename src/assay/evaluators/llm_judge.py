@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.model_stack import unwrapped_identity
 from assay.core.seams import Model
 from assay.core.strict_json import StrictJsonError, decode_strictly
 from assay.core.types import Completion, Message, Request
+from assay.evaluators.model_identity import unwrapped_identity
 from assay.evaluators.payload import Evaluation, EvaluatorError, failed, kind_of, shortened, why_not_a_number
 
 CONSTRAINTS_KEY = "hard_constraints_satisfied"

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
-from assay.core.model_stack import unwrapped_identity
 from assay.core.run_file import write_whole
 from assay.core.seams import Model
 from assay.core.types import Request
+from assay.evaluators.model_identity import unwrapped_identity
 from assay.evaluators.payload import Evaluator, ScoreRange
 from assay.evaluators.preflight import preflight
 from assay.optimize.answer_block import UnusableAnswerError
