@@ -97,7 +97,7 @@ def read_lines(path: Path, kind: type[_T]) -> Iterator[_T]:
 
 
 def read_placed_lines(path: Path, kind: type[_T]) -> Iterator[tuple[int, _T]]:
-    """Every whole line as `kind`, with the place where it begins, so that `read_record_at` can come back to it."""
+    """Every whole line as `kind`, with the place where it begins, so that one can come back to it."""
     place = 0
     for line, decoded in read_both(path, kind):
         yield place, decoded
@@ -118,13 +118,6 @@ def read_both(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
                     f"{path}, line {number}: not a journal record ({error}). "
                     "Delete this line to have its attempt made again."
                 ) from error
-
-
-def read_record_at(path: Path, place: int) -> Record:
-    """The one record that begins there."""
-    with open(path, "rb") as file:
-        file.seek(place)
-        return msgspec.json.decode(file.readline(), type=Record)
 
 
 class Outcome(msgspec.Struct):

@@ -12,15 +12,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import UNSET, Struct
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json
-from assay.core.journal import read_placed_lines, read_record_at
+from assay.core.journal import read_placed_lines
 from assay.core.run_file import read_run_file
-from assay.core.types import Message, ScoreValue, TaskDefinition
+from assay.core.types import Message, Record, ScoreValue, TaskDefinition
 from assay.reports.board import Leaderboard, read_leaderboard_file
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.measure import Measure, measure_of
@@ -90,7 +91,7 @@ class Side:
     def example(self, task: str, place: int) -> PerExample:
         """The attempt at that place of the journal, or of the list."""
         if self.source.is_dir():
-            return per_example(read_record_at(self.source / "journal.jsonl", place), self.measures[task])
+            return per_example(_record_at(self.source / "journal.jsonl", place), self.measures[task])
         examples = next(row.per_example for row in self.board.tasks if row.task == task)
         assert examples is not UNSET  # noqa: S101 - a place was made from this very list
         return examples[place]
@@ -108,6 +109,13 @@ def read_side(source: Path | str, view: View) -> Side:
         if row.per_example is not UNSET
     }
     return Side(path, board, columns, {row.task: Measure() for row in board.tasks})
+
+
+def _record_at(journal: Path, place: int) -> Record:
+    """The one record that begins there."""
+    with open(journal, "rb") as file:
+        file.seek(place)
+        return msgspec.json.decode(file.readline(), type=Record)
 
 
 class _Trace(Struct):
