@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test check fix docs bench lock clean
+.PHONY: help setup demo demo-real test check fix docs bench soak lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
