@@ -68,6 +68,10 @@ class Peer(NamedTuple):
     """(environment, work folder with samples.jsonl, base URL, concurrency) -> command and variables."""
 
 
+Ours = dict[int, tuple[float, float]]
+"""Samples -> our CPU per sample, with and without start-up."""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="where the peers are installed, or are already")
@@ -91,7 +95,7 @@ def main() -> None:
         "kB/sample on disk",
     ]
     print("| " + " | ".join(header) + " |\n|---|" + "---:|" * (len(header) - 1), flush=True)
-    ours: dict[int, tuple[float, float]] = {}
+    ours: Ours = {}
     with fake_server() as server, tempfile.TemporaryDirectory(prefix="assay-peers-") as work:
         for peer in wanted:
             for row in rows_of(peer, folder, Path(work), server.base_url, options, ours):
