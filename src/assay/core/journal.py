@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -113,7 +113,7 @@ def read_both(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
                 return
             try:
                 yield line, decoder.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise UsageError(
                     f"{path}, line {number}: not a journal record ({error}). "
                     "Delete this line to have its attempt made again."
@@ -123,7 +123,7 @@ def read_both(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
 class Outcome(msgspec.Struct):
     """Which attempt a line is about, and whether it failed: all that resume and merge go by."""
 
-    key: str
+    key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,16}$")]
     failures: list[Any] = []
 
 

@@ -40,7 +40,7 @@ def read_run_file(folder: Path) -> RunFile:
         return msgspec.json.decode(path.read_bytes(), type=RunFile)
     except FileNotFoundError:
         raise UsageError(f"{folder}: not a run folder (it has no run.json)") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not a {RUN_SCHEMA} file: {error}") from error
 
 

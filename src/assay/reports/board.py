@@ -200,5 +200,5 @@ def read_leaderboard_file(path: Path | str) -> Leaderboard:
         return msgspec.json.decode(path.read_bytes(), type=Leaderboard)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such leaderboard file or run folder") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not a {SCHEMA} file: {error}") from error
