@@ -255,7 +255,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress) -> RunResult:
         progress.end()
         journal.close()
         await close_parts(parts)
-    leaderboard = await finish(folder, run_file)
+    leaderboard = await finish(folder, run_file, trust=run_file.config.trust)
     owed = any(row.owed for row in leaderboard.tasks)
     return RunResult(
         folder=folder,
@@ -265,9 +265,9 @@ async def _run(folder: Path, parts: Parts, progress: Progress) -> RunResult:
     )
 
 
-async def finish(folder: Path, run_file: RunFile) -> Leaderboard:
-    """The leaderboard and the report of what the journal holds."""
-    await run_python_metrics(folder, run_file.definitions)
+async def finish(folder: Path, run_file: RunFile, *, trust: bool = False) -> Leaderboard:
+    """The leaderboard and the report of what the journal holds. `trust` is the user's word, not the run folder's."""
+    await run_python_metrics(folder, run_file.definitions, trust=trust)
     leaderboard = build_leaderboard(folder, view_of(run_file.config))
     write_leaderboard_file(folder / "leaderboard.json", leaderboard)
     write_report(folder / "report.md", report_page(leaderboard))

@@ -92,7 +92,7 @@ async def _rescore(
                 await close_model(scorer)
     finally:
         journal.close()
-    await run_python_metrics(folder, definitions)
+    await run_python_metrics(folder, definitions, trust=trust)
     board = build_leaderboard(folder)
     write_leaderboard_file(folder / "leaderboard.json", board)
     return Rescored(folder=folder, leaderboard=board, rescored=rescored, owed=owed, changed_prompts=changed)

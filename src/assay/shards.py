@@ -246,7 +246,7 @@ async def _drive(folder: Path, parts: Parts, cluster: Cluster, shard_size: int |
     finally:
         progress.end()
         journal.close()
-    leaderboard = await finish(folder, run_file)
+    leaderboard = await finish(folder, run_file, trust=run_file.config.trust)
     counted = _counted(merged, leaderboard)
     if counted.owed and not stop.asked:
         raise UsageError(

@@ -20,9 +20,8 @@ def run(options: argparse.Namespace) -> int:
 
     from assay.cli.main import BAD_INPUT, DONE
     from assay.reports.markdown import table
-    from assay.tasks.load import files_of
 
-    checked = [check_file(path) for source in options.paths for path in files_of(source)]
+    checked = [check_file(path) for source in options.paths for path in files_in(source)]
     errors = [error for file in checked for error in file["errors"]]
     if options.json:
         print(msgspec.json.encode({"files": checked, "valid": not errors}).decode())
@@ -33,6 +32,14 @@ def run(options: argparse.Namespace) -> int:
     for file in checked:
         print(f"{file['file']}: {file['format']}, {file['good']} good, {len(file['errors'])} bad", file=sys.stderr)
     return BAD_INPUT if errors else DONE
+
+
+def files_in(source: str) -> list[Path]:
+    """Every file to check; a folder's YAML files are checked whatever they hold."""
+    from assay.tasks.load import YAML, files_of
+
+    yaml = sorted(path for path in Path(source).iterdir() if path.suffix in YAML) if Path(source).is_dir() else []
+    return yaml or files_of(source)
 
 
 def check_file(path: Path) -> dict[str, Any]:
@@ -87,10 +94,11 @@ def _yaml_file(path: Path) -> dict[str, Any]:
 
 def _error_at(path: Path, sentence: str) -> dict[str, Any]:
     """A sentence that begins with file:line:column, taken apart for the table."""
-    found = re.match(r"(.+?):(\d+):\d+: (?:([\w.$\[\]-]+): )?(.*)", sentence)
+    found = re.match(r"(.+?):(\d+):(\d+): (?:([\w.$\[\]-]+): )?(.*)", sentence)
     if found is None:
         return _error(path, 0, "declarative", "", sentence)
-    return _error(Path(found[1]), int(found[2]), "declarative", found[3] or "", found[4])
+    error = _error(Path(found[1]), int(found[2]), "declarative", found[4] or "", found[5])
+    return {**error, "column": int(found[3])}
 
 
 def _checked(path: Path, form: str, good: int, errors: list[dict[str, Any]]) -> dict[str, Any]:
@@ -102,4 +110,5 @@ def _error(path: Path, line: int, rule: str, field: str, detail: str, *, text: s
 
 
 def _place(error: dict[str, Any]) -> str:
-    return f"{error['file']}:{error['line']}" if error["line"] else str(error["file"])
+    column = f":{error['column']}" if "column" in error else ""
+    return f"{error['file']}:{error['line']}{column}" if error["line"] else str(error["file"])

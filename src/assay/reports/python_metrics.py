@@ -17,14 +17,20 @@ from assay.core.run_file import write_whole
 from assay.core.types import TaskDefinition
 from assay.reports.journal_table import Line, TaskTable, read_tables
 from assay.stats.python_metric import compute_metrics
+from assay.tasks.declarative.trust import trusted
 
 FILE = "python_metrics.json"
 Kept = dict[str, dict[str, Any]]
 """Task -> `digest` and `metrics`: aggregate key -> what was found."""
 
 
-async def run_python_metrics(folder: Path, definitions: Sequence[TaskDefinition]) -> None:
-    """Run every Python metric over the journal's scores and keep what it found. Whether it may is asked before."""
+async def run_python_metrics(folder: Path, definitions: Sequence[TaskDefinition], *, trust: bool = False) -> None:
+    """Run every Python metric over the journal's scores and keep what it found.
+
+    Code of a file outside the project is left alone unless it is trusted: `trust` is what the user said now, never
+    what a run folder says about itself.
+    """
+    definitions = [each for each in definitions if trust or trusted(each)]
     wanted = {
         each.name: parts
         for each in definitions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.evaluation import run_evaluation
 from assay.reports.leaderboard import Leaderboard, build_leaderboard
+from assay.reports.python_metrics import run_python_metrics
 from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
 
 Read = Callable[..., list[TaskDefinition]]
@@ -372,6 +374,21 @@ def test_python_metrics_are_kept_and_never_run_by_a_report(read: Read, tmp_path:
     without = {s.name: s for s in build_leaderboard(tmp_path / "run").tasks[0].aggregates}
     assert without["python"].value is None
     assert "has not been run" in (without["python"].reason or "")
+
+
+def test_python_metrics_of_strangers_are_left_alone(
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definitions = read(PYTHON)
+    run(definitions, lambda prompt: f"answer {prompt}", tmp_path / "run")
+    kept = tmp_path / "run" / "python_metrics.json"
+    kept.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    asyncio.run(run_python_metrics(tmp_path / "run", definitions))
+    assert not kept.exists()
+    asyncio.run(run_python_metrics(tmp_path / "run", definitions, trust=True))
+    assert kept.exists()
 
 
 def test_a_second_run_goes_on_with_what_failed(read: Read, tmp_path: Path) -> None:

@@ -101,6 +101,15 @@ def test_hostile_files_get_a_sentence_and_exit_code_2(tmp_path: Path, text: str,
         assert "Traceback" not in done.stderr
 
 
+def test_validate_tells_place_and_remedy_of_every_yaml_file_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "m.yaml").write_text("key: m\ndisplay_name: M\nconfig: {url: x, modle_key: y}\n")
+    done = assay("validate", "models", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "models/m.yaml:3:18" in done.stdout
+    assert "Did you mean `model_key`?" in done.stdout
+
+
 def test_the_schema_is_printed_for_editors(tmp_path: Path) -> None:
     import json
 
