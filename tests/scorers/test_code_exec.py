@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from assay import Example, run_leaderboard
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Sample, Score, Trace
+from assay.reports.more_tables import outcome_table
 from assay.scorers import code_exec as module
 from assay.scorers.code_exec import code_exec
 
@@ -152,3 +154,20 @@ def test_the_runs_minimum_tier_is_taken_unless_the_task_has_its_own() -> None:
     assert code_exec("k", context=Context())._min_tier == "C"
     assert code_exec("k", context=Context(), min_tier="A")._min_tier == "A"
     assert code_exec("k")._min_tier == "B"
+
+
+@linux
+def test_the_leaderboard_counts_how_code_ended() -> None:
+    answers = {"right": "def f(x): return x + 1", "wrong": "def f(x): return x", "broken": "def f(x) return x"}
+
+    class Coder:
+        name = "coder"
+
+        def generate(self, prompts: list[str]) -> list[str]:
+            return [answers[prompt] for prompt in prompts]
+
+    extras = {"io_pairs": [[1, 2], [3, 4]]}
+    examples = [Example(id=key, prompt=key, targets=(), metric="code_exec", extras=extras) for key in answers]
+    board = run_leaderboard({"code": examples}, Coder())
+    assert board.tasks[0].outcomes == {"pass": 1, "syntax_error": 1, "wrong": 1}
+    assert "| code    |    1 |            1 |     1 |" in str(outcome_table(board))

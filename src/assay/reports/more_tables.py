@@ -15,6 +15,7 @@ def board_tables(board: Leaderboard) -> str:
     parts = [
         leaderboard_table(board),
         aggregates_table(board),
+        outcome_table(board),
         repetition_table(board),
         slice_table(board),
         calibration_table(board),
@@ -22,6 +23,16 @@ def board_tables(board: Leaderboard) -> str:
         token_table(board),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def outcome_table(board: Leaderboard) -> str | None:
+    """How model-written code ended, for tasks where not all of it passed."""
+    ran = [row for row in board.tasks if set(row.outcomes) - {"pass"}]
+    if not ran:
+        return None
+    words = ["pass", *sorted({word for row in ran for word in row.outcomes} - {"pass"})]
+    rows = [[escaped(row.task), *(f"{row.outcomes.get(word, 0):,}" for word in words)] for row in ran]
+    return table(["code of", *words], rows, numeric_from=1)
 
 
 def slice_table(board: Leaderboard) -> str | None:
