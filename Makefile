@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test check fix docs bench soak lock clean
+.PHONY: help setup demo demo-real test check fix docs bench soak audit lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -46,7 +46,7 @@ check: $(TOOLS)  ## ruff, mypy strict, import direction, docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/docs tests/test_architecture.py
+	$(BIN)/python -m pytest tests/docs tests/test_architecture.py tests/test_dependencies.py
 
 fix: $(TOOLS)  ## format and repair what ruff can
 	$(BIN)/ruff check --fix .
@@ -57,6 +57,10 @@ docs: $(TOOLS)  ## write the generated reference pages again
 
 bench: $(TOOLS)  ## measurements beside the peers' ways, as ratios; never part of the tests
 	$(BIN)/python -m bench
+
+audit: $(TOOLS)  ## look the locked packages up in the advisory databases (needs the network)
+	$(PIP) pip-audit
+	$(BIN)/python -m pip_audit --no-deps --disable-pip $(foreach lock,$(wildcard requirements*.lock),-r $(lock))
 
 soak: $(TOOLS)  ## one long bad day: 100,000 samples, everything going wrong at once; about ten minutes
 	$(BIN)/python -m bench.soak

@@ -7,13 +7,16 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.end_to_end.commands import assay, fake_server, leaderboard, start_assay, write_task
+from tests.end_to_end.test_secrets import KEY, search, told
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
-from assay.shards import run_shard
+from assay.evaluation import put_together
+from assay.shards import WorkerPayload, run_shard
 from assay.tasks.load import load_tasks
 
 FIRST, SECOND = 900, 350
@@ -91,6 +94,23 @@ def test_a_shard_is_a_part_and_nothing_else(tmp_path: Path, flag: list[str]) -> 
     assert refused.returncode == 2
     assert "a shard is a part of a run" in refused.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_shard_writes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = {"compute: 2 + 3": "5", "behave: echo_key 401\ncompute: 1 + 1": "2"}
+    task = write_task(tmp_path / "t.jsonl", prompts)
+    with fake_server() as server:
+        address = f"base_url={server.base_url}"
+        flags = ["run", task, "--model", "openai:m", "--model-arg", address, "--run-dir", "cut", "--shard", "1/1"]
+        done = assay(*flags, cwd=tmp_path, OPENAI_API_KEY=KEY)
+        assert "1 of 2 attempts finished, 1 failed" in done.stdout
+        assert list((tmp_path / "cut" / "shards").iterdir())
+        assert search(told(done, tmp_path)) == []
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        config = RunConfig(model="openai:m", model_options={"base_url": server.base_url})
+        parts = put_together(load_tasks([str(task)]), config)
+        payload = WorkerPayload(run_file=parts.run_file, folder="cut", project=str(tmp_path), workers=1)
+        assert search({"payload": msgspec.json.encode(payload)}) == []
 
 
 def kill_once_it_has_written(process: subprocess.Popen[bytes], folder: Path, at_least: int) -> None:
