@@ -29,6 +29,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "contains": "assay.metrics.assertions:contains",
         "label_in_set": "assay.metrics.assertions:label_allowed",
         "forbidden_patterns": "assay.metrics.assertions:no_forbidden",
+        "squad_exact_match": "assay.metrics.answers:squad_exact_match",
     },
     "post_process": {
         "none": "assay.metrics.post_process:none",
@@ -39,6 +40,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "extract_first_line": "assay.metrics.post_process:extract_first_line",
         "extract_final_number": "assay.metrics.extraction:extract_final_number",
         "extract_choice": "assay.metrics.extraction:extract_choice",
+        "extract_stated_answer": "assay.metrics.answers:extract_stated_answer",
+        "extract_program": "assay.metrics.answers:extract_program",
     },
     "scorer": {
         "metric": "assay.scorers.from_metric:from_metric",
@@ -61,6 +64,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "choice_likelihood": "assay.scorers.likelihood:choice_likelihood",
         "lettered_choice": "assay.scorers.likelihood:lettered_choice",
         "text_likelihood": "assay.scorers.likelihood:text_likelihood",
+        "instructions": "assay.scorers.instructions:instructions",
     },
     "solver": {
         "single_turn": "assay.solvers.single_turn:single_turn",

@@ -28,6 +28,8 @@ VERBS = {
     "doctor": "which layers this host has to confine model-written code with",
     "model": "the embedded model: fetch it, say what it is, remove it",
     "optimize": "search for a better prompt or other text, scored by an evaluator or by tasks",
+    "recipe": "well-known benchmarks: their original files become task folders",
+    "import": "tasks of other programs become task folders",
     "init": "write a starter project",
 }
 
@@ -93,4 +95,4 @@ def _run_verb(options: argparse.Namespace) -> int:
 
 def module_of(verb: str) -> str:
     # `list` and the like would shadow builtins as module names
-    return {"list": "list_names"}.get(verb, verb)
+    return {"list": "list_names", "import": "import_tasks"}.get(verb, verb)

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
+from assay import catalog
 from assay.core.errors import FailureError, UsageError
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Failure, Sample, Score, Trace
-from assay.metrics.post_process import POST_PROCESS, nothing_extracted
+from assay.metrics.post_process import nothing_extracted
 from assay.sandbox import (
     Expressions,
     IoPairs,
@@ -41,8 +42,10 @@ class CodeExec:
         min_tier: str,
         limits: Limits,
         unsplittable: Literal["refuse", "weak"],
+        all_or_nothing: bool = False,
     ) -> None:
         self.name = name
+        self._all_or_nothing = all_or_nothing
         self._rule = rule
         self._shape = shape
         self._min_tier = min_tier
@@ -51,7 +54,7 @@ class CodeExec:
         self._holds_sandbox = False
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        code = POST_PROCESS[self._rule](trace.prediction)
+        code = catalog.resolve("post_process", self._rule)(trace.prediction)
         code = code.encode("utf-8", "backslashreplace").decode()  # a lone surrogate would break the journal
         program = self._program(code, sample)
         try:
@@ -60,12 +63,15 @@ class CodeExec:
             raise self._refused(error) from None
         return Score(
             name=self.name,
-            values={"score": outcome.share, "outcome": outcome.outcome},
+            values={"score": self._score(outcome), "outcome": outcome.outcome},
             answer=code,
             extracted=not nothing_extracted(trace.prediction, self._rule, code),
             reason=_reason(outcome),
             metadata=_metadata(outcome),
         )
+
+    def _score(self, outcome: Outcome) -> float:
+        return float(outcome.share == 1.0) if self._all_or_nothing else outcome.share
 
     def start_here(self) -> SandboxReport:
         """Start the sandbox before the first attempt: a host that cannot confine is told before a model is asked."""
@@ -153,11 +159,15 @@ def code_exec(
     cpu_seconds: float = Limits().cpu_seconds,
     memory_mb: int = Limits().memory_mb,
     unsplittable: Literal["refuse", "weak"] = "refuse",
+    all_or_nothing: bool = False,
     context: object = None,
 ) -> CodeExec:
-    """The catalog's `code_exec` scorer. Without a `shape` each sample's extras say which it is."""
-    if post_process not in POST_PROCESS:
-        raise UsageError(f"post_process: unknown rule `{post_process}`; known are {', '.join(POST_PROCESS)}")
+    """The catalog's `code_exec` scorer. Without a `shape` each sample's extras say which it is.
+
+    The score is the share of checks that hold; with `all_or_nothing` it is 1.0 when all do, else 0.0, as pass@k wants.
+    """
+    if post_process not in (known := catalog.names("post_process")):
+        raise UsageError(f"post_process: unknown rule `{post_process}`; known are {', '.join(known)}")
     if shape is not None and shape not in SHAPES:
         raise UsageError(f"shape: unknown shape `{shape}`; known are {', '.join(SHAPES)}")
     if unsplittable not in ("refuse", "weak"):
@@ -172,6 +182,7 @@ def code_exec(
         min_tier=str(asked).upper(),
         limits=Limits(cpu_seconds=float(cpu_seconds), memory_mb=int(memory_mb)),
         unsplittable=unsplittable,
+        all_or_nothing=all_or_nothing,
     )
 
 

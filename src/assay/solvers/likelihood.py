@@ -66,7 +66,8 @@ class LetteredChoice:
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         choices = _choices(sample)
-        lines = [f"{LETTERS[place]}. {choice}" for place, choice in enumerate(choices)]
+        lettered = choices == list(LETTERS[: len(choices)])  # then the prompt has them already
+        lines = [] if lettered else [f"{LETTERS[place]}. {choice}" for place, choice in enumerate(choices)]
         prompt = "\n".join([sample.prompt, *lines, "Answer with the letter of the right choice alone."])
         completion = await model.generate(Request(prompt=prompt))
         return Trace(prediction=completion.text, prompt=sample.prompt, completions=(completion,))

@@ -35,7 +35,15 @@ REQUIRED_FIELDS = ("id", "prompt", "targets", "metric")
 OPTIONAL_FIELDS = ("extras", "metadata", "post_process")
 _FIELDS = (*REQUIRED_FIELDS, *OPTIONAL_FIELDS)
 
-_NEEDS_NO_TARGETS = ("code_exec", "evaluator", "label_in_set", "forbidden_patterns", "perplexity", "bits_per_byte")
+_NEEDS_NO_TARGETS = (
+    "code_exec",
+    "evaluator",
+    "label_in_set",
+    "forbidden_patterns",
+    "perplexity",
+    "bits_per_byte",
+    "instructions",
+)
 _OWN_METRIC = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 _SHOWN_PROBLEMS = 1000
 
@@ -227,10 +235,30 @@ def define_task(name: str, first: Example, dataset: DatasetSpec, *, source: str 
         dataset=dataset,
         solver=PartSpec(key="single_turn", use="single_turn"),
         scorers=(_scorer(first),),
-        aggregates=(PartSpec(key="score", use="mean", options={"field": "score", "bounds": [0.0, 1.0]}),),
+        aggregates=(
+            PartSpec(key="score", use="mean", options={"field": "score", "bounds": [0.0, 1.0]}),
+            *(_INSTRUCTION_AGGREGATES if first.metric == "instructions" else ()),
+        ),
         metric=first.metric,
         source=source,
     )
+
+
+_INSTRUCTION_AGGREGATES = (
+    PartSpec(key="prompt_loose", use="mean", options={"field": "prompt_loose", "name": "prompt_loose"}),
+    *(
+        PartSpec(
+            key=name,
+            use="recall",
+            options={"num_true_positives_field": right, "num_false_negatives_field": wrong, "name": name},
+        )
+        for name, right, wrong in (
+            ("instruction_strict", "followed", "missed"),
+            ("instruction_loose", "followed_loosely", "missed_loosely"),
+        )
+    ),
+)
+"""The other three numbers that are usual for instruction following."""
 
 
 def _sha256(path: Path) -> str:
@@ -239,12 +267,16 @@ def _sha256(path: Path) -> str:
 
 
 def _scorer(example: Example) -> PartSpec:
-    options = {"post_process": example.post_process} if example.post_process else {}
+    options: dict[str, Any] = {"post_process": example.post_process} if example.post_process else {}
     if example.metric == "code_exec":
         options["shape"] = _shape(example)
+        if options["shape"] == "tests":
+            options["all_or_nothing"] = True  # a program passes its tests or does not
         return PartSpec(key=example.metric, use="code_exec", options=options)
     if example.metric == "evaluator":
         return PartSpec(key=example.metric, use="evaluator", options={**options, **example.extras["evaluator"]})
+    if example.metric == "instructions":
+        return PartSpec(key=example.metric, use="instructions")
     options["metric"] = CATALOG_NAMES.get(example.metric, example.metric)
     return PartSpec(key=example.metric, use="metric", options=options)
 
@@ -343,13 +375,16 @@ def _form(metric: str) -> str:
     return " A metric of your own is written `package.module:function`." if ":" in metric or "." in metric else ""
 
 
-_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", *CHOICE_WORDS, *TEXT_WORDS})
+_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", "instructions", *CHOICE_WORDS, *TEXT_WORDS})
 
 
 def _check_code(example: Example) -> None:
     pairs = example.extras.get("io_pairs")
+    if pairs is None and "tests" in example.extras:
+        return
     if pairs is None and "stdout" not in example.extras:
-        raise _LineError("extras.io_pairs", "required by code_exec; a list of [input, output] pairs, or give stdout")
+        wanted = "a list of [input, output] pairs; or give tests, or stdout"
+        raise _LineError("extras.io_pairs", f"required by code_exec; {wanted}")
     if pairs is None and not example.targets:
         raise _LineError("targets", "is empty; with extras.stdout the targets are the expected outputs")
     if pairs is not None:
@@ -389,7 +424,7 @@ _EXTRAS_CHECKS: dict[str, Callable[[Example], None]] = {
 
 
 def _shape(example: Example) -> str:
-    return "io_pairs" if "io_pairs" in example.extras else "stdout"
+    return next((shape for shape in ("io_pairs", "tests") if shape in example.extras), "stdout")
 
 
 def _check_like_the_first(example: Example, first: Example) -> None:

@@ -1,0 +1,56 @@
+"""Short answers: the field's comparison for open questions, and answers that are stated at the end of a text."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def squad_exact_match(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
+    """1.0 when the prediction equals a target after lowercasing and dropping articles, punctuation and extra spaces.
+
+    Misleads when the answer is right and longer than the targets ("in December 1972"), or spelt in another way.
+    Example: squad_exact_match("The Beatles!", ["beatles"], {}) == 1.0
+    Reference: Rajpurkar et al. 2016, the evaluation script of SQuAD.
+    """
+    said = squad_normalized(prediction)
+    if not said:  # an answer such as "The The" vanishes; nothing said is not the same as that
+        return float(prediction.strip() != "" and prediction.strip() in targets)
+    return float(any(said == squad_normalized(target) for target in targets))
+
+
+def squad_normalized(text: str) -> str:
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+_STATED = re.compile(r"(?i)\banswer\b(?:\s+is)?\s*:?\s*(?=([^\n]+))")
+
+
+def extract_stated_answer(text: str) -> str:
+    """What stands after the last "answer is" or "answer:", else the first line; no bold, no full stop at the end.
+
+    Misleads when a model answers in a sentence without announcing its answer.
+    Example: extract_stated_answer("We sort them. So the answer is apple pear.") == "apple pear"
+    """
+    announced = _STATED.findall(text)
+    line = announced[-1] if announced else next((each for each in text.splitlines() if each.strip()), "")
+    return line.strip().strip("*_`\"' ").removesuffix(".").strip("*_`\"' ").strip()
+
+
+_CLOSED = re.compile(r"\[DONE\]|\[/?BEGIN\]")
+
+
+def extract_program(text: str) -> str:
+    """The program in a text: between [BEGIN] and [DONE] where these stand, else in the first code block, else all.
+
+    Example: extract_program("[BEGIN]\\nx = 1\\n[DONE]") == "x = 1"
+    """
+    from assay.metrics.post_process import extract_code_block
+
+    parts = [part for part in _CLOSED.split(text) if part.strip()]
+    return extract_code_block((parts[0] if parts else text).strip("\r\n"))

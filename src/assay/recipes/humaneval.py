@@ -1,0 +1,55 @@
+"""HumanEval: complete a Python function; the published tests run in the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.recipes.recipe import Recipe, Row, Settings, Sources
+
+INSTRUCTION = "Complete the following Python function. Answer with the whole function in one code block.\n\n"
+
+
+def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+    yield "humaneval", _rows(sources, settings)
+
+
+def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
+    name = sources.find("HumanEval.jsonl.gz", "HumanEval.jsonl") or ""
+    for record in sources.lines(name):
+        prompt = record["prompt"]
+        yield {
+            "id": record["task_id"],
+            "prompt": prompt if settings.variant == "complete" else f"{INSTRUCTION}```python\n{prompt}```",
+            "targets": [],
+            "metric": "code_exec",
+            "post_process": "extract_code_block",
+            "extras": {
+                # a body continues the prompt; a whole function after it takes the place of the bare signature
+                "prelude": prompt,
+                "tests": f"{record['test']}\ncheck({record['entry_point']})\n",
+                "entry_point": record["entry_point"],
+                "solution": record["canonical_solution"],
+            },
+            "metadata": {"source_sha256": sources.sha256(name)},
+        }
+
+
+RECIPE = Recipe(
+    name="humaneval",
+    title="HumanEval",
+    source="openai/human-eval, data/HumanEval.jsonl.gz (164 problems)",
+    licence="MIT",
+    reference="Chen et al. 2021, Evaluating Large Language Models Trained on Code",
+    variants={
+        "complete": "the prompt as published, for models that continue a text; every test must pass",
+        "chat": "an instruction around the prompt, for chat models; code is taken from the first code block",
+    },
+    default_shots=0,
+    make=_make,
+    sha256={"HumanEval.jsonl.gz": "b796127e635a67f93fb35c04f4cb03cf06f38c8072ee7cee8833d7bee06979ef"},
+    notes=(
+        "pass@k: run with --repeat N and a temperature; the leaderboard then holds the unbiased estimate",
+        "a program that hangs is a failed test of that program, not a failure of the run",
+    ),
+    scales=False,
+)

@@ -1,0 +1,188 @@
+"""What a recipe is, how its source files are found and checked, and how the task folder is written."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from assay.catalog import unknown_name
+from assay.core.errors import UsageError
+
+Row = dict[str, Any]
+"""One line of a task folder."""
+
+NAMES = {
+    "bbh": "assay.recipes.bbh",
+    "gsm8k": "assay.recipes.gsm8k",
+    "humaneval": "assay.recipes.humaneval",
+    "ifeval": "assay.recipes.ifeval",
+    "mbpp": "assay.recipes.mbpp",
+    "mmlu": "assay.recipes.mmlu",
+    "nq-open": "assay.recipes.nq_open",
+    "svamp": "assay.recipes.svamp",
+}
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What the caller chose."""
+
+    variant: str
+    shots: int
+    """Worked examples before each question."""
+
+
+class Recipe(Struct, frozen=True, kw_only=True):
+    """A benchmark: where it comes from, what is done with it, and where that departs from the publication."""
+
+    name: str
+    title: str
+    source: str
+    licence: str
+    reference: str
+    variants: dict[str, str]
+    """Name -> what it asks and how it scores; the first is the default."""
+    default_shots: int
+    make: Callable[[Sources, Settings], Iterator[tuple[str, Iterator[Row]]]]
+    """(task name, its rows) for each task."""
+    sha256: dict[str, str]
+    """File name -> the sha256 of the published file."""
+    notes: tuple[str, ...] = ()
+    """Where it departs from the publication, and what to know besides."""
+    scales: bool = field(default=True)
+    """Whether the number of worked examples can be chosen."""
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """A file that a recipe read."""
+
+    path: Path
+    sha256: str
+    known: bool
+
+
+class Sources:
+    """The files below a folder (or one file), read whole and checked as they are asked for."""
+
+    def __init__(self, data: Path, known: dict[str, str], *, accept_unknown: bool = False) -> None:
+        if not data.exists():
+            raise UsageError(f"{data}: there is no such file or folder; give the benchmark's original files")
+        self._data = data
+        self._known = known
+        self._accept_unknown = accept_unknown
+        self.used: dict[str, Source] = {}
+
+    def names(self, pattern: str) -> list[str]:
+        """The files below the folder whose path ends like this, by name."""
+        if self._data.is_file():
+            return [self._data.name]
+        return sorted(path.relative_to(self._data).as_posix() for path in self._data.rglob(pattern) if path.is_file())
+
+    def find(self, *names: str, required: bool = True) -> str | None:
+        """The first of these files that is there."""
+        for name in names:
+            if self._path(name) is not None:
+                return name
+        if required:
+            raise UsageError(f"{self._data}: none of {', '.join(names)} is here; give the benchmark's original files")
+        return None
+
+    def read(self, name: str) -> bytes:
+        path = self._path(name)
+        if path is None:
+            raise UsageError(f"{self._data}: {name} is not here")
+        content = path.read_bytes()
+        self._check(path, hashlib.sha256(content).hexdigest())
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+
+    def lines(self, name: str) -> list[Any]:
+        """The records of a JSON Lines file."""
+        return [json.loads(line) for line in self.read(name).splitlines() if line.strip()]
+
+    def sha256(self, name: str) -> str:
+        return self.used[Path(name).name].sha256
+
+    def _path(self, name: str) -> Path | None:
+        if self._data.is_file():
+            return self._data if self._data.name == Path(name).name else None
+        direct = self._data / name
+        if direct.is_file():
+            return direct
+        found = sorted(self._data.rglob(Path(name).name))
+        return found[0] if found else None
+
+    def _check(self, path: Path, found: str) -> None:
+        expected = self._known.get(path.name)
+        known = found == expected or found in self._known.values()
+        if not known and not self._accept_unknown:
+            wanted = f"not {expected}" if expected else "which this recipe does not know"
+            raise UsageError(
+                f"{path}: its sha256 is {found}, {wanted}; --accept-other-source takes it as it is, and says so"
+            )
+        self.used[path.name] = Source(path=path, sha256=found, known=known)
+
+
+def find_recipe(name: str) -> Recipe:
+    if name not in NAMES:
+        raise UsageError(unknown_name("recipe", name, NAMES))
+    recipe: Recipe = importlib.import_module(NAMES[name]).RECIPE
+    return recipe
+
+
+def write_tasks(
+    recipe: Recipe, data: Path, out: Path, *, variant: str | None, shots: int | None, accept_unknown: bool = False
+) -> dict[str, int]:
+    """The task folder of a benchmark; how many samples each task has. Nothing is left half-written."""
+    chosen = variant or next(iter(recipe.variants))
+    if chosen not in recipe.variants:
+        raise UsageError(unknown_name(f"variant of {recipe.name}", chosen, recipe.variants))
+    settings = Settings(variant=chosen, shots=recipe.default_shots if shots is None else shots)
+    if settings.shots < 0:
+        raise UsageError(f"--shots must be at least 0, not {settings.shots}")
+    sources = Sources(data, recipe.sha256, accept_unknown=accept_unknown)
+    counts: dict[str, int] = {}
+    texts: dict[str, str] = {}
+    for task, rows in recipe.make(sources, settings):
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        counts[task] = len(lines)
+        used = ", ".join(f"{each.path.name} sha256 {each.sha256}" for each in sources.used.values())
+        head = f"# {recipe.title}, variant {chosen}, {settings.shots} worked examples; from {used}"
+        texts[task] = "\n".join([head, *lines]) + "\n"
+    out.mkdir(parents=True, exist_ok=True)
+    for task, text in texts.items():
+        _write(out / f"{task}.jsonl", text)
+    _write(out / "recipe.json", json.dumps(_provenance(recipe, settings, sources, counts), indent=1) + "\n")
+    return counts
+
+
+def _provenance(recipe: Recipe, settings: Settings, sources: Sources, counts: dict[str, int]) -> dict[str, Any]:
+    try:
+        made_with = version("assay-eval")
+    except PackageNotFoundError:
+        made_with = "unreleased"
+    return {
+        "recipe": recipe.name,
+        "variant": settings.variant,
+        "shots": settings.shots,
+        "licence": recipe.licence,
+        "source": recipe.source,
+        "files": [
+            {"name": each.path.name, "sha256": each.sha256, "published": each.known} for each in sources.used.values()
+        ],
+        "tasks": counts,
+        "made_with": made_with,
+    }
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.part")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)

@@ -1,0 +1,192 @@
+"""Recipes: from original files to task folders whose gold answers score full marks, and empty answers nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli.main import main
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.types import Completion, Request
+from assay.evaluation import run_evaluation
+from assay.recipes.recipe import NAMES, find_recipe, write_tasks
+from assay.tasks.build import build_task
+from assay.tasks.check import check_task
+from assay.tasks.load import load_tasks
+
+DATA = Path(os.environ.get("ASSAY_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
+with_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmarks' original files are not here")
+
+SAMPLES = {
+    "bbh": 247 * 5 + 175,
+    "gsm8k": 1319,
+    "humaneval": 164,
+    "ifeval": 541,
+    "mbpp": 500,
+    "mmlu": 1723,
+    "nq-open": 3605,
+    "svamp": 1000,
+}
+
+
+def made(name: str, out: Path, **options: Any) -> Path:
+    write_tasks(find_recipe(name), DATA / name, out, **{"variant": None, "shots": None, **options})
+    return out
+
+
+@with_data
+@pytest.mark.parametrize(("name", "samples"), SAMPLES.items())
+def test_every_benchmark_becomes_valid_tasks(name: str, samples: int, tmp_path: Path) -> None:
+    definitions = load_tasks([str(made(name, tmp_path))])
+    assert sum(definition.dataset.size for definition in definitions) == samples
+    told = json.loads((tmp_path / "recipe.json").read_text())
+    assert told["recipe"] == name
+    assert all(each["published"] and len(each["sha256"]) == 64 for each in told["files"])
+
+
+@with_data
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("gsm8k", {}),
+        ("gsm8k", {"variant": "zero-shot"}),
+        ("svamp", {}),
+        ("mmlu", {"variant": "generate"}),
+        ("bbh", {"variant": "stated"}),
+        ("nq-open", {}),
+    ],
+)
+def test_gold_answers_score_and_empty_ones_do_not(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    for definition in load_tasks([str(made(name, tmp_path, **options))]):
+        found = asyncio.run(check_task(build_task(definition)))
+        assert found.gold_checked == found.samples
+        assert [finding for finding in found.findings if finding.error] == []
+
+
+@with_data
+@pytest.mark.parametrize("name", ["humaneval", "mbpp"])
+def test_reference_solutions_pass_in_the_sandbox(name: str, tmp_path: Path) -> None:
+    (definition,) = load_tasks([str(made(name, tmp_path))])
+    found = asyncio.run(check_task(build_task(definition, limit=8)))
+    if any(finding.problem == "cannot_run_here" for finding in found.findings):
+        pytest.skip(found.findings[0].detail)
+    assert (found.gold_checked, [each for each in found.findings if each.error]) == (8, [])
+
+
+@with_data
+@pytest.mark.slow
+@pytest.mark.skipif(os.environ.get("ASSAY_FULL_RECIPES") != "1", reason="a minute of sandbox; set ASSAY_FULL_RECIPES=1")
+@pytest.mark.parametrize(("name", "variant"), [("humaneval", None), ("mbpp", None), ("mbpp", "sanitized")])
+def test_every_reference_solution_passes_in_the_sandbox(name: str, variant: str | None, tmp_path: Path) -> None:
+    (definition,) = load_tasks([str(made(name, tmp_path, variant=variant))])
+    found = asyncio.run(check_task(build_task(definition)))
+    assert (found.gold_checked, [each for each in found.findings if each.error]) == (found.samples, [])
+
+
+class Oracle:
+    """Finds the right letter likeliest, or no letter at all."""
+
+    name = "oracle"
+    scores_continuations = True
+
+    def __init__(self, right: dict[str, str]) -> None:
+        self._right = right
+
+    async def generate(self, request: Request) -> Completion:
+        likely = request.continuation == f" {self._right.get(str(request.prompt))}"
+        return Completion(text="", logprob=-0.1 if likely else -5.0)
+
+
+@with_data
+def test_mmlu_by_likelihood_knows_the_right_letter(tmp_path: Path) -> None:
+    definitions = load_tasks([str(made("mmlu", tmp_path / "tasks") / "mmlu-global-facts.jsonl")])
+    samples = list(build_task(definitions[0]).dataset)
+    right = {sample.prompt: sample.targets[0] for sample in samples}
+    board = run_evaluation(definitions, RunConfig(), model=Oracle(right), folder=tmp_path / "run").leaderboard
+    assert board.tasks[0].score == 1.0
+    blind = run_evaluation(definitions, RunConfig(), model=Oracle({}), folder=tmp_path / "blind").leaderboard
+    first_letter = sum(sample.targets[0] == "A" for sample in samples) / len(samples)
+    assert blind.tasks[0].score == pytest.approx(first_letter)  # ties go to the first choice
+
+
+@with_data
+def test_prompts_are_as_published(tmp_path: Path) -> None:
+    lines = (made("mmlu", tmp_path) / "mmlu-astronomy.jsonl").read_text().splitlines()
+    prompt = json.loads(lines[1])["prompt"]
+    assert prompt.startswith("The following are multiple choice questions (with answers) about astronomy.\n\n")
+    assert prompt.count("\nAnswer:") == 6
+    assert prompt.endswith("\nAnswer:")
+
+
+# -- on files of our own, so that these run anywhere
+
+
+@pytest.fixture
+def sums(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    lines = [{"question": f"What is {n} + {n}?", "answer": f"{n} + {n} = {2 * n}.\n#### {2 * n:,}"} for n in (3, 700)]
+    (folder / "test.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (folder / "train.jsonl").write_text("\n".join(map(json.dumps, lines[:1])))
+    return folder
+
+
+def test_a_file_that_is_not_the_published_one_is_refused_unless_accepted(sums: Path, tmp_path: Path) -> None:
+    recipe = find_recipe("gsm8k")
+    with pytest.raises(UsageError, match=r"test\.jsonl: its sha256 is .*--accept-other-source"):
+        write_tasks(recipe, sums, tmp_path / "out", variant="zero-shot", shots=None)
+    assert not (tmp_path / "out").exists()
+    counts = write_tasks(recipe, sums, tmp_path / "out", variant="few-shot", shots=1, accept_unknown=True)
+    assert counts == {"gsm8k": 2}
+    told = json.loads((tmp_path / "out" / "recipe.json").read_text())
+    assert [each["published"] for each in told["files"]] == [False, False]
+
+
+def test_worked_examples_come_first_and_targets_are_plain_numbers(sums: Path, tmp_path: Path) -> None:
+    write_tasks(find_recipe("gsm8k"), sums, tmp_path / "out", variant=None, shots=1, accept_unknown=True)
+    (definition,) = load_tasks([str(tmp_path / "out")])
+    first, second = build_task(definition).dataset
+    assert first.prompt.startswith("Question: What is 3 + 3?\nAnswer: 3 + 3 = 6.\n#### 6\n\nQuestion: What is 3 + 3?")
+    assert second.targets == ("1400",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("make", "gsm9k"), "Did you mean `gsm8k`"),
+        (("make", "gsm8k"), "--data PATH"),
+        (("make",), "needs a name"),
+        (("make", "gsm8k", "--data", "nowhere"), "no such file or folder"),
+        (("make", "gsm8k", "--data", ".", "--variant", "zero"), "Did you mean `zero-shot`"),
+        (("make", "svamp", "--data", "."), "SVAMP.json"),
+        (("make", "gsm8k", "--data", ".", "--shots", "-1"), "at least 0"),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(
+    arguments: tuple[str, ...],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["recipe", *arguments]) == 2
+    assert says in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_list_and_show_tell_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipe", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in NAMES)
+    for name in NAMES:
+        assert main(["recipe", "show", name]) == 0
+        told = capsys.readouterr().out
+        assert "licence:" in told
+        assert "source:" in told
