@@ -30,6 +30,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "label_in_set": "assay.metrics.assertions:label_allowed",
         "forbidden_patterns": "assay.metrics.assertions:no_forbidden",
         "squad_exact_match": "assay.metrics.answers:squad_exact_match",
+        "starts_with": "assay.metrics.answers:starts_with",
+        "fuzzy_match": "assay.metrics.answers:fuzzy_match",
     },
     "post_process": {
         "none": "assay.metrics.post_process:none",
@@ -65,6 +67,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "lettered_choice": "assay.scorers.likelihood:lettered_choice",
         "text_likelihood": "assay.scorers.likelihood:text_likelihood",
         "instructions": "assay.scorers.instructions:instructions",
+        "assertions": "assay.scorers.assertion_list:assertions",
+        "extracted_match": "assay.scorers.extracted_match:extracted_match",
     },
     "solver": {
         "single_turn": "assay.solvers.single_turn:single_turn",

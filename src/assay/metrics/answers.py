@@ -28,6 +28,29 @@ def squad_normalized(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
+def starts_with(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
+    """1.0 when the prediction begins with a target, surrounding whitespace ignored.
+
+    Misleads when one target is a prefix of a wrong answer ("A", "All of them").
+    Example: starts_with("Paris, of course", ["Paris"], {}) == 1.0
+    Reference: the `match` template of OpenAI evals.
+    """
+    text = prediction.strip()
+    return float(any(target.strip() != "" and text.startswith(target.strip()) for target in targets))
+
+
+def fuzzy_match(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
+    """1.0 when prediction or target contains the other, both lowercased, without articles and punctuation.
+
+    Misleads when a target is short: "no" is in "I do not know".
+    Example: fuzzy_match("It is the Eiffel Tower.", ["Eiffel tower"], {}) == 1.0
+    Reference: the `fuzzy_match` template of OpenAI evals.
+    """
+    said = squad_normalized(prediction)
+    wanted = [squad_normalized(target) for target in targets]
+    return float(bool(said) and any(target in said or said in target for target in wanted if target))
+
+
 _STATED = re.compile(r"(?i)\banswer\b(?:\s+is)?\s*:?\s*(?=([^\n]+))")
 
 

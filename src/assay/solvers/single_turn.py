@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from assay.core.seams import Model
 from assay.core.types import Message, Request, Sample, Trace
 
@@ -13,13 +17,34 @@ class SingleTurn:
         self._system = system
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
+        request = self._request(sample)
+        completion = await model.generate(request)
+        return Trace(
+            prediction=completion.text,
+            prompt=sample.prompt if self._system is None else None,
+            messages=request.messages,
+            completions=(completion,),
+        )
+
+    def _request(self, sample: Sample) -> Request:
+        """The prompt, or the messages that the sample's extras hold, and how long and wild the answer may be."""
+        settings = generation_of(sample)
+        given = sample.extras.get("messages")
+        if isinstance(given, list):
+            return Request(messages=tuple(msgspec.convert(given, list[Message])), **settings)
         if self._system is None:
-            request = Request(prompt=sample.prompt)
-            completion = await model.generate(request)
-            return Trace(prediction=completion.text, prompt=sample.prompt, completions=(completion,))
+            return Request(prompt=sample.prompt, **settings)
         messages = (Message(role="system", content=self._system), Message(role="user", content=sample.prompt))
-        completion = await model.generate(Request(messages=messages))
-        return Trace(prediction=completion.text, messages=messages, completions=(completion,))
+        return Request(messages=messages, **settings)
+
+
+def generation_of(sample: Sample) -> dict[str, Any]:
+    """`extras.generation`: what the task itself says about stops, length and temperature."""
+    said = sample.extras.get("generation")
+    if not isinstance(said, dict):
+        return {}
+    settings = {name: said[name] for name in ("temperature", "top_p", "max_tokens", "seed") if name in said}
+    return settings | ({"stop": tuple(map(str, said["stop"]))} if said.get("stop") else {})
 
 
 def single_turn(*, system: str | None = None, context: object = None) -> SingleTurn:

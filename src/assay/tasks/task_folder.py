@@ -35,15 +35,11 @@ REQUIRED_FIELDS = ("id", "prompt", "targets", "metric")
 OPTIONAL_FIELDS = ("extras", "metadata", "post_process")
 _FIELDS = (*REQUIRED_FIELDS, *OPTIONAL_FIELDS)
 
-_NEEDS_NO_TARGETS = (
-    "code_exec",
-    "evaluator",
-    "label_in_set",
-    "forbidden_patterns",
-    "perplexity",
-    "bits_per_byte",
-    "instructions",
+_NEEDS_NO_TARGETS = frozenset(
+    {"code_exec", "evaluator", "label_in_set", "forbidden_patterns", "instructions", "assertions", *TEXT_WORDS}
 )
+_SCORER_WORDS = ("instructions", "assertions", "extracted_match")
+"""Metric words that are scorers of the same name."""
 _OWN_METRIC = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 _SHOWN_PROBLEMS = 1000
 
@@ -275,8 +271,8 @@ def _scorer(example: Example) -> PartSpec:
         return PartSpec(key=example.metric, use="code_exec", options=options)
     if example.metric == "evaluator":
         return PartSpec(key=example.metric, use="evaluator", options={**options, **example.extras["evaluator"]})
-    if example.metric == "instructions":
-        return PartSpec(key=example.metric, use="instructions")
+    if example.metric in _SCORER_WORDS:
+        return PartSpec(key=example.metric, use=example.metric)
     options["metric"] = CATALOG_NAMES.get(example.metric, example.metric)
     return PartSpec(key=example.metric, use="metric", options=options)
 
@@ -375,7 +371,7 @@ def _form(metric: str) -> str:
     return " A metric of your own is written `package.module:function`." if ":" in metric or "." in metric else ""
 
 
-_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", "instructions", *CHOICE_WORDS, *TEXT_WORDS})
+_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", *_SCORER_WORDS, *CHOICE_WORDS, *TEXT_WORDS})
 
 
 def _check_code(example: Example) -> None:

@@ -1,0 +1,81 @@
+"""Reads an answer out of the prediction by named steps, compares it, and logs what was read."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from typing import Any
+
+from assay.core.errors import FailureError
+from assay.core.types import Failure, Sample, Score, Trace
+from assay.metrics.pattern_search import PatternTimeoutError, checked_pattern, pattern_found
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class ExtractedMatch:
+    """`score` is 1.0 when what was read out equals a target, both treated alike by the flags of `extras.compare`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        how = sample.extras.get("compare") or {}
+        try:
+            answer, extracted = read_out(trace.prediction, how.get("steps") or [])
+            said = treated(answer, how)
+            right = any(said == treated(target, how) for target in sample.targets)
+        except PatternTimeoutError as error:
+            raise FailureError(Failure(stage="scorer", part=self.name, kind="timeout", message=str(error))) from error
+        except (KeyError, TypeError, ValueError) as error:
+            message = f"extras.compare cannot be used: {type(error).__name__}: {error}"
+            raise FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message)) from error
+        return Score(name=self.name, values={"score": float(right)}, answer=answer, extracted=extracted)
+
+
+_PLAIN_STEPS: dict[str, Callable[[str], str]] = {
+    "strip_start": lambda text: text.lstrip(),
+    "lowercase": lambda text: text.lower(),
+    "uppercase": lambda text: text.upper(),
+}
+
+
+def read_out(text: str, steps: list[dict[str, Any]]) -> tuple[str, bool]:
+    """The text after every step, and whether each pattern was found."""
+    extracted = True
+    for step in steps:
+        if step["do"] == "regex":
+            found = _found(text, str(step["pattern"]), int(step.get("select", 0)))
+            extracted = extracted and found is not None
+            text = str(step.get("fallback", "")) if found is None else found
+        else:
+            text = _PLAIN_STEPS[step["do"]](text)
+    return text, extracted
+
+
+def _found(text: str, pattern: str, select: int) -> str | None:
+    """The selected match: its first group that matched anything, or all of it when it has no groups."""
+    if not pattern_found(pattern, text):  # in a helper with a time limit, where a pattern may backtrack
+        return None
+    matches = checked_pattern(pattern).findall(text)
+    try:
+        chosen = matches[select]
+    except IndexError:
+        return None
+    if isinstance(chosen, tuple):
+        chosen = next((group for group in chosen if group), "")
+    return str(chosen).strip()
+
+
+def treated(text: str, how: dict[str, Any]) -> str:
+    for pattern in how.get("regexes_to_ignore") or ():
+        text = re.sub(pattern, "", text)
+    if how.get("ignore_case"):
+        text = text.lower()
+    return text.translate(_PUNCTUATION) if how.get("ignore_punctuation") else text
+
+
+def extracted_match(key: str, *, context: object = None) -> ExtractedMatch:
+    """Equality after reading an answer out by the steps of `extras.compare`; "nothing found" has its own count."""
+    return ExtractedMatch(key)

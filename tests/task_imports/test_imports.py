@@ -1,0 +1,251 @@
+"""Imports: tasks of other programs become task folders that run, and what is left behind is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli.main import main
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.types import Completion, Request
+from assay.evaluation import run_evaluation
+from assay.reports.board import TaskRow
+from assay.task_imports.imported import write_imported
+from assay.task_imports.lm_eval import import_lm_eval
+from assay.task_imports.openai_evals import import_openai_evals
+from assay.task_imports.promptfoo import import_promptfoo
+from assay.tasks.load import load_tasks
+
+
+class Script:
+    """Says what the table says for a prompt's last line, and finds a continuation as likely as the table says."""
+
+    name = "script"
+    scores_continuations = True
+
+    def __init__(self, answers: dict[str, str]) -> None:
+        self._answers = answers
+        self.asked: list[Request] = []
+
+    async def generate(self, request: Request) -> Completion:
+        self.asked.append(request)
+        last = request.text().strip().rpartition("\n")[2]
+        if request.continuation is not None:
+            return Completion(text="", logprob=-0.1 if request.continuation.strip() == self._answers[last] else -9.0)
+        return Completion(text=self._answers.get(last, ""))
+
+
+def run(folder: Path, model: Script) -> dict[str, TaskRow]:
+    config = RunConfig(include_per_example=True)
+    board = run_evaluation(load_tasks([str(folder)]), config, model=model, folder=folder / "run").leaderboard
+    return {row.task: row for row in board.tasks}
+
+
+SUMS = """
+task: my_sums
+dataset_path: json
+dataset_kwargs:
+  data_files: {test: sums.jsonl, train: train.jsonl}
+output_type: generate_until
+test_split: test
+fewshot_split: train
+num_fewshot: 1
+description: "Work it out.\\n\\n"
+doc_to_text: "Question: {{question}}\\nAnswer:"
+doc_to_target: "{{answer.split('####')[-1].strip()}}"
+generation_kwargs: {until: ["Question:", "</s>"], do_sample: false, max_gen_toks: 32, top_k: 3}
+filter_list:
+  - name: strict-match
+    filter:
+      - {function: regex, regex_pattern: "#### (\\\\-?[0-9\\\\.\\\\,]+)"}
+      - {function: take_first}
+  - name: flexible
+    filter: [{function: take_first}]
+metric_list:
+  - {metric: exact_match, aggregation: mean, higher_is_better: true, ignore_case: true, regexes_to_ignore: [","]}
+  - {metric: bleu}
+process_results: !function utils.process
+"""
+
+
+@pytest.fixture
+def sums(tmp_path: Path) -> Path:
+    rows = [{"question": f"{n} + {n}?", "answer": f"It is {2 * n}.\n#### {2 * n}"} for n in (1, 2, 500)]
+    (tmp_path / "sums.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "train.jsonl").write_text(json.dumps({"question": "0 + 0?", "answer": "Nothing.\n#### 0"}))
+    (tmp_path / "task.yaml").write_text(SUMS)
+    return tmp_path
+
+
+def test_an_lm_eval_generation_task_asks_and_scores_as_it_did(sums: Path) -> None:
+    found = import_lm_eval(sums / "task.yaml")
+    write_imported(found, sums / "task.yaml", sums / "out")
+    first = found.tasks["my_sums"][0]
+    assert first["prompt"] == "Work it out.\n\nQuestion: 0 + 0?\nAnswer: 0\n\nQuestion: 1 + 1?\nAnswer:"
+    model = Script({"Answer:": "So\n#### 1,000"})
+    row = run(sums / "out", model)["my_sums"]
+    assert row.score == pytest.approx(1 / 3)
+    assert isinstance(row.per_example, list)
+    assert row.per_example[2].answer == "1,000"
+    assert (model.asked[0].stop, model.asked[0].max_tokens, model.asked[0].temperature) == (
+        ("Question:", "</s>"),
+        32,
+        0.0,
+    )
+
+
+def test_what_an_lm_eval_task_cannot_take_along_is_listed(sums: Path) -> None:
+    told = " ".join(import_lm_eval(sums / "task.yaml").left_behind)
+    for what in ("process_results: !function utils.process", "filter flexible", "metric bleu", "top_k"):
+        assert what in told
+
+
+def test_nothing_read_out_has_its_own_count(sums: Path) -> None:
+    write_imported(import_lm_eval(sums / "task.yaml"), sums / "task.yaml", sums / "out")
+    row = run(sums / "out", Script({}))["my_sums"]
+    assert (row.score, row.nothing_extracted) == (0.0, 3)
+
+
+CHOICE = """
+task: capitals
+dataset_path: some/hub-dataset
+output_type: multiple_choice
+doc_to_text: "{{q}}"
+doc_to_choice: "{{choices}}"
+doc_to_target: label
+metric_list: [{metric: acc}, {metric: acc_norm}]
+"""
+
+
+def test_an_lm_eval_choice_task_is_scored_by_likelihood(tmp_path: Path) -> None:
+    (tmp_path / "task.yaml").write_text(CHOICE)
+    rows = [
+        {"q": "France?", "choices": ["Rome", "Paris"], "label": 1},
+        {"q": "Italy?", "choices": ["Rome", "Bern"], "label": "0"},
+    ]
+    (tmp_path / "data.json").write_text(json.dumps({"rows": rows}))
+    with pytest.raises(UsageError, match=r"some/hub-dataset.*--data FILE"):
+        import_lm_eval(tmp_path / "task.yaml")
+    found = import_lm_eval(tmp_path / "task.yaml", tmp_path / "data.json")
+    write_imported(found, tmp_path / "task.yaml", tmp_path / "out")
+    row = run(tmp_path / "out", Script({"France?": "Paris", "Italy?": "Bern"}))["capitals"]
+    assert (row.score, row.metric) == (0.5, "choice_likelihood")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("- a\n", "mapping of fields"),
+        ("output_type: loglikelihood\n", "cannot be carried over"),
+        ("task: t\ndataset_kwargs: {data_files: gone.jsonl}\n", "gone.jsonl is not there"),
+        ("task: t\ndataset_kwargs: {data_files: d.jsonl}\ndoc_to_text: '{{x}}'\ndoc_to_target: a\n", "does not fit"),
+        ("task: t\ndataset_kwargs: {data_files: d.jsonl}\ndoc_to_text: !function u.f\ndoc_to_target: a\n", "u.f"),
+        ("task: [", "cannot be read"),
+    ],
+)
+def test_a_bad_lm_eval_file_is_a_sentence(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "task.yaml").write_text(text)
+    (tmp_path / "d.jsonl").write_text('{"a": "b"}')
+    with pytest.raises(UsageError, match=says):
+        import_lm_eval(tmp_path / "task.yaml")
+
+
+def test_a_template_cannot_reach_python(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"a": "b"}')
+    escape = "{{ a.__class__.__mro__[1].__subclasses__() }}"
+    text = f"task: t\ndataset_kwargs: {{data_files: d.jsonl}}\ndoc_to_text: '{escape}'\ndoc_to_target: a\n"
+    (tmp_path / "task.yaml").write_text(text)
+    with pytest.raises(UsageError, match="does not fit"):
+        import_lm_eval(tmp_path / "task.yaml")
+
+
+EVALS: list[dict[str, Any]] = [
+    {"input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "France?"}], "ideal": "Paris"},
+    {"input": "Italy?", "ideal": ["Rome", "Roma"], "note": "x"},
+    {"input": "nothing"},
+]
+
+
+@pytest.mark.parametrize(
+    ("template", "answers", "score"),
+    [
+        ("match", {"France?": "Paris.", "Italy?": "It is Rome"}, 0.5),
+        ("includes", {"France?": "Paris.", "Italy?": "It is Roma"}, 1.0),
+        ("fuzzy_match", {"France?": "the PARIS!", "Italy?": "Ro"}, 1.0),
+    ],
+)
+def test_openai_evals_are_scored_by_their_template(
+    tmp_path: Path, template: str, answers: dict[str, str], score: float
+) -> None:
+    path = tmp_path / "capitals.jsonl"
+    path.write_text("\n".join(map(json.dumps, EVALS)))
+    found = import_openai_evals(path, template)
+    assert found.left_behind == ["field note: has no counterpart here", "line 3: has no ideal"]
+    write_imported(found, path, tmp_path / "out")
+    model = Script(answers)
+    assert run(tmp_path / "out", model)["capitals"].score == score
+    roles = [[message.role for message in request.messages or ()] for request in model.asked]
+    assert sorted(roles) == [[], ["system", "user"]]
+
+
+FOO = """
+description: greetings
+providers: [openai:gpt-4o]
+prompts:
+  - "Say hello in {{language}}"
+  - file://formal.txt
+  - file://prompt.js
+defaultTest:
+  assert: [{type: not-contains, value: "sorry"}]
+tests:
+  - vars: {language: [German, Swiss German]}
+    assert:
+      - {type: icontains, value: "hallo"}
+      - {type: llm-rubric, value: "is polite"}
+      - {type: regex, value: "^[A-Z]", weight: 2}
+  - description: json
+    vars: {language: JSON}
+    assert: [{type: is-json}, {type: contains, value: "{{language}}"}]
+    options: {transform: "output.trim()"}
+  - vars: {language: Klingon}
+    assert: [{type: javascript, value: "output.length > 3"}]
+sharing: true
+"""
+
+
+def test_promptfoo_prompts_are_asked_with_every_test(tmp_path: Path) -> None:
+    (tmp_path / "promptfooconfig.yaml").write_text(FOO)
+    (tmp_path / "formal.txt").write_text("Please greet me in {{ language }}")
+    found = import_promptfoo(tmp_path / "promptfooconfig.yaml")
+    write_imported(found, tmp_path / "promptfooconfig.yaml", tmp_path / "out")
+    answers = {
+        "Say hello in German": "Hallo!",
+        "Say hello in Swiss German": "sorry, hallo",
+        "Say hello in JSON": '"JSON"',
+        "Please greet me in German": "Hallo",
+        "Please greet me in Swiss German": "Hallo",
+        "Please greet me in JSON": "JSON",
+    }
+    rows = run(tmp_path / "out", Script(answers))
+    scores = {}
+    for task, row in rows.items():
+        assert isinstance(row.per_example, list)
+        scores[task] = [each.score for each in row.per_example]
+    # German, Swiss German, JSON, and Klingon, of whose assertions only the default one could come along
+    assert scores == {"prompt-1": [1.0, 0.0, 1.0, 1.0], "prompt-2": [1.0, 1.0, 0.0, 1.0]}
+    told = " ".join(found.left_behind)
+    for what in ("prompt file://prompt.js", "llm-rubric", "javascript", "weight", "options", "sharing"):
+        assert what in told
+
+
+def test_the_command_tells_what_it_wrote_and_what_it_left(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out")]) == 0
+    said = capsys.readouterr()
+    assert "my_sums.jsonl  3 samples" in said.out
+    assert "left behind: metric bleu" in said.err
+    assert json.loads((sums / "out" / "import.json").read_text())["left_behind"]
+    assert main(["import", "promptfoo", str(sums / "gone.yaml")]) == 2
