@@ -98,6 +98,14 @@ def test_a_gate_that_needs_a_baseline_is_refused_without_one(gate: str) -> None:
         check_names(parse_gates([gate]), ["sums"], baseline=None)
 
 
+def test_repetitions_and_cost_have_names_too(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 4)
+    board = build_leaderboard(run_into(tmp_path / "run", tasks, Adder([1]), repeat=2))
+    results = check_gates(parse_gates(["sums.pass@2 >= 0.75", "sums.consistency == 1", "cost <= 5"]), board)
+    assert [result.passed for result in results] == [True, True, False]
+    assert "the result has no value for `cost`: no price is known for `adder`" in results[2].sentences[0]
+
+
 def test_a_missing_score_never_passes(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path, "sums", 3)
     board = build_leaderboard(run_into(tmp_path / "run", tasks, Broken(range(3))))

@@ -24,6 +24,7 @@ _BOARD: dict[str, Callable[[Leaderboard], float | None]] = {
     "owed": lambda board: sum(row.owed for row in board.tasks),
     "coverage": lambda board: min((row.coverage for row in board.tasks), default=None),
     "tokens": lambda board: sum(row.tokens_in + row.tokens_out for row in board.tasks),
+    "cost": lambda board: board.cost.amount if board.cost else None,
 }
 
 _TASK: dict[str, Callable[[TaskRow], float | None]] = {
@@ -33,6 +34,8 @@ _TASK: dict[str, Callable[[TaskRow], float | None]] = {
     "failed": lambda row: row.failed + row.timeouts,
     "timeouts": lambda row: row.timeouts,
     "tokens": lambda row: row.tokens_in + row.tokens_out,
+    "cost": lambda row: row.cost.amount if row.cost else None,
+    "ece": lambda row: row.calibration.expected_error.value if row.calibration else None,
     "p50": lambda row: row.latency.p50 if row.latency else None,
     "p95": lambda row: row.latency.p95 if row.latency else None,
 }
@@ -123,13 +126,16 @@ def _lookup(board: Leaderboard | None, name: str) -> float | None:
         return None
     if aspect in _TASK:
         return _TASK[aspect](rows[task])
-    return next((each.value for each in rows[task].aggregates if each.name == aspect), None)
+    known = [*rows[task].aggregates, *rows[task].repetitions]
+    return next((each.value for each in known if each.name == aspect), None)
 
 
 def _why(board: Leaderboard | None, name: str) -> str:
     if board is None:
         return ""
     reason = board.overall_reason if name.startswith("overall") else None
+    if name == "cost" and board.cost is not None:
+        reason = board.cost.reason
     reason = reason or next((row.refused or row.reason for row in board.tasks if row.task == name), None)
     return f": {reason}" if reason else ""
 

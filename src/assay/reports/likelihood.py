@@ -169,12 +169,16 @@ def _summary(name: str, value: float, interval: Interval) -> Summary:
 
 
 def _share_of_choices(scored: Sequence[Said], prediction: str) -> float | None:
-    chosen = next((each.logprob for each in scored if each.text.strip() == prediction.strip()), None)
-    logs = [each.logprob for each in scored if each.logprob is not None]
-    if chosen is None:
+    logs: dict[str, float] = {}
+    for each in scored:
+        if each.logprob is not None:
+            # the same choice without its question may have been scored after it; the first is the answer
+            logs.setdefault(each.text.strip(), each.logprob)
+    chosen = logs.get(prediction.strip())
+    if chosen is None or len(logs) < 2:
         return None
-    top = max(logs)
-    return math.exp(chosen - top) / math.fsum(math.exp(each - top) for each in logs)
+    top = max(logs.values())
+    return math.exp(chosen - top) / math.fsum(math.exp(each - top) for each in logs.values())
 
 
 def _bytes(text: str) -> float:

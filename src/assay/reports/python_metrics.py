@@ -16,6 +16,7 @@ from assay.core.journal import read_lines
 from assay.core.run_file import write_whole
 from assay.core.types import TaskDefinition
 from assay.reports.journal_table import Line, TaskTable, read_tables
+from assay.reports.view import GROUP, metadata_value
 from assay.stats.python_metric import compute_metrics
 from assay.tasks.declarative.trust import trusted
 
@@ -46,13 +47,13 @@ async def run_python_metrics(folder: Path, definitions: Sequence[TaskDefinition]
         metrics = {}
         for part in parts:
             scorer = part.options.get("scorer")
-            scores = [
-                {"values": dict(score.values), "metadata": score.metadata or {}}
-                for line in lines[task]
-                for score in line.scores
-                if score.name == scorer
-            ]
-            metrics[part.key] = await compute_metrics(part.options["compute_metrics_snippet"], scores, part=part.key)
+            counted = [(line, score) for line in lines[task] for score in line.scores if score.name == scorer]
+            metrics[part.key] = await compute_metrics(
+                part.options["compute_metrics_snippet"],
+                [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in counted],
+                part=part.key,
+                clusters=[metadata_value(line.metadata, GROUP) or line.index for line, _ in counted],
+            )
         kept[task] = {"digest": f"{tables[task].digest:x}", "metrics": metrics}
     write_whole(folder / FILE, msgspec.json.format(msgspec.json.encode(kept), indent=2))
 

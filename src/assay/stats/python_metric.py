@@ -1,18 +1,26 @@
-"""The author's `compute_metrics(scores)`: called in a worker process, its numbers kept as they are."""
+"""The author's `compute_metrics(scores)`: called in a worker process, with a bootstrap interval for what it returns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from assay.core.errors import FailureError
 from assay.core.types import Summary
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
+from assay.stats.bootstrap import interval_of_draws
 from assay.stats.score_table import ScoreTable
 
 Found = Mapping[str, Any]
-"""`values` (name -> number), or `error`."""
+"""`values` (name -> number) and `draws` (name -> the same number over resamples), or `error`."""
+
+RESAMPLES = 200
+LONGEST_SECONDS = 20.0
+"""A metric that would take longer over all resamples has no interval."""
 
 
 def python_metric(
@@ -25,23 +33,38 @@ def python_metric(
 ) -> list[Summary]:
     """The numbers that the author's `compute_metrics(scores)` returned when the run ended.
 
-    Code is run once, by the run itself; a report only reads what was found. Such a number has no interval: nobody but
-    its author knows how it came about.
+    Code is run by the run itself, over all scores and over resamples of them; a report only reads what was found. The
+    interval lies between percentiles of the resampled numbers.
     """
-    del compute_metrics_snippet, level, seed
+    del compute_metrics_snippet, seed
     counts: dict[str, Any] = {"scored": len(table), "failed": table.failed, "timeouts": table.timeouts}
     if found is None:
         reason = "its Python has not been run over these scores; `assay run` does that when a run ends"
         return [Summary(name="python", value=None, reason=reason, signature="python", **counts)]
     if "error" in found:
         return [Summary(name="python", value=None, reason=str(found["error"]), signature="python", **counts)]
-    return [
-        Summary(name=name, value=float(value), signature="python", **counts) for name, value in found["values"].items()
-    ]
+    return [_summary(name, float(value), found, level, counts) for name, value in found["values"].items()]
 
 
-async def compute_metrics(source: str, scores: Sequence[Mapping[str, Any]], *, part: str) -> dict[str, Any]:
-    """Call the snippet over the scores of all samples that count."""
+def _summary(name: str, value: float, found: Found, level: float, counts: dict[str, Any]) -> Summary:
+    draws = found.get("draws", {}).get(name)
+    if not draws:
+        details = {"no_interval": found["no_interval"]} if "no_interval" in found else None
+        return Summary(name=name, value=value, signature="python", details=details, **counts)
+    method = f"bootstrap|n={len(draws)}|seed=0"
+    numbers = np.array([math.nan if draw is None else draw for draw in draws])
+    interval = interval_of_draws(numbers, value, (0.5 - level / 2, 0.5 + level / 2), level=level, method=method)
+    details = {"no_interval": interval.reason} if interval.reason else None
+    signature = interval.signature("python")
+    return Summary(
+        name=name, value=value, low=interval.low, high=interval.high, signature=signature, details=details, **counts
+    )
+
+
+async def compute_metrics(
+    source: str, scores: Sequence[Mapping[str, Any]], *, part: str, clusters: Sequence[Any] | None = None
+) -> dict[str, Any]:
+    """Call the snippet over the scores of all samples that count, then over resamples of their clusters."""
     snippet = Snippet(
         source,
         function="compute_metrics",
@@ -50,11 +73,43 @@ async def compute_metrics(source: str, scores: Sequence[Mapping[str, Any]], *, p
         time_limit_seconds=10 * TIME_LIMIT_SECONDS,
     )
     try:
+        found = await _call(snippet, scores)
+        if "error" in found or len(scores) < 2:
+            return found
+        started = perf_counter()
+        await _call(snippet, scores)
+        seconds = perf_counter() - started
+        if seconds * RESAMPLES > LONGEST_SECONDS:
+            reason = f"{RESAMPLES} resamples of {seconds:.1f} s each would take too long"
+            return {**found, "no_interval": reason}
+        return {**found, "draws": await _draws(snippet, scores, clusters, found["values"])}
+    finally:
+        await snippet.aclose()
+
+
+async def _draws(
+    snippet: Snippet, scores: Sequence[Mapping[str, Any]], clusters: Sequence[Any] | None, values: Mapping[str, float]
+) -> dict[str, list[float | None]]:
+    """Every number over each resample; None where the author's code could not make one."""
+    rows: dict[Any, list[int]] = {}
+    for row, cluster in enumerate(range(len(scores)) if clusters is None else clusters):
+        rows.setdefault(cluster, []).append(row)
+    members = list(rows.values())
+    random = np.random.default_rng(0)
+    draws: dict[str, list[float | None]] = {name: [] for name in values}
+    for _ in range(RESAMPLES):
+        chosen = random.integers(0, len(members), len(members))
+        drawn = await _call(snippet, [scores[row] for cluster in chosen for row in members[cluster]])
+        for name in values:
+            draws[name].append(drawn.get("values", {}).get(name))
+    return draws
+
+
+async def _call(snippet: Snippet, scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    try:
         result = await snippet.call({"scores": list(scores)})
     except FailureError as error:
         return {"error": f"{error.failure.kind}: {error.failure.message}"}
-    finally:
-        await snippet.aclose()
     if not isinstance(result, dict):
         return {"error": f"compute_metrics must return a mapping of numbers, it returned {type(result).__name__}"}
     for name, value in result.items():
