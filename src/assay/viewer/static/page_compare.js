@@ -22,6 +22,7 @@ export async function pageCompare(root, route) {
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => change({ q: search.value, offset: "" }), 250); });
 
   function change(changes) {
+    if (!root.isConnected) return Promise.resolve();
     state = { ...state, ...changes };
     const { against, ...rest } = state;
     replace(toCompare(runs, { ...paramsOf(rest), flip: state.flip || "all" }));

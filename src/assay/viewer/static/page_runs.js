@@ -21,7 +21,7 @@ export async function pageRuns(root, route) {
   const chosen = new Set();
   let sort = (route.params.sort || ["age"])[0];
   let direction = Number((route.params.dir || [-1])[0]) || -1;
-  const search = h("input", { type: "search", placeholder: "Search runs: model, task, name", "aria-label": "Search runs", value: (route.params.q || [""])[0], oninput: draw });
+  const search = h("input", { type: "search", placeholder: "Search runs: model, task, name", "aria-label": "Search runs", value: (route.params.q || [""])[0], oninput: redraw });
   const compare = button("Compare", () => { location.hash = toCompare([...chosen]); }, { class: "primary", disabled: true });
   const list = h("div");
 
@@ -31,9 +31,14 @@ export async function pageRuns(root, route) {
     const shown = runs
       .filter((run) => words.every((word) => `${run.name} ${run.model} ${(run.tasks || []).join(" ")}`.toLowerCase().includes(word)))
       .sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * direction);
-    replace("#/?" + new URLSearchParams({ ...(search.value && { q: search.value }), sort, dir: direction }));
     fill(list, shown.length ? runTable(shown) : nothing());
     chosenChanged();
+  }
+
+  function redraw() {
+    // a page that is no longer shown must not write into the address
+    if (root.isConnected) replace("#/?" + new URLSearchParams({ ...(search.value && { q: search.value }), sort, dir: direction }));
+    draw();
   }
 
   function nothing() {
@@ -49,7 +54,7 @@ export async function pageRuns(root, route) {
   function head() {
     return [th(h("span", { class: "said" }, "choose")), ...COLUMNS.map(([name, label, , first]) => {
       const on = sort === name;
-      return th(button([label, h("span", { class: "arrow", "aria-hidden": "true" }, on ? (direction > 0 ? " ↑" : " ↓") : "")], () => { direction = on ? -direction : first; sort = name; draw(); }, { class: "sort" }),
+      return th(button([label, h("span", { class: "arrow", "aria-hidden": "true" }, on ? (direction > 0 ? " ↑" : " ↓") : "")], () => { direction = on ? -direction : first; sort = name; redraw(); }, { class: "sort" }),
         { class: "c-" + name, "aria-sort": on ? (direction > 0 ? "ascending" : "descending") : "none" });
     })];
   }

@@ -24,6 +24,7 @@ export async function pageSamples(root, route) {
   let bar;
 
   function change(changes) {
+    if (!root.isConnected) return Promise.resolve();
     const rebuilt = changes === null || "meta" in changes || "against" in changes || "value" in changes;
     state = changes === null ? stateOf({}) : { ...state, ...changes };
     replace(toSamples(route.run, paramsOf(state)));

@@ -4,14 +4,32 @@ import { fill, h, table, th } from "./dom.js";
 import { likeness, textDiff } from "./text_diff.js";
 import { count, number, seconds } from "./words.js";
 
+const PIECE = 20000;
+
 // Text as it is, in a box of its own, never as anything but text.
 export function prose(text, props) {
   const { label, ...more } = props || {};
-  return h("pre", { class: "prose", dir: "auto", "aria-label": label, tabindex: String(text).length > 2000 ? 0 : null, ...more }, text === "" ? h("span", { class: "quiet" }, "(empty)") : text);
+  return h("pre", { class: "prose", dir: "auto", "aria-label": label, tabindex: String(text).length > 2000 ? 0 : null, ...more }, text === "" ? h("span", { class: "quiet" }, "(empty)") : pieces(String(text)));
 }
 
 export function json(value) {
-  return h("pre", { class: "json" }, JSON.stringify(value, null, 2));
+  return h("pre", { class: "json" }, pieces(JSON.stringify(value, null, 2)));
+}
+
+// Megabytes are laid out piece by piece as they come into view, so that the page stays quick.
+function pieces(text) {
+  if (text.length <= 2 * PIECE) return text;
+  const found = [];
+  for (let start = 0; start < text.length;) {
+    let end = Math.min(text.length, start + PIECE);
+    // a piece ends with a line where there is one, and never inside a character
+    const line = text.lastIndexOf("\n", end) + 1;
+    if (end < text.length && line > start) end = line;
+    else if (/[\ud800-\udbff]/.test(text[end - 1])) end += 1;
+    found.push(h("span", { class: "piece" }, text.slice(start, end)));
+    start = end;
+  }
+  return found;
 }
 
 // Built when opened: most are never looked at.

@@ -1,9 +1,11 @@
 // Where two texts differ, by characters when they are short, by words when they are not.
 
 const MOST = 1500;
+const LONG = 50000;
 
 // Parts [kind, text], kind being "same", "removed" (only in a) or "added" (only in b); null when both are too long.
 export function textDiff(a, b) {
+  if (a.length > LONG || b.length > LONG) return null;
   const parts = (text) => (a.length + b.length < 400 ? [...text] : text.match(/\s+|[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) || []);
   let [left, right] = [parts(a), parts(b)];
   let start = 0;
@@ -49,7 +51,7 @@ function joined(parts) {
 // How much of two texts is the same, roughly: enough to pick the nearest target.
 export function likeness(a, b) {
   if (a === b) return 2;
-  const words = (text) => new Set(text.toLowerCase().slice(0, 5000).split(/\W+/));
+  const words = (text) => new Set(text.slice(0, 5000).toLowerCase().split(/\W+/));
   const [left, right] = [words(a), words(b)];
   let same = 0;
   for (const word of left) same += right.has(word);

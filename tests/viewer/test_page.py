@@ -1,0 +1,301 @@
+"""The page in a real Chromium: everything a reader can do, and that nothing leaves the machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.viewer.browser import Page
+from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
+from tests.viewer.page_steps import click, pick, text, to, visit, write
+from tests.viewer.served import Viewer, viewing
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+ACTIVE = "#page script, #page iframe, #page svg, #page a[href^=javascript], #page [onerror], #page [onload]"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    make_demo(folder / "small", model="small", skill=0.5)
+    make_demo(folder / "large", model="large", skill=0.9)
+    make_hostile(folder / "hostile")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def viewer(folder: Path) -> Iterator[Viewer]:
+    with viewing(folder) as found:
+        yield found
+
+
+def test_all_runs_are_listed_searched_sorted_and_compared(browser: str, viewer: Viewer) -> None:
+    async def steps(page: Page) -> None:
+        await page.until("document.querySelectorAll('table.runs tbody tr').length === 3")
+        small = await page.run(
+            "[...document.querySelectorAll('.runs tbody tr')].find((r) => r.textContent.includes('small')).innerText"
+        )
+        for part in ("small", "arithmetic", "programs", "–", "16", "160 of 160", "finished with failures"):
+            assert part in small
+        await click(page, "button.sort", "Score")
+        assert (await page.run(text("table.runs .c-model a")))[0] == "large"
+        await click(page, "button.sort", "Score")
+        assert (await page.run(text("table.runs .c-model a")))[-1] == "large"
+        await write(page, "Search runs", "larg arith")
+        assert await page.run(text("table.runs .c-model a")) == ["large"]
+        await write(page, "Search runs", "")
+        for name in ("small", "large"):
+            await page.run(f"document.querySelector('input[aria-label=\"choose {name}\"]').click()")
+        await click(page, "button.primary", "Compare 2 runs")
+        await page.until("document.querySelector('.page-compare .verdict')")
+        assert "large is better than small" in await page.run("document.querySelector('.verdict').textContent")
+
+    visit(browser, viewer.link, steps)
+
+
+def test_one_run_shows_leaderboard_distributions_failures_slices_and_provenance(browser: str, viewer: Viewer) -> None:
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/small", "table[aria-label='Leaderboard']")
+        rows = await page.run(text("table[aria-label='Leaderboard'] tbody tr"))
+        assert [row.split("e", 1)[0] for row in rows[-1:]] == ["ov"]
+        assert len(rows) == 5
+        assert await page.run("document.querySelectorAll('.small-multiple').length") == 4
+        assert any(
+            "model/timeout" in row for row in await page.run(text("table[aria-label='Failures by kind'] tbody tr"))
+        )
+        await pick(page, "Slice by", "year")
+        await page.until("document.querySelector('table[aria-label=\"Slices by year\"]')")
+        values = await page.run(text("table[aria-label='Slices by year'] tbody td:first-child"))
+        assert {"2000", "2001", "2002", "2003"} <= set(values)
+        await page.run("document.querySelector('.small-multiple button.bar[aria-label^=\"score 0.95\"]').click()")
+        await page.until("document.querySelector('.page-samples tbody tr')")
+        assert "low=0.95" in await page.run("location.hash")
+        assert set(await page.run(text(".samples tbody .badge .said"))) <= {"right", "excluded"}
+        await to(page, "#/run/small/provenance", ".page-provenance .command")
+        assert (await page.run("document.querySelector('.command').textContent")).startswith(
+            "assay run tasks/ --model openai:small"
+        )
+        body = await page.run("document.body.innerText")
+        for part in ("Versions", "3.11.7", "fingerprint", "content sha256", "temperature"):
+            assert part in body
+
+    visit(browser, viewer.link, steps)
+
+
+def test_the_table_is_filtered_sorted_and_searched(browser: str, viewer: Viewer) -> None:
+    shown = "document.querySelector('.summary b').textContent"
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/small/samples", ".samples tbody tr")
+        await page.until(f"{shown} === '160 samples'")
+        for label, value, many in (("Task", "capitals", 40), ("Failure kind", "model/timeout", 3)):
+            await pick(page, label, value)
+            await page.until(f"{shown} === '{many} of 160 samples'")
+        await click(page, "button", "Clear filters")
+        await page.until(f"{shown} === '160 samples'")
+        await click(page, ".outcomes button", "wrong")
+        await page.until(
+            "[...document.querySelectorAll('.samples tbody .badge .said')].every((e) => e.textContent === 'wrong')"
+        )
+        await click(page, "button", "Clear filters")
+        await pick(page, "Metadata key", "difficulty")
+        await pick(page, "value of difficulty", "hard")
+        await page.until(f"{shown} === '52 of 160 samples'")
+        await write(page, "from score", "0.4", "change")
+        await write(page, "to score", "0.9", "change")
+        scores = "[...document.querySelectorAll('.samples tbody tr td:nth-child(2)')].map((e) => +e.textContent)"
+        await page.until(f"{scores}.every((score) => score >= 0.4 && score <= 0.9)")
+        await click(page, "button", "Clear filters")
+        await write(page, "Search in prompts and answers", '"capital of Peru"')
+        peru = viewer.get("samples", run="small", q='"capital of Peru"')["total"]
+        await page.until(f"{shown} === '{peru} of 160 samples'")
+        await click(page, "button", "Clear filters")
+        await click(page, "button.sort", "score")
+        await click(page, "button.sort", "score")
+        await page.until("document.querySelector('.samples tbody tr td:nth-child(2)').textContent === '1.00'")
+        await pick(page, "Beside another run", "large")
+        await pick(page, "Change", "worse")
+        await page.until("location.hash.includes('flip=worse')")
+        worse = viewer.get("samples", run="small", against="large", flip="worse")["total"]
+        await page.until(f"{shown} === '{worse} of 160 samples'")
+
+    visit(browser, viewer.link, steps)
+
+
+def test_keys_move_through_the_table_and_between_samples(browser: str, viewer: Viewer) -> None:
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/small/samples?outcome=wrong", ".samples tbody tr")
+        ids = await page.run(text(".samples .c-id a"))
+        await page.key("j")
+        await page.key("j")
+        await page.until("document.querySelectorAll('tr.chosen').length === 1")
+        assert await page.run("document.querySelector('tr.chosen .c-id a').textContent") == ids[1]
+        await page.key("Enter")
+        await page.until(f"document.querySelector('h1.name')?.textContent === {json.dumps(ids[1])}")
+        await page.until("document.querySelector('.places .quiet')?.textContent.startsWith('2 of')")
+        for key, expected in (("j", ids[2]), ("k", ids[1]), ("ArrowLeft", ids[0]), ("ArrowRight", ids[1])):
+            await page.key(key)
+            await page.until(f"document.querySelector('h1.name')?.textContent === {json.dumps(expected)}")
+            await page.until("document.querySelector('.places .quiet')")
+        await page.key("Escape")
+        await page.until("document.querySelector('.page-samples')")
+        assert "outcome=wrong" in await page.run("location.hash")
+        await page.key("/")
+        assert await page.run("document.activeElement.type") == "search"
+
+    visit(browser, viewer.link, steps)
+
+
+def test_one_sample_shows_all_there_is_to_know(browser: str, viewer: Viewer) -> None:
+    def key(**filters: str) -> str:
+        return str(viewer.get("samples", run="small", **filters)["rows"][0]["key"])
+
+    async def steps(page: Page) -> None:
+        await to(page, f"#/run/small/sample/{key(task='capitals', outcome='wrong')}", ".message")
+        assert await page.run(text(".message .role")) == ["system", "user"]
+        await to(page, f"#/run/small/sample/{key(task='arithmetic', outcome='wrong')}", ".page-sample del")
+        await page.until("document.querySelector('[aria-label=\"raw answer\"]')?.textContent.includes(' is ')")
+        assert await page.run(text(".compare-two .label")) == ["post-processing made of it", "target"]
+        assert await page.run("document.querySelectorAll('ins').length") >= 1
+        facts = await page.run("document.querySelector('.facts').innerText")
+        for part in ("tokens", "in, ", "latency", "retries", "finish reason", "metadata: difficulty", "journal line"):
+            assert part in facts
+        await click(page, "summary", "The exact request")
+        request = json.loads(await page.until("document.querySelector('details[open] .json')?.textContent"))
+        assert (request["temperature"], request["seed"], request["max_tokens"]) == (0.2, 7, 256)
+        assert request["prompt"].startswith("Compute")
+        await to(page, f"#/run/small/sample/{key(task='summaries', outcome='partial')}", ".page-sample .score")
+        await page.until("document.querySelector('.page-sample h1').textContent.startsWith('sum')")
+        judged = await page.run("document.querySelector('.score').textContent")
+        for part in ("grade", "poor", "reason", "postponed", "judge", "prompt", "verdict", "misses the outcome"):
+            assert part in judged
+        await to(page, f"#/run/small/sample/{key(task='programs', outcome='partial')}", ".page-sample .checks")
+        code = await page.run("document.querySelector('.score').textContent")
+        for part in ("✓ pass", "✗ error", "add(2, 2) == 4", "stderr", "AssertionError"):
+            assert part in code
+        await to(page, f"#/run/small/sample/{key(outcome='timeout')}", ".card.failure")
+        assert "no answer within 30 s" in await page.run("document.querySelector('.card.failure').textContent")
+
+    visit(browser, viewer.link, steps)
+
+
+def test_a_sample_is_copied_as_json_and_its_link_leads_back(browser: str, viewer: Viewer) -> None:
+    row = viewer.get("samples", run="small", outcome="partial")["rows"][0]
+
+    async def steps(page: Page) -> None:
+        await page.send("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        await to(page, f"#/run/small/sample/{row['key']}?outcome=partial", "h1.name")
+        await page.send("Page.bringToFront")
+        await click(page, "button", "Copy JSON")
+        await page.until("document.querySelector('#toast').textContent === 'Copied as JSON'")
+        copied = json.loads(await page.run("navigator.clipboard.readText()"))
+        assert (copied["key"], copied["sample_id"]) == (row["key"], row["id"])
+        await click(page, "button", "Copy link")
+        await page.until("document.querySelector('#toast').textContent === 'Link copied'")
+        link = await page.run("navigator.clipboard.readText()")
+        assert "token" not in link
+        await page.open("about:blank")
+        await page.open(link)
+        await page.until(f"document.querySelector('h1.name')?.textContent === {json.dumps(row['id'])}")
+
+    visit(browser, viewer.link, steps)
+
+
+def test_runs_are_compared_side_by_side(browser: str, viewer: Viewer) -> None:
+    paired = viewer.get("compare", run=["small", "large"])["pairs"][0]["overall"]
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/compare?run=small&run=large", ".side tbody tr")
+        top = await page.run("document.querySelector('.page-compare .card').innerText")
+        assert f"{paired['wins']}\t{paired['losses']}" in top.replace("\n", "")
+        flips = paired["wins"] + paired["losses"]
+        assert await page.run("document.querySelector('.summary').textContent") == f"{flips} samples"
+        assert await page.run("document.querySelectorAll('.side tbody tr:first-child td.side').length") == 2
+        await click(page, "button", "all samples")
+        await page.until("document.querySelector('.summary').textContent === '160 samples'")
+        await to(page, "#/compare?run=small&run=large&run=hostile", ".side tbody tr")
+        await page.until("document.querySelectorAll('.page-compare > div > .card').length === 2")
+
+    visit(browser, viewer.link, steps)
+
+
+def test_a_reader_marks_samples_and_sees_the_agreement(browser: str, tmp_path: Path) -> None:
+    folder = make_demo(tmp_path / "run", each=12, skill=0.3)
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/run/samples?outcome=wrong", ".samples tbody tr")
+        await page.key("Enter")
+        await page.until("document.querySelector('.marking button')")
+        await page.key("1")
+        await page.until("document.querySelector('.marking .on')?.textContent.includes('right')")
+        await write(page, "Note", "the <target> is wrong", "change")
+        await page.until("document.querySelector('#toast').textContent.startsWith('Marked')")
+        await page.key("j")
+        await page.until("document.querySelector('.places .quiet')?.textContent.startsWith('2 of')")
+        await page.key("2")
+        await page.until("document.querySelector('.marking .on')?.textContent.includes('wrong')")
+        await to(page, "#/run/run/marks", "table[aria-label='Marks'] tbody tr")
+        await page.until("document.querySelectorAll('table[aria-label=\"Marks\"] tbody tr').length === 2")
+        body = await page.run("document.body.innerText")
+        assert "50 %" in body
+        assert "the <target> is wrong" in body
+        await to(page, "#/run/run/samples?mark=disagree", ".samples tbody tr")
+        assert await page.run("document.querySelectorAll('.samples tbody tr').length") == 1
+
+    with viewing(folder) as viewer:
+        visit(browser, viewer.link, steps)
+    kept = marks(folder)
+    assert [(each["verdict"], each.get("note", "")) for each in kept][-2:] == [
+        ("right", "the <target> is wrong"),
+        ("wrong", ""),
+    ]
+
+
+def test_hostile_content_is_text_everywhere(browser: str, viewer: Viewer) -> None:
+    rows = viewer.get("samples", run="hostile", limit=500)["rows"]
+
+    async def steps(page: Page) -> None:
+        await page.until("document.querySelector('table.runs')")
+        for place in ("", "/samples", "/provenance", "/marks"):
+            await to(page, f"#/run/hostile{place}", f".page-{place[1:] or 'overview'}")
+            assert (
+                await page.run(
+                    "document.querySelectorAll('#page script, #page iframe, #page svg, #page b[onmouseover]').length"
+                )
+                == 0
+            )
+        for row in rows:
+            await page.run(f"location.hash = '#/run/hostile/sample/{row['key']}'")
+            await page.until(f"document.title.startsWith({json.dumps(row['key'])}) && document.querySelector('.facts')")
+            await page.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+            assert await page.run(f"document.querySelectorAll({json.dumps(ACTIVE)}).length") == 0
+            )
+        await page.run(
+            f"location.hash = '#/run/hostile/sample/{next(r['key'] for r in rows if r['id'].startswith('script'))}'"
+        )
+        await page.until("document.querySelector('h1.name')?.textContent.startsWith('script')")
+        assert HOSTILE["script"] in await page.run("document.querySelector('[aria-label=\"raw answer\"]').textContent")
+        await page.run(
+            f"location.hash = '#/run/hostile/sample/{next(r['key'] for r in rows if r['id'].startswith('rtl'))}'"
+        )
+        await page.until("document.querySelector('h1.name')?.textContent.startsWith('rtl')")
+        assert "⟦RLO⟧" in await page.run("document.querySelector('[aria-label=\"raw answer\"]').textContent")
+        assert await page.run("window.hacked") is None
+
+    visit(browser, viewer.link, steps)
+
+
+def test_a_five_megabyte_answer_is_cut_and_shown_whole_on_request(browser: str, viewer: Viewer) -> None:
+    row = viewer.get("samples", run="hostile", q="long answer")["rows"][0]
+
+    async def steps(page: Page) -> None:
+        await to(page, f"#/run/hostile/sample/{row['key']}", "[aria-label='raw answer']")
+        assert await page.run("document.querySelector('[aria-label=\"raw answer\"]').textContent.length") == 100_000
+        await click(page, "button", "Show everything")
+        await page.until("document.querySelector('[aria-label=\"raw answer\"]').textContent.length === 5000012")
+
+    visit(browser, viewer.link, steps)
