@@ -273,7 +273,6 @@ def test_hostile_content_is_text_everywhere(browser: str, viewer: Viewer) -> Non
             await page.until(f"document.title.startsWith({json.dumps(row['key'])}) && document.querySelector('.facts')")
             await page.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
             assert await page.run(f"document.querySelectorAll({json.dumps(ACTIVE)}).length") == 0
-            )
         await page.run(
             f"location.hash = '#/run/hostile/sample/{next(r['key'] for r in rows if r['id'].startswith('script'))}'"
         )

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.viewer.demo_runs import make_demo
 
 from assay.core.errors import UsageError
 from assay.reports.marks import Mark, append_mark
 from assay.viewer.builders import Builders
-from assay.viewer.query import Filters
+from assay.viewer.query import Filters, _stable
 from assay.viewer.run_view import RunView
 from assay.viewer.samples import neighbours, page
 
@@ -159,3 +162,17 @@ def test_marks_filter_the_table(tmp_path: Path) -> None:
     assert set(keys(view, Filters(mark="right"))) == {right, wrong}
     assert keys(view, Filters(mark="disagree")) == [wrong]
     assert len(keys(view, Filters(mark="none"))) == len(keys(view, Filters())) - 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, -0.0, 0.1, 0.1 + 1e-12, 1e300, -1e300])),
+        max_size=40,
+    )
+)
+def test_sorting_is_stable_and_exact(values: list[float]) -> None:
+    expected = sorted(range(len(values)), key=lambda place: values[place])
+    assert [values[place] for place in _stable(np.array(values)).tolist()] == [values[place] for place in expected]
+    if len({str(value) for value in values} & {"0.0", "-0.0"}) < 2:
+        assert _stable(np.array(values)).tolist() == expected

@@ -184,12 +184,8 @@ def _failed_keys(connection: sqlite3.Connection) -> dict[int, int]:
 
 def load_column(connection: sqlite3.Connection, name: str) -> NDArray[Any]:
     """A whole column; rows of chunks that lack it have no value."""
-    dtype = dtype_of(name)
-    if name in PLAIN:
-        rows = connection.execute("SELECT data FROM chunks WHERE name = ? ORDER BY first", (name,)).fetchall()
-        return np.frombuffer(b"".join(data for (data,) in rows), dtype)
-    total = place(connection).rows
-    column = _nothing(dtype, total)
+    dtype, total = dtype_of(name), place(connection).rows
+    column = np.empty(total, dtype) if name in PLAIN else _nothing(dtype, total)
     for first, data in connection.execute("SELECT first, data FROM chunks WHERE name = ?", (name,)):
         part = np.frombuffer(data, dtype)
         column[first : first + len(part)] = part

@@ -20,19 +20,19 @@ RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE
 
 PLAIN = {
     "offset": "q",
-    "length": "q",
+    "length": "I",
     "key": "Q",
     "pair": "Q",
-    "task": "i",
-    "index": "q",
-    "attempt": "i",
+    "task": "H",
+    "index": "i",
+    "attempt": "H",
     "outcome": "b",
-    "failure": "i",
+    "failure": "h",
     "score": "d",
-    "seconds": "d",
+    "seconds": "f",
     "tokens_in": "i",
     "tokens_out": "i",
-    "retries": "i",
+    "retries": "H",
 }
 """The columns every row has, with their array type. A score that is not there is NaN here and nowhere else."""
 

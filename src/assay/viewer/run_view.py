@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,11 +23,11 @@ from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.derived import remove
 from assay.viewer.index import Snapshot, index_path, update_index
 from assay.viewer.journal_lines import Lenient, SaidLine, as_record, read_at
-from assay.viewer.query import Filters, Other, Rows, base_order, matching, ordered
+from assay.viewer.query import Filters, Other, Rows, base_order, matching, sorted_rows
 from assay.viewer.rows import EXCLUDED, key_number
 from assay.viewer.run_folders import is_being_written
 
-KEPT = 12
+KEPT = 10
 PHRASE_ROWS = 5000
 RECENT_SECONDS = 30.0
 _T = TypeVar("_T")
@@ -179,8 +180,25 @@ class RunView:
         hits = self.search(filters.search)[0] if filters.search.strip() else None
         marks = {row: mark.verdict or "" for row, mark in self.marked_rows().items()} if filters.mark else {}
         mask = matching(snapshot, filters, found=hits, others=joined, marks=marks)
-        chosen = ordered(snapshot, np.flatnonzero(mask), sort, descending, joined, base=self.base())
-        return self._kept.put(key, chosen.astype(np.int32 if snapshot.rows < 2**31 else np.int64))
+        every = self._sorted(sort, descending, others, joined)
+        return self._kept.put(key, every[mask[every]])
+
+    def _sorted(self, sort: str, descending: bool, others: list[RunView], joined: list[Other]) -> Rows:
+        """Every row in this order: sorted once, whatever is filtered afterwards."""
+        snapshot = self.snapshot()
+        if sort == "order" and not descending:
+            return self.base()
+        against = (others[0].name, others[0].snapshot().rows) if sort == "changed" and others else None
+        key = ("sorted", snapshot.rows, sort, descending, against)
+        found: Rows | None = self._kept.get(key)
+        if found is not None:
+            return found
+        return self._kept.put(key, sorted_rows(snapshot, sort, descending, joined, self.base()))
+
+    def remembered(self, key: Any, make: Callable[[], _T]) -> _T:
+        """What was made for this question of this state of the run, or make it."""
+        found: _T | None = self._kept.get(key)
+        return found if found is not None else self._kept.put(key, make())
 
     def joined(self, other: RunView) -> Other:
         """The other run's score for each of our rows."""
@@ -202,7 +220,8 @@ class RunView:
         key = ("search", query, self._words_offset)
         found = self._kept.get(key)
         if found is None:
-            hits, whole = words.search(words.words_path(self.folder), query), True
+            hits: Rows = words.search(words.words_path(self.folder), query)
+            whole = True
             phrases = words.phrases_of(query)
             if phrases:
                 whole = len(hits) <= PHRASE_ROWS
@@ -283,7 +302,7 @@ class RunView:
 
 def _join(ours: Snapshot, our_base: Rows, theirs: Snapshot, their_base: Rows) -> Rows:
     """For each of our rows the row of the same sample and attempt in the other run, or −1."""
-    result = np.full(ours.rows, -1, np.int64)
+    result: Rows = np.full(ours.rows, -1, np.int32)
     mine, its = our_base[ours.counts[our_base]], their_base[theirs.counts[their_base]]
     left, right = ours.column("pair")[mine], theirs.column("pair")[its]
     if len(left) == len(right) and (left == right).all():

@@ -13,7 +13,7 @@ from assay.reports.marks import Mark
 from assay.viewer.index import Snapshot
 from assay.viewer.overview import value_histogram
 from assay.viewer.previews import LONG_LINE, preview_of
-from assay.viewer.query import Filters, summary
+from assay.viewer.query import Filters, Rows, summary
 from assay.viewer.rows import OUTCOMES
 from assay.viewer.run_view import RunView
 
@@ -28,17 +28,26 @@ def page(
     snapshot = run.snapshot()
     chosen = run.rows(filters, sort, descending, others)
     shown = chosen[offset : offset + limit].tolist()
+    over = ("numbers", filters, tuple(other.name for other in others), len(chosen), snapshot.rows)
     found: dict[str, Any] = {
         "total": len(chosen),
         "offset": offset,
         "rows": table_rows(run, shown, others),
-        "summary": summary(snapshot, chosen),
-        "histogram": value_histogram(snapshot, chosen, filters.value),
+        **run.remembered(over, lambda: numbers_over(run, chosen, filters.value)),
     }
     if filters.search.strip():
         _, reach, whole = run.search(filters.search)
         found["search"] = {"reach": reach, "whole": whole}
     return found
+
+
+def numbers_over(run: RunView, rows: Rows, value: str) -> dict[str, Any]:
+    """What is told of all rows that match, whichever page of them is shown."""
+    # in the journal's order, memory is read from front to back
+    rows = rows if bool((rows[1:] > rows[:-1]).all()) else np.sort(rows)
+    snapshot = run.snapshot()
+    level = run.run_file().config.level
+    return {"summary": summary(snapshot, rows, level), "histogram": value_histogram(snapshot, rows, value)}
 
 
 def table_rows(run: RunView, rows: list[int], others: list[RunView]) -> list[dict[str, Any]]:
@@ -74,7 +83,7 @@ def _row(snapshot: Snapshot, row: int, preview: dict[str, Any], mark: Mark | Non
         "outcome": OUTCOMES[int(snapshot.column("outcome")[row])],
         "score": None if np.isnan(score) else score,
         "kind": snapshot.failures[failure] if failure >= 0 else None,
-        "seconds": float(snapshot.column("seconds")[row]),
+        "seconds": round(float(snapshot.column("seconds")[row]), 4),
         "tokens_in": int(snapshot.column("tokens_in")[row]),
         "tokens_out": int(snapshot.column("tokens_out")[row]),
         "mark": mark.verdict if mark is not None else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ FILE_NAME = ".viewer-words.sqlite"
 INDEXED_CHARACTERS = 100_000
 """Of each prompt and each answer; what lies beyond is shown but not found by search."""
 COMMIT_ROWS = 65536
+LARGE = 200_000
 
 _TABLES = """
 CREATE VIRTUAL TABLE words USING fts5(said, content='', columnsize=0, detail=none,
@@ -96,12 +98,26 @@ def expression(query: str) -> str | None:
     return " AND ".join([*quoted[:-1], quoted[-1] + (" *" if open_end else "")])
 
 
-def search(path: Path, query: str) -> NDArray[np.int64]:
+def search(path: Path, query: str) -> NDArray[np.int32]:
     """The rows that hold every word of the query, in any order; none when the query has no word."""
     wanted = expression(query)
     if wanted is None:
-        return np.empty(0, np.int64)
+        return np.empty(0, np.int32)
     with open_to_read(path) as connection:
-        # one value of one row: a hundred thousand hits cross into Python at once
-        row = connection.execute("SELECT group_concat(rowid) FROM words WHERE words MATCH ?", (wanted,)).fetchone()
-    return np.fromstring(row[0] or "", np.int64, sep=",")
+        rows = place(connection).rows
+    if rows < LARGE:
+        return _hits(path, wanted, 0, rows)
+    with ThreadPoolExecutor(2) as threads:
+        # a word that is in every sample has a million hits; SQLite looks for them on both cores
+        halves = threads.map(lambda ends: _hits(path, wanted, *ends), [(0, rows // 2), (rows // 2, rows)])
+        return np.concatenate(list(halves))
+
+
+def _hits(path: Path, wanted: str, start: int, end: int) -> NDArray[np.int32]:
+    with open_to_read(path) as connection:
+        # one value of one row: all hits cross into Python at once
+        found = connection.execute(
+            "SELECT group_concat(rowid) FROM words WHERE words MATCH ? AND rowid >= ? AND rowid < ?",
+            (wanted, start, end),
+        ).fetchone()
+    return np.fromstring(found[0] or "", np.int64, sep=",").astype(np.int32)
