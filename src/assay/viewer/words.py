@@ -23,6 +23,7 @@ INDEXED_CHARACTERS = 100_000
 """Of each prompt and each answer; what lies beyond is shown but not found by search."""
 COMMIT_ROWS = 65536
 LARGE = 200_000
+MANY = 5000
 
 _TABLES = """
 CREATE VIRTUAL TABLE words USING fts5(said, content='', columnsize=0, detail=none,
@@ -88,23 +89,28 @@ def phrases_of(query: str) -> list[str]:
     return [found for found in re.findall(r'"([^"]+)"', query) if len(words_of(found)) > 1]
 
 
-def expression(query: str) -> str | None:
-    """The query as FTS5 wants it: every word quoted, the last a prefix unless a space or quote follows."""
+def expressions(query: str) -> list[str]:
+    """The query as FTS5 wants it: every word quoted; then, if the last may be unfinished, with it as a beginning."""
     words = words_of(query)
     if not words:
-        return None
-    open_end = query[-1].isalnum() and len(words[-1]) >= 2
-    quoted = [f'"{word}"' for word in words]
-    return " AND ".join([*quoted[:-1], quoted[-1] + (" *" if open_end else "")])
+        return []
+    exact = " AND ".join(f'"{word}"' for word in words)
+    return [exact, f"{exact} *"] if query[-1].isalnum() and len(words[-1]) >= 2 else [exact]
 
 
 def search(path: Path, query: str) -> NDArray[np.int32]:
     """The rows that hold every word of the query, in any order; none when the query has no word."""
-    wanted = expression(query)
-    if wanted is None:
-        return np.empty(0, np.int32)
     with open_to_read(path) as connection:
         rows = place(connection).rows
+    found = np.empty(0, np.int32)
+    for wanted in expressions(query):
+        # beginnings of words cost more to find, and add little to a word that is in so many samples
+        if len(found) < max(MANY, rows // 20):
+            found = _hits_of(path, wanted, rows)
+    return found
+
+
+def _hits_of(path: Path, wanted: str, rows: int) -> NDArray[np.int32]:
     if rows < LARGE:
         return _hits(path, wanted, 0, rows)
     with ThreadPoolExecutor(2) as threads:

@@ -25,8 +25,10 @@ export function filterBar(run, runs, state, change) {
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => set({ q: search.value }), 250); });
   const failures = [...new Set(run.failures.map((each) => each.kind))];
   const keyBox = h("span", { class: "row tight" });
-  const bar = h("div", { class: "filters" }, h("div", { class: "row" }, search, button("Clear filters", () => { search.value = ""; change(null); }, { class: "clear" })),
-    h("div", { class: "row wrap" },
+  // only a phone hides the choices, and shows this
+  const more = button("Filters", () => { const open = bar.classList.toggle("open"); more.setAttribute("aria-expanded", open); }, { class: "more", "aria-expanded": "false" });
+  const bar = h("div", { class: "filters" }, h("div", { class: "row" }, search, button("Clear filters", () => { search.value = ""; change(null); }, { class: "clear" }), more),
+    h("div", { class: "row wrap choices" },
       list("Task", run.distributions.map((each) => each.task), state.task, (task) => set({ task })),
       failures.length ? list("Failure kind", failures, state.failure, (failure) => set({ failure })) : null,
       keyBox, range(run, state, set), against(run, runs, state, set),

@@ -24,13 +24,13 @@ function agreementCard(found, run) {
   return section("People and scores", h("p", { class: "quiet" }, `A score from ${found.threshold} on counts as right. ${found.unclear ? plural(found.unclear, "unclear mark") + " and " : ""}${plural(found.unscored, "sample")} without a score are left out.`),
     h("div", { class: "cards" },
       h("div", { class: "card" }, h("div", { class: "label" }, "raw agreement"), h("div", { class: "value" }, percent(overall.raw)), h("p", { class: "quiet" }, interval(overall.raw_interval, 2), ` over ${plural(overall.n, "sample")}`)),
-      h("div", { class: "card" }, h("div", { class: "label" }, "Cohen’s kappa"), h("div", { class: "value" }, number(overall.kappa, 2)), h("p", { class: "quiet" }, overall.kappa === null ? overall.reason : interval(overall.kappa_interval, 2) || "")),
+      h("div", { class: "card" }, h("div", { class: "label" }, "Cohen’s kappa"), h("div", { class: "value" }, number(overall.kappa, 2)), h("p", { class: "quiet" }, overall.kappa === null ? overall.reason : interval(overall.kappa_interval, 2) || "", h("br"), "1 is perfect, 0 is what chance alone would give")),
       h("div", { class: "card" }, table("People against scores", [th(""), th("score: right", { class: "num" }), th("score: wrong", { class: "num" })], [h("tr", null, h("th", { scope: "row" }, "people: right"), cell("right_right"), cell("right_wrong")), h("tr", null, h("th", { scope: "row" }, "people: wrong"), cell("wrong_right"), cell("wrong_wrong"))]), isStatic ? null : link(toSamples(run, { mark: "disagree" }), null, "Read where they disagree"))),
     rows.length > 1 ? table("Agreement by task", [th("task"), th("marks", { class: "num" }), th("agreement", { class: "num" }), th("kappa", { class: "num" }), th("interval")], rows) : null);
 }
 
 function list(marks, run) {
-  return section("All marks", table("Marks", [th("mark"), th("sample"), th("task"), th("note"), th("when")], marks.map((mark) => h("tr", null, h("td", null, MARKS[mark.verdict]), h("td", null, link(toSample(run, mark.key), null, mark.sample_id)), h("td", { class: "quiet" }, mark.task), h("td", null, mark.note || ""), h("td", { class: "quiet" }, mark.time || "")))));
+  return section("All marks", table("Marks", [th("mark"), th("sample"), th("task"), th("note"), th("when", { class: "num" })], marks.map((mark) => h("tr", null, h("td", null, MARKS[mark.verdict]), h("td", null, link(toSample(run, mark.key), null, mark.sample_id)), h("td", { class: "quiet" }, mark.task), h("td", null, mark.note || ""), h("td", { class: "quiet num" }, (mark.time || "").replace("T", " ").replace(/:\d\dZ$/, ""))))));
 }
 
 function download(run, marks) {

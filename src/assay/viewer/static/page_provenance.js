@@ -25,6 +25,6 @@ function hash(text) {
 }
 
 function pairs(title, values) {
-  const shown = Object.entries(values || {}).filter(([, value]) => value !== null && value !== "" && JSON.stringify(value) !== "{}");
+  const shown = Object.entries(values || {}).filter(([, value]) => value !== null && value !== "" && !["{}", "[]", "false"].includes(JSON.stringify(value)));
   return h("div", { class: "card" }, h("h3", null, title), h("dl", { class: "facts" }, shown.map(([name, value]) => [h("dt", null, name.replaceAll("_", " ")), h("dd", null, typeof value === "string" ? value : JSON.stringify(value))])));
 }
