@@ -123,6 +123,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """The number in one line: how predictions are scored, how scores are summed up, how the interval is made."""
     scoring: str = ""
     """The part of the signature that a change of level or clusters leaves alone."""
+    lower_is_better: bool = False
+    """For perplexity and its kin, which have no part in the overall score."""
     asking: str = ""
     """Fingerprint of how the questions are put to the model: solver and templates."""
     interval: Interval | None = None

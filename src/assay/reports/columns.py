@@ -101,12 +101,13 @@ def read_side(source: Path | str, view: View) -> Side:
     if path.is_dir():
         return _from_run(path, view)
     board = read_leaderboard_file(path)
+    measures = {row.task: Measure(lower_is_better=row.lower_is_better) for row in board.tasks}
     columns = {
-        row.task: _finished(_from_examples(row.per_example, view), f"{path}: task `{row.task}`")
+        row.task: _finished(_from_examples(row.per_example, view, measures[row.task]), f"{path}: task `{row.task}`")
         for row in board.tasks
         if row.per_example is not UNSET
     }
-    return Side(path, board, columns, {row.task: Measure() for row in board.tasks})
+    return Side(path, board, columns, measures)
 
 
 def _record_at(journal: Path, place: int) -> Record:
@@ -171,7 +172,7 @@ def read_columns(folder: Path, definitions: Iterable[TaskDefinition], view: View
             question=asked,
             targets=tuple(line.targets),
             answer=line.trace.prediction if line.trace is not None else None,
-            score=None if line.failures else measures[line.task].of(line.scores),
+            score=None if line.failures else _upwards(measures[line.task].of(line.scores), measures[line.task]),
             failed=bool(line.failures),
             metadata=line.metadata,
             place=place,
@@ -182,7 +183,12 @@ def read_columns(folder: Path, definitions: Iterable[TaskDefinition], view: View
     }
 
 
-def _from_examples(examples: list[PerExample], view: View) -> _Rows:
+def _upwards(score: float | None, measure: Measure) -> float | None:
+    """The score, turned round where lower is better: in columns more is always better."""
+    return -score if score is not None and measure.lower_is_better else score
+
+
+def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> _Rows:
     rows = _Rows()
     for place, example in enumerate(examples):
         _put(
@@ -193,7 +199,7 @@ def _from_examples(examples: list[PerExample], view: View) -> _Rows:
             question=example.prompt,
             targets=example.targets,
             answer=example.prediction,
-            score=example.score,
+            score=_upwards(example.score, measure),
             failed=example.failure is not None,
             metadata=example.metadata,
             place=place,

@@ -69,6 +69,7 @@ def _task(
         content=_content(first, second),
         asking=_same(first, second, _asking),
         scoring=_same(first, second, _scoring),
+        lower_is_better=any(row is not None and row.lower_is_better for row in rows),
         compared=0,
         only_a=0,
         only_b=0,
@@ -106,6 +107,7 @@ def _paired(
             _flip(
                 sides[0].example(found.task, int(a.places[pairs_a[row]])),
                 sides[1].example(found.task, int(b.places[pairs_b[row]])),
+                better=bool(after[row] > before[row]),
             )
             for row in shown
         ],
@@ -143,7 +145,7 @@ def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[n
     )
 
 
-def _flip(then: PerExample, now: PerExample) -> Flip:
+def _flip(then: PerExample, now: PerExample, *, better: bool) -> Flip:
     return Flip(
         id=now.id,
         attempt=now.attempt,
@@ -156,6 +158,7 @@ def _flip(then: PerExample, now: PerExample) -> Flip:
         prompt_b=now.prompt,
         same_prompt=then.prompt == now.prompt,
         same_targets=then.targets == now.targets,
+        better=better,
     )
 
 

@@ -33,6 +33,8 @@ class Flip(Struct, frozen=True, kw_only=True):
     prompt_b: str | None
     same_prompt: bool
     same_targets: bool
+    better: bool
+    """Whether B is the better one."""
 
 
 class Changes(Struct, frozen=True, kw_only=True):
@@ -74,6 +76,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     """`same` or `changed`: how the questions are put to the model."""
     scoring: str
     """`same` or `changed`: how predictions are scored."""
+    lower_is_better: bool = False
+    """Then differences are of −bits per byte, so that a positive one is still better."""
     compared: int
     """Attempts that are scored in both results."""
     only_a: int

@@ -25,6 +25,8 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
         changed = task.changes.answer if task.changes is not None else 0
         return "no difference" if not changed else f"no difference in scores; {changed:,} answers read differently"
     moved = _moved(task.comparison)
+    if task.lower_is_better:
+        moved = f"{moved} (of −bits per byte, as lower is better)"
     if task.significant:
         word = "better" if (task.comparison.difference or 0.0) > 0 else "worse"
         return f"B is {word}: {moved}{_test(task, board)}"

@@ -113,6 +113,7 @@ def _row(
         fingerprint=run.tasks[definition.name],
         signature=f"{_scoring_signature(definition)}|{headline.signature}",
         scoring=f"{_scoring_signature(definition)}|{headline.signature.split('|')[0]}",
+        lower_is_better=table.measure.lower_is_better,
         asking=short_fingerprint((definition.solver.use, definition.solver.options)),
         interval=_interval(headline, view.level),
         bounds=_bounds(definition, headline, table),

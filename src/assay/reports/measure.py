@@ -11,6 +11,8 @@ from assay.core.types import ScoreValue, TaskDefinition
 from assay.stats.score_table import as_text
 
 HEADLINES = ("score", "is_correct")
+LIKELIHOODS = ("perplexity", "bits_per_byte")
+"""Aggregates of texts' likelihoods; sample by sample they compare in bits per byte."""
 
 
 class Scored(Protocol):
@@ -33,6 +35,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     """Two values whose agreement counts as right, for tasks that are scored as a classification."""
     headline: bool = True
     """Whether the mean of this number is the task's leaderboard score."""
+    lower_is_better: bool = False
+    """Perplexity and its kin: what goes down got better."""
 
     def of(self, scores: Iterable[Scored]) -> float | None:
         """The number, or None when the attempt has none."""
@@ -63,8 +67,8 @@ def measure_of(definition: TaskDefinition) -> Measure:
         return Measure(scorer=scorer, field=first.options.get("field", "score"))
     if first.use in ("binary-classification", "multiclass-classification"):
         return Measure(scorer=scorer, same_as=(first.options["field_gt"], first.options["field_pred"]))
-    if first.use in ("bits_per_byte", "perplexity"):
-        return Measure(scorer=scorer, field="bits_per_byte", headline=False)
+    if first.use in LIKELIHOODS:
+        return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True)
     return Measure(scorer=scorer, headline=False)
 
 

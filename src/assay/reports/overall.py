@@ -57,4 +57,4 @@ def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -
 
 
 def _counts(row: TaskRow) -> bool:
-    return row.refused is None and row.metric not in NOT_SHARES
+    return row.refused is None and not row.lower_is_better and row.metric not in NOT_SHARES

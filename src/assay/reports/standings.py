@@ -112,10 +112,10 @@ def standings_of(
     unknown = sorted(set(chance or {}) - set(names))
     if unknown:
         raise UsageError(f"--chance {unknown[0]}: no task is called that. Tasks: {', '.join(names)}")
-    ranges, ranking = _ranges(labels, sides, shared, view, dict(chance or {}))
+    rising = [name for name in shared if not rows[0][name].lower_is_better]
+    ranges, ranking = _ranges(labels, sides, rising or shared, view, dict(chance or {}))
     scores = {
-        label: {name: row.score if (row := each.get(name)) is not None else None for name in names}
-        for label, each in zip(labels, rows, strict=True)
+        label: {name: _upwards(each.get(name)) for name in names} for label, each in zip(labels, rows, strict=True)
     }
     placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
     models = []
@@ -231,6 +231,13 @@ def _sample_means(columns: Columns) -> tuple[NDArray[np.uint64], NDArray[np.floa
     samples, codes = np.unique(columns.samples[scored], return_inverse=True)
     sums = np.bincount(codes, weights=columns.scores[scored], minlength=len(samples))
     return samples, sums / np.maximum(np.bincount(codes, minlength=len(samples)), 1)
+
+
+def _upwards(row: TaskRow | None) -> float | None:
+    """A score for ranks, turned round where lower is better."""
+    if row is None or row.score is None:
+        return None
+    return -row.score if row.lower_is_better else row.score
 
 
 def _cell(row: TaskRow) -> Cell:

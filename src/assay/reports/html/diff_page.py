@@ -99,7 +99,7 @@ def flips(found: BoardDiff) -> Child:
 
 
 def _flip(flip: Flip) -> Html:
-    word = "better" if (flip.score_b or 0.0) > (flip.score_a or 0.0) else "worse"
+    word = "better" if flip.better else "worse"
     besides = [
         *(["the prompt changed too"] if not flip.same_prompt else []),
         *(["the targets changed too"] if not flip.same_targets else []),

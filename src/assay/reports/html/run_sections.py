@@ -57,14 +57,9 @@ def _task_cells(row: TaskRow, shown: Sequence[str]) -> list[Child]:
     ]
 
 
-def forest_section(named: Named) -> Html:
-    """Every task's interval, the models side by side, and the overall score."""
-    marks = [
-        _mark(task, label if len(named) > 1 else "", row)
-        for task in _tasks(named)
-        for label, side in named
-        if (row := _row(side, task)) is not None
-    ]
+def forest_section(named: Named) -> Child:
+    """Every task's interval, the models side by side, and the overall score; what falls has a scale of its own."""
+    marks = _marks(named, lower_is_better=False)
     for label, side in named:
         board = side.board
         low, high = (
@@ -72,7 +67,17 @@ def forest_section(named: Named) -> Html:
         )
         series = label if len(named) > 1 else ""
         marks.append(Mark(label="overall", series=series, value=board.overall_score, low=low, high=high))
-    return forest(marks)
+    falling = _marks(named, lower_is_better=True)
+    return [forest(marks), [tag("p", "Lower is better:", class_="soft"), forest(falling)] if falling else None]
+
+
+def _marks(named: Named, *, lower_is_better: bool) -> list[Mark]:
+    return [
+        _mark(task, label if len(named) > 1 else "", row)
+        for task in _tasks(named)
+        for label, side in named
+        if (row := _row(side, task)) is not None and row.lower_is_better is lower_is_better
+    ]
 
 
 def bars_section(named: Named) -> Html:
@@ -85,9 +90,9 @@ def bars_section(named: Named) -> Html:
         )
         for task in _tasks(named)
         for label, side in named
-        if (row := _row(side, task)) is not None
+        if (row := _row(side, task)) is not None and not row.lower_is_better
     ]
-    return bars(marks)
+    return bars(marks) if marks else tag("p", "No task has a score that goes up.")
 
 
 def notes_section(named: Named) -> Child:
