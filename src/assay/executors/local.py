@@ -44,6 +44,5 @@ class LocalExecutor:
                     yield batch
             everyone.result()
         finally:
-            for running in workers:
-                running.cancel()
-            await asyncio.gather(everyone, return_exceptions=True)
+            everyone.cancel()
+            await asyncio.gather(everyone, *workers, return_exceptions=True)
