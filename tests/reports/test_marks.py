@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.viewer.demo_runs import run_file
+from tests.end_to_end.commands import assay
+from tests.viewer.demo_runs import make_demo, run_file
 
 from assay.core.errors import UsageError
 from assay.reports.marks import Mark, Verdict, append_mark, marks_agreement, read_marks
@@ -65,3 +66,19 @@ def test_a_link_in_the_place_of_the_marks_is_not_followed(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="could not write"):
         append_mark(tmp_path, Mark(key="a", task="t", sample_id="s", verdict="right"))
     assert (tmp_path / "elsewhere").read_text() == ""
+
+
+def test_report_and_diff_tell_how_far_people_agree(tmp_path: Path) -> None:
+    a = make_demo(tmp_path / "a", each=6)
+    b = make_demo(tmp_path / "b", model="other", each=6)
+    records = [json.loads(line) for line in (a / "journal.jsonl").read_text().splitlines()]
+    for record in records[:4]:
+        append_mark(a, Mark(key=record["key"], task=record["task"], sample_id=record["sample_id"], verdict="right"))
+    found = marks_agreement(a)
+    assert found is not None
+    reported, compared = assay("report", a, cwd=tmp_path), assay("diff", a, b, "--allow-unequal", cwd=tmp_path)
+    expected = f"people and scores agree on {found.overall.raw:.0%}"
+    assert (reported.returncode, compared.returncode) == (0, 0), reported.stderr + compared.stderr
+    assert expected in reported.stderr
+    assert expected in (a / "report.md").read_text()
+    assert expected in compared.stdout

@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
     from assay.reports.diff_markdown import diff_page
     from assay.reports.gates import check_gates, parse_gates
     from assay.reports.leaderboard import read_leaderboard
+    from assay.reports.marks import marks_sentence
 
     if options.samples < 0:
         raise UsageError(f"--samples must not be negative, not {options.samples}")
@@ -63,4 +64,7 @@ def run(options: argparse.Namespace) -> int:
     print(
         msgspec.json.encode(found).decode() if options.json else diff_page(found), end="" if not options.json else "\n"
     )
+    for name in (options.a, options.b):
+        if said := marks_sentence(Path(name)):
+            print(f"{name}: {said}", file=sys.stderr if options.json else sys.stdout)
     return DONE if tell_gates(results) else GATE_NOT_MET

@@ -58,15 +58,18 @@ def rewrite(folder: Path, options: argparse.Namespace) -> None:
     from assay.reports.board import write_leaderboard_file
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
+    from assay.reports.marks import marks_sentence
     from assay.reports.more_tables import board_tables
     from assay.reports.report_markdown import report_page, write_report
 
     board = build_leaderboard(folder, view_from(options, per_example=options.include_per_example))
     write_leaderboard_file(folder / "leaderboard.json", board)
-    write_report(folder / "report.md", report_page(board))
+    said = marks_sentence(folder)
+    page = report_page(board) + (f"\n## What people say\n\n- {said}\n" if said else "")
+    write_report(folder / "report.md", page)
     if len(options.runs) > 1:
         return
     print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
-    for note in notes(board):
+    for note in [*notes(board), *([said] if said else [])]:
         print(note, file=sys.stderr)
     print(f"wrote {folder / 'leaderboard.json'} and {folder / 'report.md'}", file=sys.stderr)

@@ -18,6 +18,7 @@ from assay.core.journal import read_lines
 from assay.core.run_file import read_run_file
 from assay.reports.measure import Measure, measure_of
 from assay.stats.agreement import Agreement, agreement
+from assay.stats.intervals import Interval
 
 FILE_NAME = "marks.jsonl"
 THRESHOLD = 0.5
@@ -88,6 +89,28 @@ def marks_agreement(folder: Path, *, threshold: float = THRESHOLD, level: float 
     """How the run's scores agree with its marks; None when nobody marked anything."""
     marks = read_marks(folder)
     return agreement_of(marks, _scores(folder, marks), threshold=threshold, level=level) if marks else None
+
+
+def marks_sentence(folder: Path, level: float = 0.95) -> str | None:
+    """What people say about the scores of a run, in a line; None when nobody marked anything."""
+    found = marks_agreement(folder, level=level) if folder.is_dir() else None
+    if found is None:
+        return None
+    both = found.overall
+    if both.raw is None:
+        return f"people marked {found.marked} samples, none of them right or wrong with a score to compare"
+    kappa = (
+        f"no kappa ({both.reason})" if both.kappa is None else f"kappa {both.kappa:.2f}{_range(both.kappa_interval)}"
+    )
+    left_out = f"; left out: {found.unclear} unclear, {found.unscored} without a score"
+    return (
+        f"people and scores agree on {both.raw:.0%}{_range(both.raw_interval)} of {both.n} marked samples, {kappa}, "
+        f"a score from {found.threshold:g} on counting as right{left_out if found.unclear or found.unscored else ''}"
+    )
+
+
+def _range(interval: Interval) -> str:
+    return "" if interval.low is None or interval.high is None else f" ({interval.low:.2f} – {interval.high:.2f})"
 
 
 def agreement_of(

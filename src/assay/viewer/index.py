@@ -224,6 +224,10 @@ class Snapshot:
             self._columns[name] = found
         return found
 
+    def forget(self, name: str) -> None:
+        """Give a column's memory back."""
+        self._columns.pop(name, None)
+
     def previews(self, rows: list[int]) -> dict[int, dict[str, Any]]:
         """The stored previews of very long lines."""
         marks = ",".join("?" * len(rows))

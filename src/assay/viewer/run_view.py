@@ -27,7 +27,7 @@ from assay.viewer.query import Filters, Other, Rows, base_order, matching, sorte
 from assay.viewer.rows import EXCLUDED, key_number
 from assay.viewer.run_folders import is_being_written
 
-KEPT = 10
+KEPT = 8
 PHRASE_ROWS = 5000
 RECENT_SECONDS = 30.0
 _T = TypeVar("_T")
@@ -208,6 +208,9 @@ class RunView:
         if found is not None:
             return found
         row = _join(ours, self.base(), theirs, other.base())
+        # the largest columns, and needed for nothing but this
+        ours.forget("pair")
+        theirs.forget("pair")
         score = np.full(ours.rows, np.nan)
         there = np.flatnonzero(row >= 0)
         there = there[theirs.column("outcome")[row[there]] != EXCLUDED]
