@@ -13,14 +13,10 @@ from assay.core.journal import finished_keys
 from assay.core.model_stack import Asked
 from assay.core.task import Task
 from assay.core.types import Completion, Request, Sample, TaskDefinition
-from assay.evaluation import describe_run, run_name
+from assay.evaluation import Parts, close_parts, put_together, run_name
 from assay.models.budget import about_tokens
-from assay.models.build import make_model
-from assay.models.pool import ModelPool
 from assay.reports.estimate_table import Estimate, TaskEstimate
-from assay.reports.prices import Quote, find_prices
-from assay.tasks.build import BuildContext, build_task
-from assay.tasks.declarative.trust import require_trust
+from assay.reports.prices import Quote
 
 TRIED = 500
 """Samples of a task whose solver is run; more are estimated from these."""
@@ -28,16 +24,10 @@ TRIED = 500
 
 def estimate(definitions: Sequence[TaskDefinition], config: RunConfig, *, folder: Path | None = None) -> Estimate:
     """How many requests, about how many tokens and about how much money the run still takes; nobody is asked."""
-    require_trust(definitions, trust=config.trust)
-    model = make_model(config.model, config.model_options)
-    models = ModelPool(config)
-    context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
-    tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
-    folder = folder or Path("runs") / run_name(describe_run(definitions, model, config), definitions)
-    finished = finished_keys(folder / "journal.jsonl")
-    quote = find_prices(Path(config.prices) if config.prices else None).quote(model.name)
-    found = asyncio.run(_measure_all(tasks, config, finished, quote))
-    return Estimate(model=model.name, tasks=found, notes=_notes(found, quote, model.name, config))
+    parts = put_together(definitions, config)
+    folder = folder or Path("runs") / run_name(parts.run_file, definitions)
+    found = asyncio.run(_measure_all(parts, finished_keys(folder / "journal.jsonl")))
+    return Estimate(model=parts.model.name, tasks=found, notes=_notes(found, parts.quote, parts.model.name, config))
 
 
 class Listening:
@@ -59,10 +49,11 @@ class Listening:
         return Completion(text="")
 
 
-async def _measure_all(
-    tasks: Sequence[Task], config: RunConfig, finished: set[int], quote: Quote | None
-) -> list[TaskEstimate]:
-    return [await _measure(task, config, finished, quote) for task in tasks]
+async def _measure_all(parts: Parts, finished: set[int]) -> list[TaskEstimate]:
+    try:
+        return [await _measure(task, parts.run_file.config, finished, parts.quote) for task in parts.tasks]
+    finally:
+        await close_parts(parts)
 
 
 async def _measure(task: Task, config: RunConfig, finished: set[int], quote: Quote | None) -> TaskEstimate:
