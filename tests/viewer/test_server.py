@@ -15,6 +15,8 @@ import pytest
 from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
 from tests.viewer.served import Viewer, viewing
 
+from assay.viewer.library import IN_MEMORY, Library
+
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
@@ -173,6 +175,22 @@ def test_the_comparison_is_that_of_the_paired_statistics(viewer: Viewer) -> None
     assert all(each["p_holm"] >= each["p_value"] for each in found["tasks"])
     back = viewer.get("compare", run=["large", "small"])["pairs"][0]["overall"]
     assert back["difference"] == pytest.approx(-found["overall"]["difference"])
+
+
+def test_a_sample_is_found_again_in_another_run(viewer: Viewer) -> None:
+    row = viewer.get("samples", run="small", against="large", flip="flipped")["rows"][0]
+    found = viewer.get("sample", run="small", key=row["key"], against=["large", "hostile"])
+    assert found["others"]["large"] == row["others"][0]["key"]
+    assert viewer.get("sample", run="large", key=found["others"]["large"])["id"] == row["id"]
+
+
+def test_runs_looked_at_long_ago_give_their_memory_back(tmp_path: Path) -> None:
+    for number in range(IN_MEMORY + 2):
+        make_demo(tmp_path / f"run-{number}", each=1)
+    library = Library([tmp_path])
+    views = [library.run(f"run-{number}") for number in range(IN_MEMORY + 2) if library.run(f"run-{number}").snapshot()]
+    assert [view._snapshot is None for view in views] == [True] * 2 + [False] * IN_MEMORY
+    assert views[0].snapshot().rows == views[-1].snapshot().rows
 
 
 def test_a_mark_is_kept_beside_the_run_and_told_again(folder: Path) -> None:

@@ -104,9 +104,10 @@ class Api:
 
     def sample(self, params: Params) -> Any:
         """One sample in full."""
-        view = self._run(params)
-        with view.lock:
-            return samples.sample(view, _one(params, "key"), whole=params.get("whole") == "1")
+        view, _, others = self._table(params)
+        with _locked([view, *others]):
+            found = samples.sample(view, _one(params, "key"), whole=params.get("whole") == "1")
+            return {**found, "others": samples.same_elsewhere(view, found["key"], others)}
 
     def slices(self, params: Params) -> Any:
         """The matching samples grouped by a label."""

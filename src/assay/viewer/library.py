@@ -17,6 +17,8 @@ from assay.viewer.run_folders import find_runs
 from assay.viewer.run_view import RunView
 
 LOOK_SECONDS = 1.0
+IN_MEMORY = 8
+"""Runs whose columns are kept; those looked at longest ago give their memory back."""
 
 
 class UnknownRunError(UsageError):
@@ -31,6 +33,7 @@ class Library:
         self.builders = Builders()
         self._views: dict[str, RunView] = {}
         self._looked = -LOOK_SECONDS
+        self._used: dict[str, RunView] = {}
         self._lock = threading.Lock()
 
     def views(self) -> list[RunView]:
@@ -50,6 +53,11 @@ class Library:
         found = next((view for view in self.views() if view.name == name), None)
         if found is None:
             raise UnknownRunError(f"there is no run `{name[:200]}` here")
+        with self._lock:
+            self._used.pop(name, None)
+            self._used[name] = found
+            while len(self._used) > IN_MEMORY:
+                self._used.pop(next(iter(self._used))).release()
         return found
 
     def stamps(self) -> dict[str, Any]:

@@ -87,6 +87,14 @@ class RunView:
             self._run, self._run_stamp, self._snapshot, self._checked = run, stamp, None, -1
         return self._run
 
+    def release(self) -> None:
+        """Give the memory back, unless somebody is looking just now."""
+        if self.lock.acquire(blocking=False):
+            try:
+                self._snapshot, self._checked, self._kept = None, -1, Kept()
+            finally:
+                self.lock.release()
+
     def size(self) -> int:
         try:
             return self.journal.stat().st_size

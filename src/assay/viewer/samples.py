@@ -131,6 +131,16 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
     }
 
 
+def same_elsewhere(run: RunView, key: str, others: list[RunView]) -> dict[str, str | None]:
+    """The keys of the same sample and attempt in other runs, also when what is asked has changed."""
+    row = run.row_of(key)
+    found = {}
+    for other in others:
+        there = int(run.joined(other).row[row])
+        found[other.name] = _key(other, there) if there >= 0 else None
+    return found
+
+
 def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
     """What the model was asked, with the settings it was asked with."""
     trace = record.get("trace") if isinstance(record.get("trace"), dict) else {}

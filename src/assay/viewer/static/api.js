@@ -41,11 +41,20 @@ export function query(params) {
   return found.toString();
 }
 
-// Calls back with the names of runs that changed, for as long as the page is open.
+// Calls back with the names of runs that changed, for as long as the page can be seen. A hidden tab lets go of its
+// connection: a browser has only six of them for one server. Back in sight, it asks for everything anew (null).
 export function listen(onchange, onstate) {
   if (isStatic) return;
-  const events = new EventSource("/api/events");
-  events.onopen = () => onstate(true);
-  events.onerror = () => onstate(false);
-  events.onmessage = (event) => onchange(JSON.parse(event.data).changed);
+  let events = null;
+  const open = () => {
+    events = new EventSource("/api/events");
+    events.onopen = () => onstate(true);
+    events.onerror = () => onstate(false);
+    events.onmessage = (event) => onchange(JSON.parse(event.data).changed);
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden && events) { events.close(); events = null; }
+    else if (!document.hidden && !events) { open(); onchange(null); }
+  });
+  if (!document.hidden) open();
 }

@@ -35,7 +35,8 @@ async function go() {
     shownPage = { route };
     fill(root, h("div", { class: "error", role: "alert" }, h("h1", null, "This could not be shown"), h("p", null, error.message), link(toRuns(), null, "All runs")));
   }
-  fill(document.getElementById("page"), root);
+  const main = fill(document.getElementById("page"), root);
+  if (mine > 1) main.focus({ preventScroll: true });
   document.title = title(route);
   if (!shownPage.keepsScroll) scrollTo(0, 0);
   if (shownPage.ready) shownPage.ready();
@@ -129,10 +130,13 @@ async function follow(changed) {
   const { route, refresh } = shownPage || {};
   if (!refresh) return;
   const names = route.run ? [route.run, ...(route.params.against || [])] : route.runs || [];
-  if (names.length && !names.some((name) => changed.includes(name))) return;
+  if (changed && names.length && !names.some((name) => changed.includes(name))) return;
   if (refreshing) { again = true; return; }
   refreshing = true;
+  const started = performance.now();
   try { await refresh(); } catch { /* the next change tries again */ }
+  // a large run takes a while to look at: then it is looked at less often
+  await new Promise((done) => setTimeout(done, 4 * (performance.now() - started)));
   refreshing = false;
   if (again) { again = false; follow(changed); }
 }

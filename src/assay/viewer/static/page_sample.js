@@ -11,8 +11,7 @@ import { count, number } from "./words.js";
 export async function pageSample(root, route) {
   const params = paramsOf(stateOf(route.params));
   let whole = false;
-  let sample = await get("sample", { run: route.run, key: route.key });
-  const beside = route.params.against || [];
+  let sample = await get("sample", { run: route.run, key: route.key, against: route.params.against });
   let near = { position: null, total: 0, previous: null, next: null };
   const places = h("div", { class: "places" });
   const body = h("div", { class: "sample-body" });
@@ -104,9 +103,10 @@ export async function pageSample(root, route) {
   await Promise.all([drawPlaces(), besides()]);
 
   async function besides() {
-    for (const name of beside) {
-      const other = await get("sample", { run: name, key: sample.key }).catch(() => null);
-      body.append(h("div", { class: "column all" }, section(`In ${name}`, other ? [badge(other.outcome, true), other.score !== null ? h("b", null, " " + number(other.score)) : null, prose((other.record.trace || {}).prediction || other.failure || "")] : h("p", { class: "quiet" }, "there is no such sample, or it asked something else"))));
+    for (const name of route.params.against || []) {
+      const key = (sample.others || {})[name];
+      const other = key ? await get("sample", { run: name, key }).catch(() => null) : null;
+      body.append(h("div", { class: "column all" }, section(`In ${name}`, other ? [badge(other.outcome, true), other.score !== null ? h("b", null, " " + number(other.score)) : null, prose((other.record.trace || {}).prediction || other.failure || "")] : h("p", { class: "quiet" }, "this run has no such sample"))));
     }
   }
 

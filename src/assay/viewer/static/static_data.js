@@ -10,7 +10,7 @@ export async function staticGet(what, params) {
   if (what === "run") return load(file);
   if (what === "marks") return load(`${file}-marks`);
   if (what === "slices") return (await load(file)).slices[params.by];
-  if (what === "sample") return oneSample(file, first(params.key));
+  if (what === "sample") return oneSample(list, file, first(params.key), all(params.against));
   const rows = await chosen(list, file, params);
   if (what === "neighbours") return neighbours(rows, first(params.key));
   const offset = Number(first(params.offset) || 0);
@@ -50,10 +50,15 @@ async function compared(list, names) {
   return { runs: names, pairs };
 }
 
-async function oneSample(file, key) {
+async function oneSample(list, file, key, against) {
   const row = (await load(`${file}-rows`)).find((each) => each.key === key);
   if (!row) throw new Error(`there is no sample with the key ${key} in this copy`);
-  return (await load(`${file}-s${row.chunk}`))[key];
+  const others = {};
+  for (const name of against) {
+    const same = (await load(`${fileOf(list, name)}-rows`)).find((each) => each.id === row.id && each.task === row.task && each.attempt === row.attempt);
+    others[name] = same ? same.key : null;
+  }
+  return { ...(await load(`${file}-s${row.chunk}`))[key], others };
 }
 
 function neighbours(rows, key) {
