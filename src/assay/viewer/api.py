@@ -62,7 +62,7 @@ class Api:
                 "cost": cost_of(run, board["tasks"]) if board else None,
                 "progress": view.progress(),
                 "summary": summary(snapshot, np.flatnonzero(snapshot.counts)),
-                "distributions": overview.distributions(snapshot),
+                "distributions": overview.distributions(snapshot, [each.name for each in run.definitions]),
                 "failures": self._failures(view),
                 "keys": overview.keys(snapshot),
                 "values": overview.value_columns(snapshot),

@@ -17,8 +17,8 @@ BINS = 20
 SLICES_SHOWN = 100
 
 
-def distributions(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Per task: how the scores are spread, what became of the attempts, how long they took."""
+def distributions(snapshot: Snapshot, order: list[str]) -> list[dict[str, Any]]:
+    """Per task, in the given order: how the scores are spread, what became of the attempts, how long they took."""
     tasks, outcomes = snapshot.column("task"), snapshot.column("outcome")
     scores, seconds = snapshot.column("score"), snapshot.column("seconds")
     found = []
@@ -36,7 +36,8 @@ def distributions(snapshot: Snapshot) -> list[dict[str, Any]]:
                 "seconds": histogram(seconds[rows]),
             }
         )
-    return found
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(found, key=lambda each: places.get(str(each["task"]), len(places)))
 
 
 def histogram(values: NDArray[Any], low: float | None = None, high: float | None = None) -> dict[str, Any] | None:

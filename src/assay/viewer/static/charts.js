@@ -1,12 +1,13 @@
 // Small pictures of numbers, made of elements: bars to click, whiskers for intervals, stacks of outcomes.
 
 import { h } from "./dom.js";
-import { OUTCOMES, count, interval, number } from "./words.js";
+import { OUTCOMES, count, interval, number, seconds } from "./words.js";
 
 // A histogram; each bar is a button when `onpick` is given.
 export function bars(histogram, what, onpick) {
   if (!histogram) return h("p", { class: "quiet" }, "nothing to show yet");
   const most = Math.max(...histogram.counts, 1);
+  const tidy = what === "seconds" ? seconds : plainly;
   const box = h("div", { class: "bars", role: "group", "aria-label": `distribution of ${what}` });
   histogram.counts.forEach((n, i) => {
     const [low, high] = [histogram.edges[i], histogram.edges[i + 1]];
@@ -20,7 +21,7 @@ export function bars(histogram, what, onpick) {
     h("div", { class: "axis" }, h("span", null, tidy(histogram.low)), h("span", null, `mean ${tidy(histogram.mean)}`), h("span", null, tidy(histogram.high))));
 }
 
-function tidy(value) {
+function plainly(value) {
   return String(Number(value.toPrecision(3)));
 }
 
@@ -38,11 +39,10 @@ export function whisker(value, found) {
 }
 
 // A difference with its interval on a scale around 0.
-export function differenceWhisker(value, found, reach) {
+export function differenceWhisker(value, found, reach, sure) {
   if (value === null || value === undefined) return h("span", { class: "whisker none" });
   const at = (x) => Math.min(100, Math.max(0, 50 + (x / reach) * 50)) + "%";
   const box = h("span", { class: "whisker centred", role: "img", "aria-label": `difference ${number(value)}, interval ${interval(found) || "none"}` });
-  const sure = found && found.low !== null && found.low !== undefined && (found.low > 0 || found.high < 0);
   if (found && found.low !== null && found.low !== undefined) {
     box.append(h("span", { class: "span", style: { left: at(found.low), width: `calc(${at(found.high)} - ${at(found.low)})` } }));
   }

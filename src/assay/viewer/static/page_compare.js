@@ -90,7 +90,7 @@ function pairCard(pair, short) {
   const { overall } = pair;
   const reach = Math.max(0.05, ...[overall, ...pair.tasks].flatMap((each) => [Math.abs(each.interval.low || 0), Math.abs(each.interval.high || 0), Math.abs(each.difference || 0)])) * 1.1;
   const line = (each, label, kind) => h("tr", { class: kind }, h("td", null, label), h("td", { class: "num" }, number(each.first)), h("td", { class: "num" }, number(each.second)),
-    h("td", { class: "num" }, h("b", { class: sure(each) ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference))), h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach)), h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
+    h("td", { class: "num" }, h("b", { class: sure(each) ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference))), h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach, sure(each))), h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
     h("td", { class: "num" }, pValue(each.p_holm ?? each.p_value)), h("td", { class: "num good" }, count(each.wins)), h("td", { class: "num bad" }, count(each.losses)), h("td", { class: "num quiet" }, count(each.ties)));
   return h("div", { class: "card" }, h("h2", null, `${short(pair.second)} against ${short(pair.first)}`), h("p", { class: "verdict" }, verdict(overall, short(pair.second), short(pair.first))),
     table("Paired comparison", ["", short(pair.first), short(pair.second), "difference", "", "interval", "p", "better", "worse", "same"].map((name, i) => th(name, { class: i && i !== 4 ? "num" : "", title: name === "p" ? "by task: Holm-adjusted" : null })), [pair.tasks.map((each) => line(each, each.task)), line(overall, "all samples", "overall")]),
@@ -100,7 +100,9 @@ function pairCard(pair, short) {
 }
 
 function sure(each) {
-  return each.interval.low !== null && each.interval.low !== undefined && (each.interval.low > 0 || each.interval.high < 0);
+  const p = each.p_holm ?? each.p_value;
+  const apart = each.interval.low !== null && each.interval.low !== undefined && (each.interval.low > 0 || each.interval.high < 0);
+  return apart && p !== null && p !== undefined && p < 0.05;
 }
 
 function verdict(overall, second, first) {

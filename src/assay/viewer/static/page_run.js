@@ -23,7 +23,7 @@ export async function pageRun(root, route) {
   function slices(run) {
     const keys = ["task", "outcome", ...run.keys.map((each) => each.key)];
     if (run.provenance.config.repeat > 1) keys.push("attempt");
-    if (by === null || !keys.includes(by)) by = run.keys.length ? run.keys[0].key : "task";
+    if (by === null || !keys.includes(by)) by = run.keys.length && !run.keys[0].key.startsWith("label:") ? run.keys[0].key : "task";
     drawSlices();
     return section("Slices", h("p", { class: "quiet" }, "The score over parts of the samples, with the interval each part has by itself."),
       h("div", { class: "row" }, h("label", null, "by ", select("Slice by", keys.map((key) => [key, key]), by, (value) => { by = value; drawSlices(); }))), sliceBox);

@@ -47,8 +47,9 @@ export async function pageSample(root, route) {
   async function showAll() {
     whole = true;
     const all = await get("sample", { run: route.run, key: route.key, whole: 1 });
-    sample = { ...all, request: sample.request };
+    sample = { ...all, request: sample.request, others: sample.others };
     draw();
+    await besides();
   }
 
   function completionNotes(trace) {
@@ -106,7 +107,7 @@ export async function pageSample(root, route) {
     for (const name of route.params.against || []) {
       const key = (sample.others || {})[name];
       const other = key ? await get("sample", { run: name, key }).catch(() => null) : null;
-      body.append(h("div", { class: "column all" }, section(`In ${name}`, other ? [badge(other.outcome, true), other.score !== null ? h("b", null, " " + number(other.score)) : null, prose((other.record.trace || {}).prediction || other.failure || "")] : h("p", { class: "quiet" }, "this run has no such sample"))));
+      body.querySelector(".column").append(section(`In ${name}`, other ? [badge(other.outcome, true), other.score !== null ? h("b", null, " " + number(other.score)) : null, prose((other.record.trace || {}).prediction || other.failure || "")] : h("p", { class: "quiet" }, "this run has no such sample")));
     }
   }
 

@@ -43,6 +43,7 @@ export function percent(share) {
 
 export function seconds(value) {
   if (value === null || value === undefined) return "–";
+  if (value > 0 && value < 0.001) return Math.round(value * 1e6) + " µs";
   if (value < 1) return Math.round(value * 1000) + " ms";
   if (value < 100) return value.toFixed(1) + " s";
   if (value < 7200) return Math.round(value / 60) + " min";
@@ -82,7 +83,7 @@ export function money(cost) {
   if (cost === null || cost === undefined) return null;
   if (typeof cost === "object") {
     const value = cost.total ?? cost.value ?? cost.amount;
-    return value === undefined || value === null ? null : `${cost.currency || "USD"} ${Number(value).toFixed(value < 1 ? 4 : 2)}`;
+    return value === undefined || value === null ? null : `${cost.currency || "USD"} ${Number(value).toFixed(value === 0 ? 0 : value < 1 ? 4 : 2)}`;
   }
   return "USD " + Number(cost).toFixed(cost < 1 ? 4 : 2);
 }
