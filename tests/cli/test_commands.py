@@ -66,7 +66,7 @@ BAD_COMMANDS = [
     (["run", "--repeat", "0"], "--repeat must be at least 1"),
     (["run", "--level", "95"], "--level is a share between 0 and 1"),
     (["run", "--model-arg", "oops"], "expected KEY=VALUE"),
-    (["report", "nowhere"], "not a run folder"),
+    (["report", "nowhere"], "no such leaderboard file or run folder"),
     (["diff", "a.json", "b.json"], "no such leaderboard file"),
     (["verify", "a.json", "starter"], "no such leaderboard file"),
     (["init", "."], "not an empty folder"),
