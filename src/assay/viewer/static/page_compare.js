@@ -16,6 +16,7 @@ export async function pageCompare(root, route) {
   if (!("flip" in route.params)) state.flip = "flipped";
   let rows = [];
   let cursor = -1;
+  let latest = 0;
   const [top, bar, body, pager] = [h("div"), h("div", { class: "filters" }), h("div"), h("nav", { class: "pager", "aria-label": "pages" })];
   const search = h("input", { type: "search", class: "search", value: state.q, placeholder: "Search prompts and answers of the first run", "aria-label": "Search in prompts and answers" });
   let waiting;
@@ -37,7 +38,9 @@ export async function pageCompare(root, route) {
   }
 
   async function load() {
+    const mine = ++latest;
     const found = await get("samples", { run: runs[0], against: runs.slice(1), limit: PAGE, sort: state.sort || "changed", dir: state.dir, flip: state.flip, task: state.task, q: state.q, offset: state.offset });
+    if (mine !== latest) return;
     rows = found.rows;
     fill(body, h("p", { class: "summary" }, h("b", null, plural(found.total, "sample"))),
       rows.length ? table("Samples side by side", [th("sample", { class: "c-id" }), th("question", { class: "c-text" }), th("target", { class: "c-target" }), ...runs.map((name, i) => th(i ? short(name) : `${short(name)} (first)`, { title: name, class: "c-side" }))], rows.map(row), { class: "samples side" }) : h("p", { class: "empty" }, state.flip === "flipped" ? "No sample flipped." : "No sample matches."));

@@ -30,7 +30,10 @@ export async function pageRun(root, route) {
   }
 
   async function drawSlices() {
+    const wanted = by;
     const found = await get("slices", { run: route.run, by });
+    // another key was chosen while this one was being counted
+    if (wanted !== by) return;
     const rows = found.slices.map((slice) => h("tr", null,
       h("td", null, slice.known ? link(toSamples(route.run, sliceFilter(by, slice.value)), null, slice.value === "" ? "(empty)" : slice.value) : h("span", { class: "quiet" }, "(without, or not kept)")),
       h("td", { class: "num" }, h("b", null, number(slice.mean))), h("td", { class: "wide" }, whisker(slice.mean, slice)), h("td", { class: "num quiet" }, interval(slice)),
