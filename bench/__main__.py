@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LONG = {"fuzz", "peers", "soak"}
+LONG = {"fuzz", "lm_eval_parity", "peers", "soak"}
 """Only when asked for by name: they take many minutes, or install other programs."""
 
 

@@ -222,3 +222,37 @@ def test_the_real_model_agrees_with_other_engines() -> None:
     score, answer = ask(folder, *requests, workers=1)
     assert score.logprob == pytest.approx(-0.2581, abs=2e-4)  # another float32 engine gives -0.25806
     assert answer.text == "The capital of France is Paris."
+
+
+@real
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_real_model_says_the_same_twice_and_beats_chance(tmp_path: Path) -> None:
+    from assay.core.config import RunConfig
+    from assay.evaluation import run_evaluation
+    from assay.reports.board import Leaderboard
+    from assay.tasks.load import load_tasks
+
+    tasks = load_tasks(["demo-real"])
+
+    def run(name: str, concurrency: int, **options: int) -> Leaderboard:
+        config = RunConfig(
+            model="embedded",
+            model_options=options,
+            max_tokens=12,
+            limit=6,
+            concurrency=concurrency,
+            cache=False,
+            include_per_example=True,
+        )
+        return run_evaluation(tasks, config, folder=tmp_path / name).leaderboard
+
+    first, second = run("a", 3, workers=1, batch_size=3), run("b", 40, workers=2, batch_size=16)
+    scores = {row.task: row.score or 0.0 for row in first.tasks}
+    assert scores["sentiment"] > 0.5
+    assert scores["multiple-choice"] > 0.25
+    for one, other in zip(first.tasks, second.tasks, strict=True):
+        assert isinstance(one.per_example, list)
+        assert isinstance(other.per_example, list)
+        assert [each.prediction for each in one.per_example] == [each.prediction for each in other.per_example]
+        assert one.score == pytest.approx(other.score, abs=1e-4)
