@@ -1,8 +1,8 @@
 """An imported task against lm-evaluation-harness itself: same server, same 200 questions, score by score.
 
 Needs the embedded model's file (`assay model get`), the package xllamacpp, and the other program: `LM_EVAL` names its
-command (default `lm_eval`, in an environment of its own). The server is llama.cpp's, with one slot, so that both programs
-ask it the same questions in the same order.
+command (default `lm_eval`, in an environment of its own). The server is llama.cpp's, with one slot, so that both
+programs ask it the same questions in the same order.
 """
 
 from __future__ import annotations
@@ -73,9 +73,10 @@ def write_task(folder: Path) -> None:
 
 def ask_them(command: str, folder: Path, address: str) -> dict[str, tuple[float, str]]:
     arguments = f"model=m,base_url={address}/v1/completions,num_concurrent=1,tokenized_requests=False"
+    model = ("--model", "local-completions", "--model_args", f"{arguments},tokenizer_backend=None")
+    task = ("--tasks", "parity_sums", "--include_path", str(folder))
     subprocess.run(
-        [command, "--model", "local-completions", "--model_args", f"{arguments},tokenizer_backend=None"]
-        + ["--tasks", "parity_sums", "--include_path", str(folder), "--log_samples", "--output_path", "out"],
+        [command, *model, *task, "--log_samples", "--output_path", "out"],
         cwd=folder,
         env={**os.environ, "HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"},
         check=True,
