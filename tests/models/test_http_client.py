@@ -1,12 +1,14 @@
-"""The HTTP client names every way a transport can fail, and leaves no connection behind."""
+"""Each HTTP client names every way a transport can fail, and leaves no connection behind."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import socket
 import ssl
 import subprocess
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,7 +16,26 @@ from tests.servers.fake_openai import FakeServer, fake_openai
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure
-from assay.models.http_client import HttpAnswer, HttpClient
+from assay.models import http_client
+from assay.models.http_client import HttpAnswer
+
+CLIENTS = ["aiohttp"] + ["lean"] * (importlib.util.find_spec("httptools") is not None)
+clients: list[type[http_client.HttpClient]] = [http_client.HttpClient]
+
+
+@pytest.fixture(params=CLIENTS, autouse=True)
+def transport(request: pytest.FixtureRequest) -> None:
+    """The whole suite once for each client."""
+    if request.param == "lean":
+        from assay.models.lean_http import LeanHttpClient
+
+        clients[0] = LeanHttpClient
+    else:
+        clients[0] = http_client.HttpClient
+
+
+def HttpClient(**options: Any) -> http_client.HttpClient:
+    return clients[0](**options)
 
 
 def body_asking(prompt: str) -> bytes:
@@ -129,6 +150,26 @@ def test_connections_are_kept_alive_and_closed_at_the_end() -> None:
             return during, len(server.open_connections)
 
     assert asyncio.run(ask()) == (1, 0)
+
+
+def test_many_requests_at_once_get_their_own_answers_over_few_connections() -> None:
+    async def ask() -> int:
+        async with fake_openai() as server:
+            client = HttpClient()
+            numbers = iter(range(600))
+
+            async def worker() -> None:
+                for number in numbers:
+                    body = body_asking(f"compute: {number} + 1")
+                    answer = await client.post_json(f"{server.base_url}/completions", body, {}, 20)
+                    assert f'"text": "{number + 1}"'.encode() in answer.body
+
+            await asyncio.gather(*(worker() for _ in range(30)))
+            during = len(server.open_connections)
+            await client.aclose()
+            return during
+
+    assert asyncio.run(asyncio.wait_for(ask(), 60)) <= 30
 
 
 def test_a_cancelled_request_closes_its_connection() -> None:

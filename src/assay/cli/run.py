@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cache.add_argument("--cache", action="store_true", default=None, help="keep answers for other runs")
     cache.add_argument("--no-cache", dest="cache", action="store_false", help="ask again what was asked before")
     add_cost_arguments(parser)
+    how.add_argument("--http", choices=("aiohttp", "lean"), help="HTTP client (default aiohttp; lean: extra `lean`)")
     add_place_arguments(parser)
     out = parser.add_argument_group("what is written")
     out.add_argument("--run-dir", metavar="DIR", help="folder of the run (default: runs/<model>-<tasks>-<hash>)")
@@ -264,7 +266,6 @@ def models_by_key(pairs: list[str]) -> dict[str, str]:
 
 def export_env_file(path: Path | None) -> None:
     """The keys that model files name may stand in `.env`; what the environment says already stays."""
-    import os
 
     from assay.tasks.declarative.load import environment
 

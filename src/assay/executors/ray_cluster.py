@@ -72,7 +72,9 @@ class Connection:
                 log_to_driver=False,
                 logging_level="ERROR",
                 include_dashboard=None if cluster.address else False,
-                runtime_env={"env_vars": {"PYTHONPATH": _import_path()}},
+                runtime_env={
+                    "env_vars": {"PYTHONPATH": _import_path(), "ASSAY_HTTP": os.environ.get("ASSAY_HTTP", "")}
+                },
                 **place,
             )
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
@@ -298,6 +300,11 @@ def _import_path() -> str:
     """What workers must find: this very assay, and the modules that the driver's folder holds."""
     ours = str(Path(__file__).parents[2])
     return os.pathsep.join(part for part in (ours, os.getcwd(), os.environ.get("PYTHONPATH", "")) if part)
+
+
+def _our_settings() -> dict[str, str]:
+    """Settings of ours that are no secret and change no number."""
+    return {name: os.environ[name] for name in ("ASSAY_HTTP",) if name in os.environ}
 
 
 def _first_line(error: BaseException) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -103,7 +103,7 @@ class HttpClient:
         if urlsplit(proxy).scheme not in ("http", "https"):
             scheme = urlsplit(proxy).scheme or "none"
             message = (
-                f"the environment names a proxy for {_place(url)} whose scheme is `{scheme}`; "
+                f"the environment names a proxy for {place_of(url)} whose scheme is `{scheme}`; "
                 "only http:// and https:// proxies can be used"
             )
             raise self._failed("connection", message, retryable=False)
@@ -131,11 +131,11 @@ class HttpClient:
             chunks.append(chunk)
             size += len(chunk)
         response.close()
-        message = f"{_place(url)} sent more than {self._max_body_bytes:,} bytes in one answer"
+        message = f"{place_of(url)} sent more than {self._max_body_bytes:,} bytes in one answer"
         raise self._failed("bad_output", message, retryable=False)
 
     def _failure(self, error: Exception, url: str, timeout_seconds: float | None) -> FailureError:
-        place = _place(url)
+        place = place_of(url)
         if isinstance(error, TimeoutError):
             limit = "" if timeout_seconds is None else f" within {timeout_seconds:g} s"
             return self._failed("timeout", f"no full answer from {place}{limit}", retryable=True)
@@ -154,7 +154,7 @@ class HttpClient:
         return FailureError(Failure(stage="model", part=self._part, kind=kind, message=message, retryable=retryable))
 
 
-def _place(url: str) -> str:
+def place_of(url: str) -> str:
     """Host and port: enough to find the server, and nothing of a URL that could be secret."""
     return urlsplit(url).netloc.rpartition("@")[2] or "the server"
 
@@ -174,5 +174,20 @@ def _what_broke(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno
         return f"cannot connect ({os.strerror(number) if number else type(error.os_error).__name__})"
-    strerror = getattr(error, "strerror", None)
-    return f"the connection broke ({strerror or type(error).__name__})"
+    return f"the connection broke ({reason_of(error)})"
+
+
+def reason_of(error: Exception) -> str:
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+def make_client(*, part: str = "") -> HttpClient:
+    """The client that `--http` or the environment variable ASSAY_HTTP asks for: `aiohttp` unless it says `lean`."""
+    wanted = os.environ.get("ASSAY_HTTP") or "aiohttp"
+    if wanted == "lean":
+        from assay.models.lean_http import LeanHttpClient
+
+        return LeanHttpClient(part=part)
+    if wanted != "aiohttp":
+        raise UsageError(f"ASSAY_HTTP is `{wanted}`; known transports: aiohttp, lean")
+    return HttpClient(part=part)

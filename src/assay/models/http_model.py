@@ -18,7 +18,7 @@ import msgspec
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
 from assay.env_file import variable
-from assay.models.http_client import HttpAnswer, HttpClient
+from assay.models.http_client import HttpAnswer, make_client
 from assay.models.options import checked_timeout
 
 Reply = TypeVar("Reply")
@@ -46,7 +46,7 @@ class HttpModel:
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._key = self._key_named(api_key_env, required=key_required)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        self._client = HttpClient(part=name)
+        self._client = make_client(part=name)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -1,0 +1,325 @@
+"""The lean HTTP client: HTTP/1.1 on asyncio and httptools, at a fraction of aiohttp's cost per request (extra `lean`).
+
+Same interface, same failures, same conformance suite as `http_client.py`; an option (`--http lean`) until it has earned
+being the default. What it does not do itself, proxies, it leaves to the client it is derived from. Deadlines are kept
+by one timer over all requests in flight, and a request that is cancelled or given up closes its connection at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import zlib
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from multidict import CIMultiDict
+
+from assay.core.errors import FailureError, UsageError
+from assay.models.http_client import HttpAnswer, HttpClient, place_of, reason_of
+
+try:
+    import httptools
+except ImportError as missing:
+    raise UsageError("--http lean needs httptools: pip install 'assay-eval[lean]'") from missing
+
+SWEEP_SECONDS = 0.1
+MAX_HEADER_BYTES = 64 * 1024
+
+
+class _Target(NamedTuple):
+    """Where a URL leads, taken apart once."""
+
+    host: str
+    port: int
+    tls: bool
+    begin: bytes
+    """The first lines of every request."""
+
+
+class LeanHttpClient(HttpClient):
+    """Keeps connections alive and follows no redirects. How many requests run at once is the caller's to limit."""
+
+    def __init__(self, *, part: str = "", max_body_bytes: int | None = None) -> None:
+        super().__init__(part=part, **({} if max_body_bytes is None else {"max_body_bytes": max_body_bytes}))
+        self._targets: dict[str, _Target] = {}
+        self._idle: dict[tuple[str, int, bool], list[_Connection]] = defaultdict(list)
+        self._open: set[_Connection] = set()
+        self._home: asyncio.AbstractEventLoop | None = None
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    async def post_json(
+        self, url: str, body: bytes, headers: Mapping[str, str], timeout_seconds: float | None = None
+    ) -> HttpAnswer:
+        """POST a body that is JSON already. Any status is an answer; anything less is a `FailureError`."""
+        if self._proxy(url) is not None:
+            return await super().post_json(url, body, headers, timeout_seconds)
+        loop = self._loop_of_now()
+        target = self._target(url)
+        request = self._request(target, headers, body, url)
+        deadline = None if timeout_seconds is None else loop.time() + timeout_seconds
+        try:
+            connection = self._take(target) or await self._connect(target, timeout_seconds)
+            self._sweep_soon(loop)
+            return await connection.ask(request, deadline, self._max_body_bytes)
+        except _TooLargeError as error:
+            message = f"{place_of(url)} sent more than {self._max_body_bytes:,} bytes in one answer"
+            raise self._failed("bad_output", message, retryable=False) from error
+        except ssl.SSLCertVerificationError as error:
+            raise self._failed("connection", self._refused(url, error), retryable=False) from error
+        except TimeoutError as error:
+            limit = "" if timeout_seconds is None else f" within {timeout_seconds:g} s"
+            message = f"no full answer from {place_of(url)}{limit}"
+            raise self._failed("timeout", message, retryable=True) from error
+        except (_BrokenError, OSError) as error:
+            raise self._failed("connection", f"{place_of(url)}: {_why(error)}", retryable=True) from error
+
+    async def aclose(self) -> None:
+        """Close every connection. The client may be used again; it then opens new ones."""
+        await super().aclose()
+        if self._home is asyncio.get_running_loop():
+            for connection in list(self._open):
+                connection.abort()
+            await asyncio.sleep(0)  # lets the loop close the sockets
+        self._forget()
+
+    def _loop_of_now(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.get_running_loop()
+        if self._home is not loop:
+            self._forget()  # connections belong to the loop they were opened in
+            self._home = loop
+        return loop
+
+    def _forget(self) -> None:
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        self._sweeping = self._home = None
+        self._idle.clear()
+        self._open.clear()
+
+    def _target(self, url: str) -> _Target:
+        target = self._targets.get(url)
+        if target is None:
+            target = self._targets[url] = self._parsed(url)
+        return target
+
+    def _parsed(self, url: str) -> _Target:
+        try:
+            parts = urlsplit(url)
+            tls = parts.scheme == "https"
+            host, port = parts.hostname, parts.port or (443 if tls else 80)
+            name = parts.netloc.rpartition("@")[2].encode("idna" if not parts.netloc.isascii() else "ascii")
+            path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            begin = b"POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: assay\r\n" % (path.encode("ascii"), name)
+        except (ValueError, UnicodeError) as error:
+            raise self._no_address(url) from error
+        if not host or parts.scheme not in ("http", "https") or b"\n" in path.encode() or b" " in path.encode():
+            raise self._no_address(url)
+        return _Target(host, port, tls, begin)
+
+    def _no_address(self, url: str) -> FailureError:
+        return self._failed("bad_request", f"`{place_of(url)}` is not an address that can be called", retryable=False)
+
+    def _request(self, target: _Target, headers: Mapping[str, str], body: bytes, url: str) -> bytes:
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
+            raise self._failed("bad_request", f"{place_of(url)}: a header holds a line end", retryable=False)
+        return b"%s%sContent-Length: %d\r\n\r\n%s" % (target.begin, lines.encode("latin-1", "replace"), len(body), body)
+
+    def _take(self, target: _Target) -> _Connection | None:
+        idle = self._idle[target[:3]]
+        while idle:
+            connection = idle.pop()
+            if connection.usable:
+                return connection
+        return None
+
+    async def _connect(self, target: _Target, timeout_seconds: float | None) -> _Connection:
+        loop = asyncio.get_running_loop()
+        connection = _Connection(self._idle[target[:3]], self._open)
+        tls = self._tls_context("https:") if target.tls else None
+        name = target.host if target.tls else None
+        async with asyncio.timeout(timeout_seconds):
+            await loop.create_connection(lambda: connection, target.host, target.port, ssl=tls, server_hostname=name)
+        return connection
+
+    def _refused(self, url: str, error: ssl.SSLCertVerificationError) -> str:
+        reason = error.verify_message or type(error).__name__
+        return f"the certificate of {place_of(url)} was not accepted: {reason}. SSL_CERT_FILE may name a file of CAs"
+
+    def _sweep_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._sweeping is None:
+            self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep, loop)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        """One look at all requests in flight, instead of a timer for each."""
+        now = loop.time()
+        self._sweeping = None
+        asking = [connection for connection in self._open if connection.asking]
+        for connection in asking:
+            if connection.deadline is not None and connection.deadline <= now:
+                connection.fail(TimeoutError())
+        if asking:
+            self._sweep_soon(loop)
+
+
+class _BrokenError(Exception):
+    """What a server did to the connection, in words."""
+
+
+class _TooLargeError(Exception):
+    """More than any honest answer."""
+
+
+class _Connection(asyncio.Protocol):
+    """One connection: one request at a time, kept for the next one when the answer allows it."""
+
+    def __init__(self, idle: list[_Connection], open_ones: set[_Connection]) -> None:
+        self._idle = idle
+        self._open = open_ones
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[HttpAnswer] | None = None
+        self.deadline: float | None = None
+        self._begin_answer()
+
+    @property
+    def usable(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def asking(self) -> bool:
+        return self._answer is not None
+
+    async def ask(self, request: bytes, deadline: float | None, max_body_bytes: int) -> HttpAnswer:
+        if self._transport is None or self._transport.is_closing():
+            raise _BrokenError("the server closed the connection without an answer")
+        answer = self._answer = asyncio.get_running_loop().create_future()
+        self.deadline, self._max_body_bytes = deadline, max_body_bytes
+        self._transport.write(request)
+        try:
+            return await answer
+        except BaseException:
+            # a finished connection may be somebody else's by the time we are told
+            if self._answer is answer:
+                self._answer = None
+                self.abort()  # whatever is still to come belongs to a request that nobody waits for
+            raise
+
+    def fail(self, error: Exception) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_exception(error)
+        self.abort()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # -- what asyncio tells ----------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - create_connection makes no other
+        self._transport = transport
+        self._open.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._answer is None:
+            self.abort()  # nobody asked
+            return
+        self._some = True
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self.fail(_BrokenError("what came back is not an HTTP answer"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open.discard(self)
+        self._transport = None
+        if exc is None and self._until_close:
+            self._finish()
+        elif self._some:
+            self.fail(_BrokenError("the connection ended in the middle of the answer"))
+        elif exc is not None:
+            self.fail(_BrokenError(f"the connection broke ({reason_of(exc)})"))
+        else:
+            self.fail(_BrokenError("the server closed the connection without an answer"))
+
+    # -- what the parser tells -------------------------------------------------------------------------------------
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._size += len(name) + len(value)
+        if self._size > MAX_HEADER_BYTES:
+            raise _TooLargeError
+        self._headers.add(name.decode("latin-1"), value.decode("latin-1"))
+
+    def on_headers_complete(self) -> None:
+        self._size = 0
+        self._until_close = "Content-Length" not in self._headers and "Transfer-Encoding" not in self._headers
+        length = self._headers.get("Content-Length", "0")
+        if length.isdigit() and int(length) > self._max_body_bytes:
+            self.fail(_TooLargeError())
+
+    def on_body(self, body: bytes) -> None:
+        self._size += len(body)
+        if self._size > self._max_body_bytes:
+            self.fail(_TooLargeError())
+        else:
+            self._chunks.append(body)
+
+    def on_message_complete(self) -> None:
+        if 100 <= self._parser.get_status_code() < 200:
+            self._begin_answer()  # "go on": the answer itself is still to come
+            return
+        keep = self._parser.should_keep_alive() and not self._until_close
+        self._finish()
+        if keep and self.usable:
+            self._begin_answer()
+            self._idle.append(self)
+        else:
+            self.abort()
+
+    def _begin_answer(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._headers: CIMultiDict[str] = CIMultiDict()
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self._some = self._until_close = False
+
+    def _finish(self) -> None:
+        """Hand the answer over, and be free for the next request before anybody else has a turn."""
+        answer, self._answer = self._answer, None
+        if answer is None or answer.done():
+            return
+        body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        try:
+            body = _plain(body, self._headers.get("Content-Encoding", ""), self._max_body_bytes)
+        except zlib.error:
+            answer.set_exception(_BrokenError("the answer cannot be unpacked"))
+        except (_TooLargeError, _BrokenError) as error:
+            answer.set_exception(error)
+        else:
+            answer.set_result(HttpAnswer(self._parser.get_status_code(), self._headers, body))
+
+
+def _plain(body: bytes, encoding: str, most: int) -> bytes:
+    """The body without the compression that nobody asked for; a small one may unpack to a large one."""
+    if not encoding or encoding.lower() == "identity" or not body:
+        return body
+    if encoding.lower() not in ("gzip", "deflate"):
+        raise _BrokenError("the answer is packed in a way that was not asked for")
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    plain = unpacker.decompress(body, most + 1)
+    if len(plain) > most:
+        raise _TooLargeError
+    return plain
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, _BrokenError):
+        return str(error)
+    if isinstance(error, socket.gaierror):
+        return "the host name could not be resolved"
+    return f"cannot connect ({reason_of(error)})"
