@@ -196,7 +196,8 @@ class _Connection(asyncio.Protocol):
     async def ask(self, request: bytes, deadline: float | None, max_body_bytes: int) -> HttpAnswer:
         if self._transport is None or self._transport.is_closing():
             raise _BrokenError("the server closed the connection without an answer")
-        answer = self._answer = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[HttpAnswer] = asyncio.get_running_loop().create_future()
+        self._answer = answer
         self.deadline, self._max_body_bytes = deadline, max_body_bytes
         self._transport.write(request)
         try:
