@@ -132,3 +132,16 @@ def test_what_cannot_be_done_is_a_sentence(
     write_sums(somewhere / "tasks", "sums", 4)
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_report_keeps_the_level_and_the_examples_a_run_was_asked_for_with(somewhere: Path) -> None:
+    tasks = write_sums(somewhere / "tasks", "sums", 20, metadata=lambda n: {"half": n // 10})
+    run_into(somewhere / "run", tasks, Adder([1]), level=0.8, include_per_example=True, by=("half",))
+    path = somewhere / "run" / "leaderboard.json"
+    path.unlink()
+    assert main(["report", "run"]) == 0
+    board = json.loads(path.read_text())
+    assert (board["level"], len(board["tasks"][0]["per_example"]), len(board["tasks"][0]["slices"])) == (0.8, 20, 2)
+    assert main(["report", "run", "--level", "0.9"]) == 0
+    assert json.loads(path.read_text())["level"] == 0.9
+    assert main(["rescore", "run", "--by", "metadata.half"]) == 0

@@ -7,9 +7,12 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.view_flags import add_view_arguments
+
     parser.add_argument("run", metavar="RUN", help="the run folder that the shards wrote to")
     parser.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    add_view_arguments(parser)
     parser.epilog = """\
 Every finished attempt counts once, whoever made it; merging again adds nothing. The shard files are removed when every
 attempt of the run is there; until then the exit code is 3, and what is owed is named.
@@ -23,14 +26,16 @@ def run(options: argparse.Namespace) -> int:
 
     from assay.cli.main import DONE, WITH_FAILURES
     from assay.cli.run import is_done
+    from assay.cli.view_flags import view_of_run
     from assay.reports.board import write_leaderboard_file
+    from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
     from assay.shards import merge_run
 
     folder = Path(options.run)
     result = merge_run(folder)
-    board = result.leaderboard
+    board = build_leaderboard(folder, view_of_run(options, folder))
     if options.output:
         write_leaderboard_file(Path(options.output), board)
     print(msgspec.json.encode(board).decode() if options.json else board_tables(board))

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from assay.cli.main import DONE
-    from assay.cli.view_flags import view_from
+    from assay.cli.view_flags import view_from, view_of_run
     from assay.core.errors import UsageError
     from assay.reports.html.report_page import write_report_page
 
@@ -38,12 +38,13 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--samples must not be negative, not {options.samples}")
     if options.json and len(options.runs) > 1:
         raise UsageError("--json is for one run; `assay leaderboard --json` takes several")
-    view = view_from(options)
     sources = [Path(name) for name in options.runs]
+    alone = len(sources) == 1 and sources[0].is_dir()
+    view = view_of_run(options, sources[0]) if alone else view_from(options)
     for source in sources:
         if source.is_dir():
             rewrite(source, options)
-    default = sources[0] / "report.html" if len(sources) == 1 and sources[0].is_dir() else Path("report.html")
+    default = sources[0] / "report.html" if alone else Path("report.html")
     output = Path(options.output) if options.output else default
     write_report_page(output, sources, view, samples=options.samples)
     print(f"wrote {output}", file=sys.stderr)
@@ -54,7 +55,7 @@ def rewrite(folder: Path, options: argparse.Namespace) -> None:
     """The leaderboard and the Markdown report of a run, from its journal."""
     import msgspec
 
-    from assay.cli.view_flags import view_from
+    from assay.cli.view_flags import view_of_run
     from assay.reports.board import write_leaderboard_file
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
@@ -62,7 +63,7 @@ def rewrite(folder: Path, options: argparse.Namespace) -> None:
     from assay.reports.more_tables import board_tables
     from assay.reports.report_markdown import report_page, write_report
 
-    board = build_leaderboard(folder, view_from(options, per_example=options.include_per_example))
+    board = build_leaderboard(folder, view_of_run(options, folder))
     write_leaderboard_file(folder / "leaderboard.json", board)
     said = marks_sentence(folder)
     page = report_page(board) + (f"\n## What people say\n\n- {said}\n" if said else "")

@@ -7,6 +7,8 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.view_flags import add_view_arguments
+
     parser.epilog = (
         "After a target or metric changed in the task files, name them; after only the code of a metric changed,\n"
         "name the run alone. An answer is used only if its sample still asks the same."
@@ -16,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
     parser.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,6 +27,8 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import DONE, WITH_FAILURES
+    from assay.cli.view_flags import view_of_run
+    from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
     from assay.rescore import rescore
@@ -33,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     result = rescore(
         Path(options.run), load_tasks(options.tasks) if options.tasks else None, folder, trust=options.trust
     )
-    board = result.leaderboard
+    board = build_leaderboard(result.folder, view_of_run(options, result.folder))
     print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
     for note in notes(board):
         print(note, file=sys.stderr)

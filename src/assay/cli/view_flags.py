@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,6 +35,25 @@ def view_from(options: argparse.Namespace, *, per_example: bool = False, level: 
     )
 
 
+def view_of_run(options: argparse.Namespace, folder: Path) -> View:
+    """The view the run was asked for with, and over it what the flags say now."""
+    import msgspec
+
+    from assay.core.run_file import read_run_file
+    from assay.reports.view import view_of
+
+    asked = view_of(read_run_file(folder).config)
+    said = view_from(options, level=asked.level)
+    return msgspec.structs.replace(
+        asked,
+        level=said.level,
+        by=said.by or asked.by,
+        group_by=said.group_by if options.group_by else asked.group_by,
+        per_example=asked.per_example or getattr(options, "include_per_example", False),
+        prices=said.prices if options.prices else asked.prices,
+    )
+
+
 def checked_level(given: float | None, default: float = 0.95) -> float:
     from assay.core.errors import UsageError
 
@@ -44,8 +64,6 @@ def checked_level(given: float | None, default: float = 0.95) -> float:
 
 
 def prices_from(path: str | None) -> Prices:
-    from pathlib import Path
-
     from assay.reports.prices import find_prices
 
     return find_prices(Path(path) if path else None)
