@@ -220,9 +220,10 @@ class RunView:
         ours.forget("pair")
         theirs.forget("pair")
         score = np.full(ours.rows, np.nan)
-        there = np.flatnonzero(row >= 0)
-        there = there[theirs.column("outcome")[row[there]] != EXCLUDED]
-        score[there] = theirs.column("score")[row[there]]
+        if theirs.rows:
+            counted = np.where(theirs.column("outcome") == EXCLUDED, np.nan, theirs.column("score"))
+            score = counted[row]
+            score[row < 0] = np.nan
         return self._kept.put(key, Other(score, row))
 
     def search(self, query: str) -> tuple[Rows, float, bool]:
@@ -314,7 +315,8 @@ class RunView:
 def _join(ours: Snapshot, our_base: Rows, theirs: Snapshot, their_base: Rows) -> Rows:
     """For each of our rows the row of the same sample and attempt in the other run, or −1."""
     result: Rows = np.full(ours.rows, -1, np.int32)
-    mine, its = our_base[ours.counts[our_base]], their_base[theirs.counts[their_base]]
+    mine = our_base if ours.counts.all() else our_base[ours.counts[our_base]]
+    its = their_base if theirs.counts.all() else their_base[theirs.counts[their_base]]
     left, right = ours.column("pair")[mine], theirs.column("pair")[its]
     if len(left) == len(right) and (left == right).all():
         # finished runs of the same tasks line up in the dataset's order
