@@ -67,9 +67,9 @@ soak: $(TOOLS)  ## one long bad day: 100,000 samples, everything going wrong at 
 
 COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 lock:  ## resolve the dependencies again (needs uv)
-	$(COMPILE) --extra speed --extra build -o requirements.lock
-	$(COMPILE) --extra speed --extra build --extra embedded -c requirements.lock -o requirements-embedded.lock
-	$(COMPILE) --extra speed --extra build --extra embedded --extra dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) --extra build -o requirements.lock
+	$(COMPILE) --extra build --extra embedded -c requirements.lock -o requirements-embedded.lock
+	$(COMPILE) --extra build --extra embedded --extra dev -c requirements.lock -o requirements-dev.lock
 
 clean:  ## remove what setup and runs made
 	rm -rf $(VENV) runs outputs .assay build dist
