@@ -101,7 +101,7 @@ class TaskTable:
     def add(self, line: Line, view: View) -> None:
         self.seconds.append(line.seconds)
         if line.trace is not None:
-            self.truncated += any(each.finish_reason == "length" for each in line.trace.completions)
+            self.truncated += "length" in [each.finish_reason for each in line.trace.completions]
         self._count_judges(line.scores)
         self.digest = (self.digest + _digest(line)) % (1 << DIGEST_BITS)
         if line.failures:
@@ -125,9 +125,10 @@ class TaskTable:
     def _add_likelihoods(self, line: Line, view: View) -> None:
         if line.trace is None:
             return
-        said = (score.values.get("confidence") for score in line.scores)
+        said = [score.values["confidence"] for score in line.scores if "confidence" in score.values]
         stated = next((each for each in said if isinstance(each, int | float)), None)
-        if stated is None and not any(each.logprobs or each.logprob is not None for each in line.trace.completions):
+        given = [each for each in line.trace.completions if each.logprobs or each.logprob is not None]
+        if stated is None and not given:
             return
         values = values_of(
             line.trace.completions,
@@ -153,7 +154,7 @@ class TaskTable:
 
     def _count_judges(self, scores: tuple[Score, ...]) -> None:
         for score in scores:
-            spent = (score.metadata or {}).get("judge")
+            spent = score.metadata.get("judge") if score.metadata else None
             if isinstance(spent, dict):
                 self.judge_tokens_in += spent.get("tokens_in") or 0
                 self.judge_tokens_out += spent.get("tokens_out") or 0

@@ -46,6 +46,10 @@ class Spending:
 
     def add(self, completions: Iterable[Counted]) -> None:
         for each in completions:
+            if each.tokens_in is None and each.tokens_out is None:
+                self.cached += each.cached
+                self.unknown += not each.cached
+                continue
             self.tokens_in += each.tokens_in or 0
             self.tokens_out += each.tokens_out or 0
             if each.cached:
@@ -54,7 +58,6 @@ class Spending:
             self.paid_in += each.tokens_in or 0
             self.paid_out += each.tokens_out or 0
             self.paid_from_server_cache += each.tokens_cached or 0
-            self.unknown += each.tokens_in is None and each.tokens_out is None
 
 
 def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:

@@ -47,6 +47,8 @@ def metadata_key(text: str, flag: str) -> str:
 
 def metadata_value(metadata: dict[str, object], key: str) -> str | None:
     """The value of a key, as a table shows it; a dotted key looks inside. None when the sample has none."""
+    if not metadata:
+        return None
     found: object = metadata
     if key in metadata:
         found = metadata[key]
