@@ -109,12 +109,15 @@ def test_anything_else_is_a_failure_and_no_score(said: str) -> None:
 def test_the_reasoning_is_kept_and_the_tokens_are_counted_apart() -> None:
     score = judge(classifier(Scripted([JSON])))
     assert score.reason == "same city"
+    assert score.metadata is not None
+    asked = score.metadata["judge"].pop("prompt")
     assert score.metadata == {
         "prediction": "correct",
         "reasoning": "same city",
         "confidence": 0.9,
-        "judge": {"model": "scripted", "calls": 1, "tokens_in": 3, "tokens_out": 2, "cached": 0},
+        "judge": {"model": "scripted", "calls": 1, "tokens_in": 3, "tokens_out": 2, "cached": 0, "said": JSON},
     }
+    assert [message["role"] for message in asked] == ["system", "user"]
 
 
 def test_two_messages_are_sent_and_the_format_is_said() -> None:

@@ -7,7 +7,7 @@ the score's metadata under `judge`. A verdict that cannot be read, or lies outsi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,13 @@ from assay.scorers.verdict import VerdictError, read_label, read_score
 _SAID_FIELDS = ("reasoning", "confidence")
 # what servers answer to a schema they do not know
 _NO_SCHEMAS = ("unsupported", "bad_request")
+
+
+class Hearing(NamedTuple):
+    """What a judge was asked, and what it said."""
+
+    messages: tuple[Message, ...]
+    completion: Completion
 
 
 class Judge:
@@ -56,7 +63,7 @@ class Judge:
             str(source), field=f"scorers.{self.name}.{name}", stage="scorer", part=self.name, context=context
         )
 
-    async def ask(self, sample: Sample, trace: Trace) -> Completion:
+    async def ask(self, sample: Sample, trace: Trace) -> Hearing:
         variables: dict[str, Any] = {"sample": sample.row or {}}
         if self._has_solver:
             variables.update(answer_variables(trace))
@@ -67,13 +74,13 @@ class Judge:
         )
         request = Request(messages=messages, response_format=self._format)
         try:
-            return await ask_judge(self._model, request, self.name)
+            return Hearing(messages, await ask_judge(self._model, request, self.name))
         except FailureError as error:
             if self._format is None or error.failure.kind not in _NO_SCHEMAS:
                 raise
         completion = await ask_judge(self._model, msgspec.structs.replace(request, response_format=None), self.name)
         self._format = None  # this model offers no structured outputs; the parser reads plain answers as well
-        return completion
+        return Hearing(messages, completion)
 
     def unreadable(self, completion: Completion, error: VerdictError, sample: Sample) -> FailureError:
         if completion.refusal or completion.finish_reason == "content_filter":
@@ -83,9 +90,12 @@ class Judge:
         shown = completion.text if len(completion.text) <= 300 else completion.text[:300] + "…"
         return _failure(self.name, "bad_output", f"sample `{sample.id}`: unusable verdict: {error}; it said {shown!r}")
 
-    def metadata(self, completion: Completion, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
+    def metadata(self, hearing: Hearing, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """What a reader needs to judge the judge: its prompt, its words, its cost."""
         said = {name: verdict[name] for name in _SAID_FIELDS if name in verdict}
-        return {**more, **said, "judge": usage(self._model, completion)}
+        prompt = [{"role": each.role, "content": each.content} for each in hearing.messages]
+        judge = {**usage(self._model, hearing.completion), "prompt": prompt, "said": hearing.completion.text}
+        return {**more, **said, "judge": judge}
 
 
 async def ask_judge(model: Model, request: Request, part: str) -> Completion:
@@ -142,16 +152,16 @@ class Classifier:
         self._labels = (*correct, *incorrect)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        completion = await self._judge.ask(sample, trace)
+        hearing = await self._judge.ask(sample, trace)
         try:
-            label, verdict = read_label(completion.text, self._labels, ("prediction", "label"))
+            label, verdict = read_label(hearing.completion.text, self._labels, ("prediction", "label"))
         except VerdictError as error:
-            raise self._judge.unreadable(completion, error, sample) from error
+            raise self._judge.unreadable(hearing.completion, error, sample) from error
         return Score(
             name=self.name,
             values={"is_correct": label in self._correct},
             reason=_reason(verdict),
-            metadata=self._judge.metadata(completion, verdict, prediction=label),
+            metadata=self._judge.metadata(hearing, verdict, prediction=label),
         )
 
 
@@ -193,16 +203,16 @@ class Rating:
         self._low, self._high = low, high
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        completion = await self._judge.ask(sample, trace)
+        hearing = await self._judge.ask(sample, trace)
         try:
-            raw, verdict = read_score(completion.text, self._low, self._high)
+            raw, verdict = read_score(hearing.completion.text, self._low, self._high)
         except VerdictError as error:
-            raise self._judge.unreadable(completion, error, sample) from error
+            raise self._judge.unreadable(hearing.completion, error, sample) from error
         return Score(
             name=self.name,
             values={"score": (raw - self._low) / (self._high - self._low)},
             reason=_reason(verdict),
-            metadata=self._judge.metadata(completion, verdict, raw_score=raw),
+            metadata=self._judge.metadata(hearing, verdict, raw_score=raw),
         )
 
 

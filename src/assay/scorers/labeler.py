@@ -19,12 +19,12 @@ class Labeler:
         self._labels = tuple(valid_labels)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        completion = await self._judge.ask(sample, trace)
+        hearing = await self._judge.ask(sample, trace)
         try:
-            label, verdict = read_label(completion.text, self._labels, ("label", "prediction"))
+            label, verdict = read_label(hearing.completion.text, self._labels, ("label", "prediction"))
         except VerdictError as error:
-            raise self._judge.unreadable(completion, error, sample) from error
-        return Score(name=self.name, values={"label": label}, metadata=self._judge.metadata(completion, verdict))
+            raise self._judge.unreadable(hearing.completion, error, sample) from error
+        return Score(name=self.name, values={"label": label}, metadata=self._judge.metadata(hearing, verdict))
 
 
 def labeler_via_model(
