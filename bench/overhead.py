@@ -39,6 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the samples")
     parser.add_argument("--million", action="store_true", help="also a million samples in-process")
+    parser.add_argument("--in-process", action="store_true", help="nothing over HTTP")
     options = parser.parse_args()
     scale = 10 if options.quick else 1
     rows: list[list[str]] = []
@@ -47,7 +48,7 @@ def main() -> None:
         rows += help_rows(folder)
         sizes = [10_000 // scale, 100_000 // scale, *([1_000_000] if options.million else [])]
         rows += [in_process(folder, size) for size in sizes]
-        for concurrency in (32, 256):
+        for concurrency in () if options.in_process else (32, 256):
             for size in (10_000 // scale, 100_000 // scale):
                 rows += over_http(folder, server.base_url, size, concurrency)
     header = ["what", "samples", "samples/s", "CPU ms/sample", "× bare client", "peak MB"]
@@ -63,7 +64,7 @@ def help_rows(folder: Path) -> list[list[str]]:
 
 
 def in_process(folder: Path, count: int) -> list[str]:
-    task = write_sums(folder / f"in-process-{count}.jsonl", count)
+    task = write_echoes(folder / f"in-process-{count}.jsonl", count)
     wall, cpu, peak = measure(run_command(task, folder, "toy"), folder)
     return [
         "assay, in-process toy model",
@@ -132,6 +133,15 @@ def measure(command: list[str], folder: Path) -> tuple[float, float, float]:
             said.seek(0)
             sys.exit(f"{' '.join(command)}\n{said.read().decode()}")
     return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def write_echoes(path: Path, count: int) -> Path:
+    """Prompts that the toy model says back, so that the harness is measured and not the toy's arithmetic."""
+    with path.open("w") as file:
+        for n in range(count):
+            line = {"id": f"s-{n}", "prompt": f"write: number {n}", "targets": [f"number {n}"], "metric": "exact_match"}
+            file.write(json.dumps(line) + "\n")
+    return path
 
 
 def write_sums(path: Path, count: int) -> Path:
