@@ -59,7 +59,7 @@ def test_rendering(source: str, text: str) -> None:
         ("{{ sample.n.x }}", "`sample.n` (int) has no `x`"),
         ("{{ 'x' | to_json }}", "No filter named 'to_json'"),
         ("{{ 'x' | fromjson }}", "JSONDecodeError"),
-        ("{{ 'x' | regex_replace('(', '') }}", "bad pattern"),
+        ("{{ 'x' | regex_replace('(', '') }}", "bad regular expression"),
         ("{{ 1 / 0 }}", "ZeroDivisionError"),
     ],
 )

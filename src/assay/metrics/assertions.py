@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from assay.metrics.pattern_search import checked_pattern, pattern_found
 from assay.metrics.text import accuracy
+from assay.patterns.matching import checked_pattern, pattern_found
 
 MODES = ("exact", "contains")
 

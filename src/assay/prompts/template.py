@@ -27,7 +27,7 @@ from jinja2.visitor import NodeTransformer
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
-from assay.prompts.safe_regex import RegexError, substitute
+from assay.patterns.matching import BadPatternError, PatternTimeoutError, substitute
 
 MAX_OUTPUT = 4_000_000
 """Characters one rendering may produce."""
@@ -35,6 +35,7 @@ MAX_STEPS = 1_000_000
 """Loop iterations and calls one rendering may take."""
 MAX_SECONDS = 5.0
 MAX_TAGS = 20_000
+MAX_PATTERN = 2_000
 _MAX_LITERAL = 20_000
 _PLAIN_EXPRESSION = re.compile(r"\{\{|\{%|\{#")
 
@@ -306,6 +307,8 @@ def _regex_replace(
     value: Any, pattern: str, repl: str = "", multiline: bool = False, ignorecase: bool = False, count: int = 0
 ) -> str:
     flags = (re.MULTILINE if multiline else 0) | (re.IGNORECASE if ignorecase else 0)
+    if len(pattern) > MAX_PATTERN:
+        raise BadPatternError(f"the pattern has {len(pattern)} characters; at most {MAX_PATTERN} are allowed")
     return substitute(pattern, repl, str(value), flags, count)
 
 
@@ -493,7 +496,7 @@ def _explain(error: Exception) -> NoReturn:
         raise RenderError(f"not allowed in a template: {error}") from error
     if isinstance(error, SecurityError):
         raise RenderError(f"not allowed in a template: {error.message}") from error
-    if isinstance(error, RegexError):
+    if isinstance(error, (BadPatternError, PatternTimeoutError)):
         raise RenderError(str(error)) from error
     if isinstance(error, RecursionError):
         raise RenderError("the template calls itself too deep") from error

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Score, Trace
-from assay.metrics.pattern_search import PatternTimeoutError, pattern_found
+from assay.patterns.matching import PatternTimeoutError, pattern_found
 
 Assertion = Callable[[str, Any], bool]
 

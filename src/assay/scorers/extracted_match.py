@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Callable
 from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Score, Trace
-from assay.metrics.pattern_search import PatternTimeoutError, checked_pattern, pattern_found
+from assay.patterns.matching import PatternTimeoutError, selected_match, substitute
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -46,7 +45,7 @@ def read_out(text: str, steps: list[dict[str, Any]]) -> tuple[str, bool]:
     extracted = True
     for step in steps:
         if step["do"] == "regex":
-            found = _found(text, str(step["pattern"]), int(step.get("select", 0)))
+            found = selected_match(str(step["pattern"]), text, int(step.get("select", 0)))
             extracted = extracted and found is not None
             text = str(step.get("fallback", "")) if found is None else found
         else:
@@ -54,23 +53,9 @@ def read_out(text: str, steps: list[dict[str, Any]]) -> tuple[str, bool]:
     return text, extracted
 
 
-def _found(text: str, pattern: str, select: int) -> str | None:
-    """The selected match: its first group that matched anything, or all of it when it has no groups."""
-    if not pattern_found(pattern, text):  # in a helper with a time limit, where a pattern may backtrack
-        return None
-    matches = checked_pattern(pattern).findall(text)
-    try:
-        chosen = matches[select]
-    except IndexError:
-        return None
-    if isinstance(chosen, tuple):
-        chosen = next((group for group in chosen if group), "")
-    return str(chosen).strip()
-
-
 def treated(text: str, how: dict[str, Any]) -> str:
     for pattern in how.get("regexes_to_ignore") or ():
-        text = re.sub(pattern, "", text)
+        text = substitute(pattern, "", text)
     if how.get("ignore_case"):
         text = text.lower()
     return text.translate(_PUNCTUATION) if how.get("ignore_punctuation") else text

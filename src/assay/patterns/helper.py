@@ -1,0 +1,100 @@
+"""The helper process that matches patterns which may take long: the parent's side."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any
+
+from assay.patterns import worker
+
+
+class Helper:
+    """Started when first needed, replaced when it had to be ended, gone with its parent."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, seconds: float, operation: str, *arguments: Any) -> tuple[str, Any]:
+        """`answer`, `refused`, `timeout` or `broken`, and what there is to say about it."""
+        question = worker.line_of([seconds, operation, *arguments])
+        with self._lock:
+            try:
+                line = self._line_for(question)
+            except BaseException:  # Ctrl-C, for one: an answer left unread would be taken for the next one's
+                if self._process is not None:
+                    self._process.kill()
+                self.stop()
+                raise
+            if line:
+                outcome, value = worker.value_of(line)
+                return outcome, value
+            status = self.stop()
+        if status == -signal.SIGPROF:
+            return "timeout", None
+        return "broken", f"its helper process ended with status {status}"
+
+    def _line_for(self, question: bytes) -> bytes:
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            self._process = _started()
+        questions, answers = self._process.stdin, self._process.stdout
+        assert questions is not None  # noqa: S101 (both are pipes, see _started)
+        assert answers is not None  # noqa: S101
+        try:
+            questions.write(question)
+            questions.flush()
+        except BrokenPipeError:
+            return b""
+        return answers.readline()
+
+    def stop(self) -> int | None:
+        """End the helper; its exit status when it had already ended by itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        _close_pipes(process)
+        try:
+            return process.wait(timeout=1)  # it reads the end of its input
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+    def forget(self) -> None:
+        """After a fork: the helper belongs to the parent, whose answers are not ours to read."""
+        self._lock = threading.Lock()
+        process, self._process = self._process, None
+        if process is not None:
+            _close_pipes(process)
+            process.returncode = 0
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdout, process.stdin):
+        try:
+            if pipe is not None:
+                pipe.close()
+        except BrokenPipeError:
+            pass  # it ended with part of a question unread
+
+
+def _started() -> subprocess.Popen[bytes]:
+    # No secret of ours is in its environment; some interpreters need these two to find their library.
+    environment = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", worker.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+
+
+helper = Helper()
+atexit.register(helper.stop)
+os.register_at_fork(after_in_child=helper.forget)
