@@ -11,19 +11,26 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.view_flags import add_view_arguments
+
     parser.epilog = (
         "examples:\n"
         "  assay show tasks/arithmetic.jsonl      the task as data, and how its first sample is asked\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
-        "  assay show runs/toy-starter-1a2b3c4d   what a run was"
+        "  assay show runs/toy-starter-1a2b3c4d   how a run stands, its tables, and what failed or scored lowest\n"
+        "  assay show runs/toy-starter-1a2b3c4d --sample arith-03    one sample of it in full"
     )
     parser.add_argument("what", metavar="WHAT", help="a task file or folder, a catalog name, or a run folder")
-    parser.add_argument("--samples", type=int, default=1, metavar="N", help="how many samples to show (default 1)")
+    parser.add_argument(
+        "--samples", type=int, metavar="N", help="how many samples to show (default 1; of a run, the 3 worst)"
+    )
+    parser.add_argument("--sample", metavar="ID", help="every attempt of a run at this one sample, in full")
     parser.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
     )
     parser.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="as JSON; of a run, what it was made of")
+    add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
     from assay import catalog
     from assay.cli.main import DONE
+    from assay.cli.show_run import show_run
 
     path = Path(options.what)
     kinds = [kind for kind in catalog.CATALOG if options.what in catalog.CATALOG[kind]]
@@ -42,17 +50,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         show_tasks(options)
     return DONE
-
-
-def show_run(path: object, options: argparse.Namespace) -> None:
-    from pathlib import Path
-
-    import msgspec
-
-    from assay.core.run_file import read_run_file
-
-    run_file = read_run_file(Path(str(path)))
-    print(msgspec.json.format(msgspec.json.encode(run_file), indent=2).decode())
 
 
 def show_part(kind: str, options: argparse.Namespace) -> None:
@@ -87,7 +84,7 @@ def show_tasks(options: argparse.Namespace) -> None:
         models_needed=False,
     ):
         task = build_task(definition)
-        samples = list(islice(task.dataset, options.samples))
+        samples = list(islice(task.dataset, 1 if options.samples is None else options.samples))
         shown = {"definition": definition, "samples": samples}
         if options.json:
             print(msgspec.json.encode(shown).decode())

@@ -130,8 +130,8 @@ def _bounds(row: TaskRow) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that cannot break out of a table cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Text that can neither break out of a table cell nor steer a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text).replace("|", "\\|")
 
 
 def one_line(text: str, longest: int = 300) -> str:

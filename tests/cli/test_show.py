@@ -1,0 +1,63 @@
+"""`assay show RUN`: how a run stands, in a terminal that hostile text cannot steer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.reports.runs import Adder, Broken, run_into, write_sums
+
+from assay.cli.main import main
+
+
+def test_what_failed_comes_first_then_what_scored_lowest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sums = write_sums(tmp_path, "sums", 6)
+    run = run_into(tmp_path / "run", sums, Broken(broken=[4], wrong=[2]))
+    assert main(["show", str(run), "--samples", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "not complete: 1 attempts failed, 0 not made yet" in shown
+    assert "| **overall**" in shown
+    assert shown.index("sums / s4   attempt 1   failed") < shown.index("sums / s2   attempt 1   score 0.000")
+    assert "sums / s0" not in shown
+
+
+def test_a_failure_that_was_made_up_for_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sums = write_sums(tmp_path, "sums", 3)
+    run = run_into(tmp_path / "run", sums, Adder())
+    journal = run / "journal.jsonl"
+    first = json.loads(journal.read_text().splitlines()[0])
+    failed = {**first, "scores": [], "failures": [{"stage": "model", "kind": "timeout", "message": "too slow"}]}
+    journal.write_text(json.dumps(failed) + "\n" + journal.read_text())
+    main(["show", str(run), "--samples", "9"])
+    shown = capsys.readouterr().out
+    assert "too slow" not in shown
+    assert shown.count("attempt 1   score 1.000") == 3
+
+
+def test_one_sample_is_shown_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_into(tmp_path / "run", write_sums(tmp_path, "sums", 3), Adder([1], says="one\ntwo " + "x" * 500))
+    main(["show", str(run), "--sample", "s1"])
+    shown = capsys.readouterr().out
+    assert "x" * 500 in shown
+    assert "sums / s0" not in shown
+    assert main(["show", str(run), "--sample", "s7"]) == 2
+    assert "no attempt at a sample `s7`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [(), ("--sample", "s1")])
+def test_an_answer_cannot_steer_the_terminal(
+    flags: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = Adder([1], says="\x1b[2J\x1b]0;owned\x07\r score 1.000")
+    run = run_into(tmp_path / "run", write_sums(tmp_path, "sums", 3), hostile)
+    main(["show", str(run), *flags])
+    shown = capsys.readouterr().out
+    assert "owned" in shown
+    assert not set(shown) & {"\x1b", "\x07", "\r"}
+
+
+def test_the_run_file_is_there_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_into(tmp_path / "run", write_sums(tmp_path, "sums", 1), Adder())
+    main(["show", str(run), "--json"])
+    assert json.loads(capsys.readouterr().out)["model"]["name"] == "adder"
