@@ -192,12 +192,7 @@ def _with_share(
     definitions: Sequence[TaskDefinition], config: RunConfig, count: int, command: Sequence[str] = ()
 ) -> Parts:
     """The parts of a run whose models keep to one of `count` equal shares of its limits."""
-    share = msgspec.structs.replace(
-        config,
-        requests_per_minute=config.requests_per_minute and config.requests_per_minute / count,
-        tokens_per_minute=config.tokens_per_minute and config.tokens_per_minute / count,
-    )
-    parts = put_together(definitions, share, command=command)
+    parts = put_together(definitions, msgspec.structs.replace(config, share_of=count), command=command)
     return parts._replace(run_file=msgspec.structs.replace(parts.run_file, config=config))
 
 

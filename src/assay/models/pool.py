@@ -25,29 +25,41 @@ class ModelPool:
         self._wrapped: dict[str, Model] = {}
         self._cache: CompletionCache | None = None
 
-    def model_for(self, spec: str, options: dict[str, Any] | None = None) -> Model:
-        """Another model of the run, such as a judge: same cache, same limits, same retries."""
+    def model_for(
+        self,
+        spec: str,
+        options: dict[str, Any] | None = None,
+        *,
+        requests_per_minute: float | None = None,
+        concurrency: int | None = None,
+    ) -> Model:
+        """Another model of the run, such as a judge: same cache, same retries, and its own pace or that of the run."""
         key = f"{spec} {sorted((options or {}).items())}"
         if key not in self._wrapped:
-            self._wrapped[key] = self.wrap(make_model(spec, options or {}))
+            self._wrapped[key] = self.wrap(
+                make_model(spec, options or {}), requests_per_minute=requests_per_minute, concurrency=concurrency
+            )
         return self._wrapped[key]
 
-    def wrap(self, model: Model) -> Model:
+    def wrap(self, model: Model, *, requests_per_minute: float | None = None, concurrency: int | None = None) -> Model:
         """The model with everything the config asks for around it. See `core/model_stack.py` for the order."""
         self._plain.append(model)
         config = self._config
+        requests_per_minute = requests_per_minute or config.requests_per_minute
         wrapped: Any = model
         if hasattr(model, "generate_batch"):
             wrapped = Batched(wrapped, config.batch_size)
         if config.timeout_seconds is not None:
             wrapped = Timed(wrapped, config.timeout_seconds)
-        if config.adaptive and getattr(model, "remote", False):
+        if config.adaptive and concurrency is None and getattr(model, "remote", False):
             wrapped = Adaptive(wrapped, source=model, most=WIDEST)
         else:
-            wrapped = Limited(wrapped, config.concurrency)
-        if config.requests_per_minute or config.tokens_per_minute:
+            wrapped = Limited(wrapped, min(concurrency or config.concurrency, config.concurrency))
+        if requests_per_minute or config.tokens_per_minute:
             wrapped = RateLimited(
-                wrapped, requests_per_minute=config.requests_per_minute, tokens_per_minute=config.tokens_per_minute
+                wrapped,
+                requests_per_minute=requests_per_minute and requests_per_minute / config.share_of,
+                tokens_per_minute=config.tokens_per_minute and config.tokens_per_minute / config.share_of,
             )
         if config.retries:
             wrapped = Retrying(wrapped, retries=config.retries)

@@ -115,7 +115,8 @@ def judge_model(model_key: str, model: Mapping[str, Any] | None, context: Any) -
     if model_for is None:
         return _Absent(model_key)
     named = model or {"model": model_key}
-    found: Model = model_for(named["model"], named.get("options") or {})
+    pace = getattr(context, "paces", {}).get(model_key, {})
+    found: Model = model_for(named["model"], named.get("options") or {}, **pace)
     return found
 
 

@@ -214,8 +214,10 @@ def other_model(spec: Mapping[str, Any], context: Any) -> Model | None:
     model_for = getattr(context, "model_for", None)
     if model_for is None:
         return None  # the task is only built and shown
-    named = spec.get("model") or {"model": str(spec["model_key"])}
-    found: Model = model_for(named["model"], named.get("options") or {})
+    key = str(spec["model_key"])
+    named = spec.get("model") or {"model": key}
+    pace = getattr(context, "paces", {}).get(key, {})
+    found: Model = model_for(named["model"], named.get("options") or {}, **pace)
     return found
 
 

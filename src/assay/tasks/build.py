@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -31,6 +31,8 @@ class BuildContext:
     """The name of the task being built, for messages."""
     snippets: bool = False
     """Whether the task's own Python may run: the file is of this project, or the user trusts it."""
+    paces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """How fast each other model may be asked, by the key the task has for it."""
     dataset: Dataset | None = None
     """Its samples, for scorers that look at all of them."""
 
@@ -40,7 +42,13 @@ def build_task(definition: TaskDefinition, *, context: BuildContext | None = Non
     context = context or BuildContext()
     dataset: Dataset = _make("dataset", definition.dataset.use, definition, **definition.dataset.options)
     dataset = dataset if limit is None else FirstSamples(dataset, limit)
-    context = replace(context, task=definition.name, dataset=dataset, snippets=context.trust or trusted(definition))
+    context = replace(
+        context,
+        task=definition.name,
+        dataset=dataset,
+        snippets=context.trust or trusted(definition),
+        paces=definition.metadata.get("paces", {}),
+    )
     scorers: dict[str, Scorer] = {}
     unusable: Failure | None = None
     for part in definition.scorers:

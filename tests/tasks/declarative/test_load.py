@@ -11,10 +11,13 @@ import pytest
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.task import task_fingerprint
 from assay.core.types import TaskDefinition
 from assay.evaluation import run_evaluation
+from assay.models.toy import ToyModel
 from assay.reports.leaderboard import Leaderboard, build_leaderboard
 from assay.reports.python_metrics import run_python_metrics
+from assay.tasks.build import BuildContext, build_task
 from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
 
 Read = Callable[..., list[TaskDefinition]]
@@ -459,6 +462,36 @@ def test_a_judge_is_cached_limited_and_counted_apart(
     import judges  # type: ignore[import-not-found]
 
     assert judges.Judge.asked == 6  # the second run took its verdicts from the cache
+
+
+JUDGES = [
+    "    - {type: labeler_via_model, key: l, model_key: j, user_prompt: '{{ sample.q }}'}\n",
+    "    - {type: evaluator, key: l, model_key: j, objective: be good}\n",
+]
+
+
+@pytest.mark.parametrize("scorer", JUDGES)
+def test_the_limits_of_a_judges_model_file_hold_and_are_no_part_of_the_task(
+    read: Read, tmp_path: Path, scorer: str
+) -> None:
+    limits = "rate_limit: 90\nmax_concurrent_requests: 2\n"
+    model = "key: j\ndisplay_name: J\nconfig: {url: 'http://127.0.0.1:1/v1', model_key: q}\n"
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "j.yaml").write_text(model)
+    (unlimited,) = read(TASK + scorer)
+    (tmp_path / "models" / "j.yaml").write_text(model + limits)
+    (limited,) = read(TASK + scorer)
+    assert task_fingerprint(limited) == task_fingerprint(unlimited)
+    asked: list[dict[str, Any]] = []
+
+    def model_for(name: str, options: dict[str, Any], **pace: Any) -> Any:
+        asked.append({"name": name, **options, **pace})
+        return ToyModel()
+
+    build_task(limited, context=BuildContext(model_for=model_for))
+    assert asked == [
+        {"name": "openai:q", "base_url": "http://127.0.0.1:1/v1", "requests_per_minute": 90, "concurrency": 2}
+    ]
 
 
 def test_a_failing_action_is_a_failure_at_its_stage(read: Read, tmp_path: Path) -> None:

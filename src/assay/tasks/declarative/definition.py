@@ -54,7 +54,12 @@ def task_definition(
     aggregates: tuple[PartSpec, ...] = parts["aggregates"]
     snippets = check_snippets(document, (*where, "definition"), definition)
     metadata: dict[str, Any] = {"display_name": task["display_name"]}
-    for key, value in (("tags", task["tags"]), ("config", parameters), ("snippets", snippets)):
+    for key, value in (
+        ("tags", task["tags"]),
+        ("config", parameters),
+        ("snippets", snippets),
+        ("paces", dict(library.paces)),
+    ):
         if value:
             metadata[key] = value
     metadata["files"] = sorted({str(path) for path in (*document.files, *library.files)})
@@ -178,7 +183,7 @@ def _with_model(builder: Mapping[str, Any], library: Library) -> dict[str, Any]:
     """A builder that asks another model, with that model beside its key."""
     made = dict(builder)
     if made["type"] == "generate_message":
-        made["model"] = library.model(made["model_key"])
+        made["model"] = library.other_model(made["model_key"])
     if made["type"] == "loop":
         made["message_builders"] = [_with_model(each, library) for each in made["message_builders"]]
     return made
@@ -186,13 +191,9 @@ def _with_model(builder: Mapping[str, Any], library: Library) -> dict[str, Any]:
 
 def _scorer(key: str, scorer: Mapping[str, Any], has_solver: bool, library: Library) -> PartSpec:
     options = {name: value for name, value in scorer.items() if name not in _NOT_OPTIONS and value is not None}
-    if scorer["type"] == "evaluator":
-        if "model_key" in options:
-            options["model_key"] = library.model(options["model_key"])["model"]
-        return PartSpec(key=key, use="evaluator", options=options)
     for name in ("model_key", "judge_model_key"):
         if name in options:
-            options["model"] = library.model(options[name])
+            options["model"] = library.other_model(options[name])
     if not has_solver:
         options["has_solver"] = False
     return PartSpec(key=key, use=scorer["type"], options=options)

@@ -27,6 +27,7 @@ _PROVIDERS = {
 
 ModelSpec = dict[str, Any]
 """`model` (as after `--model`) and `options`; perhaps `requests_per_minute` and `concurrency`."""
+_PACE = ("requests_per_minute", "concurrency")
 
 
 @dataclass(slots=True)
@@ -43,6 +44,8 @@ class Library:
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     """Files of the folders around that were used."""
+    paces: dict[str, dict[str, int]] = field(default_factory=dict)
+    """How fast the other models may be asked, by key."""
     models_needed: bool = True
     """False where nothing is asked: a key without a model behind it then stands for itself."""
 
@@ -116,6 +119,13 @@ class Library:
             f"there is no model `{key}`.{hint} Say which one it is with --model-for '{key}=MODEL', "
             f"or write a model file with this key into {self.home / 'models'}"
         )
+
+    def other_model(self, key: str) -> ModelSpec:
+        """A judge or another model a task asks. Its pace is kept apart: how fast it is asked is no part of the task."""
+        spec = self.model(key)
+        if pace := {name: spec[name] for name in _PACE if name in spec}:
+            self.paces[key] = pace
+        return {name: value for name, value in spec.items() if name not in _PACE}
 
     def _folders(self, kind: str) -> list[Path]:
         found = [self.home, self.home / kind, self.home.parent / kind, self.root / kind]

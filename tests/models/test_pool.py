@@ -1,0 +1,56 @@
+"""The models of a run: each wrapped once, each at its own pace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from assay.core.config import RunConfig
+from assay.core.model_stack import Limited, RateLimited
+from assay.core.seams import Model
+from assay.models.pool import ModelPool
+from assay.models.toy import ToyModel
+
+
+def layers(model: Model) -> Iterator[Model]:
+    while True:
+        yield model
+        if not hasattr(model, "model"):
+            return
+        model = model.model
+
+
+def pace(model: Model) -> tuple[float | None, int]:
+    """Requests a minute, and at once."""
+    rate = [layer._requests._per_minute for layer in layers(model) if isinstance(layer, RateLimited)]
+    (places,) = [layer._places._value for layer in layers(model) if isinstance(layer, Limited)]
+    return (rate[0] if rate else None), places
+
+
+def test_the_same_words_give_the_same_model() -> None:
+    pool = ModelPool(RunConfig())
+    assert pool.model_for("toy", {}) is pool.model_for("toy")
+
+
+@pytest.mark.parametrize(
+    ("config", "own", "expected"),
+    [
+        ({}, {}, (None, 32)),
+        ({"requests_per_minute": 60}, {}, (60, 32)),
+        ({}, {"requests_per_minute": 30, "concurrency": 2}, (30, 2)),
+        ({"requests_per_minute": 60, "concurrency": 4}, {"requests_per_minute": 90, "concurrency": 8}, (90, 4)),
+        ({"requests_per_minute": 60, "share_of": 3}, {}, (20, 32)),
+        ({"share_of": 3}, {"requests_per_minute": 90}, (30, 32)),
+    ],
+)
+def test_a_judge_keeps_to_its_own_pace_or_to_that_of_the_run(
+    config: dict[str, float], own: dict[str, float], expected: tuple[float | None, int]
+) -> None:
+    assert pace(ModelPool(RunConfig(**config)).model_for("toy", {}, **own)) == expected
+
+
+def test_the_pace_of_a_judge_is_not_that_of_the_measured_model() -> None:
+    pool = ModelPool(RunConfig())
+    pool.model_for("toy", {}, requests_per_minute=30)
+    assert pace(pool.wrap(ToyModel())) == (None, 32)
