@@ -71,7 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="attempts in flight (default: 32, and for servers as many as they turn out to take)",
     )
     how.add_argument(
-        "--batch-size", type=int, default=16, metavar="N", help="prompts per call of a list adapter (default 16)"
+        "--batch-size",
+        type=int,
+        default=16,
+        metavar="N",
+        help="prompts together, for models that take batches (default 16)",
     )
     how.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for one answer")
     how.add_argument("--retries", type=int, default=5, metavar="N", help="for failures worth a retry (default 5)")

@@ -45,7 +45,7 @@ class EmbeddedModel:
         system: str | None = None,
         max_tokens: int = DEFAULT_MAX_TOKENS,
         workers: int | None = None,
-        batch_size: int = 16,
+        batch_size: int | None = None,
         folder: str | None = None,
     ) -> None:
         """`mode=text` gives prompts to the model without its chat template; `system` replaces the template's own
@@ -69,14 +69,21 @@ class EmbeddedModel:
             "system": system,
             "max_tokens": max_tokens,
         }
-        slots = _count("batch_size", batch_size)
         count = _count("workers", workers) if workers is not None else usual_workers()
-        self._workers = [_Worker(self.name, self._folder, slots) for _ in range(count)]
+        self._workers = [_Worker(self.name, self._folder) for _ in range(count)]
+        self._batch_size = batch_size
+        if batch_size is not None:
+            self._set_slots(_count("batch_size", batch_size))
         self._reading: dict[str, tuple[_Worker, int]] = {}
 
     @property
     def settings(self) -> dict[str, Any]:
         return self._settings
+
+    def take_batch_size(self, size: int) -> None:
+        """The run's `--batch-size`; a `batch_size` among the model's own options goes before it."""
+        if self._batch_size is None:
+            self._set_slots(size)
 
     async def generate(self, request: Request) -> Completion:
         request = self._with_system(request)
@@ -97,6 +104,10 @@ class EmbeddedModel:
 
     async def aclose(self) -> None:
         await asyncio.gather(*(worker.aclose() for worker in self._workers))
+
+    def _set_slots(self, count: int) -> None:
+        for worker in self._workers:
+            worker.slots = count
 
     def _least_busy(self) -> _Worker:
         return min(self._workers, key=lambda worker: worker.load)
@@ -126,9 +137,10 @@ def _count(option: str, value: Any) -> int:
 class _Worker:
     """One process, started with its first request and again if it should die."""
 
-    def __init__(self, part: str, folder: Path, slots: int) -> None:
+    def __init__(self, part: str, folder: Path) -> None:
         self._part = part
-        self._arguments = [str(folder), str(slots)]
+        self._folder = folder
+        self.slots = 16
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -184,7 +196,8 @@ class _Worker:
                     sys.executable,
                     "-m",
                     "assay.models.embedded_worker",
-                    *self._arguments,
+                    str(self._folder),
+                    str(self.slots),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
@@ -237,7 +250,7 @@ def make(
     system: str | None = None,
     max_tokens: int = DEFAULT_MAX_TOKENS,
     workers: int | None = None,
-    batch_size: int = 16,
+    batch_size: int | None = None,
     engine: Literal["numpy", "xllamacpp"] = "numpy",
 ) -> EmbeddedModel | ServedModel:
     """The model behind `embedded`: a small real model on this machine, after `assay model get`.

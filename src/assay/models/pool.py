@@ -49,6 +49,8 @@ class ModelPool:
         wrapped: Any = model
         if hasattr(model, "generate_batch"):
             wrapped = Batched(wrapped, config.batch_size)
+        elif hasattr(model, "take_batch_size"):
+            model.take_batch_size(config.batch_size)  # it fills its batches itself, as answers come and go
         if config.timeout_seconds is not None:
             wrapped = Timed(wrapped, config.timeout_seconds)
         if config.adaptive and concurrency is None and getattr(model, "remote", False):
