@@ -1,0 +1,71 @@
+"""The metrics of a scorer: what is computed over all samples."""
+
+from __future__ import annotations
+
+from assay.tasks.declarative.schema.fields import USER_KEY, text, word
+from assay.tasks.declarative.shape import Field, MapOf, Number, Scalar, Shaped, Tagged
+
+
+def _metric(kind: str, doc: str, **own: Field) -> Shaped:
+    fields = {"type": word(kind), "key": Field(USER_KEY, None, "Unique within the scorer.")}
+    return Shaped(f"a {kind} metric", doc, {**fields, **own})
+
+
+_FIELD = text("The score value it reads.", min_length=1)
+_NAME = text("What the number is called.", None)
+METRIC = Tagged(
+    "metric",
+    {
+        "python": _metric(
+            "python", "The author's `compute_metrics(scores)`.", compute_metrics_snippet=text(min_length=1)
+        ),
+        "binary-classification": _metric(
+            "binary-classification",
+            "Accuracy, precision, recall and F1 of two answers.",
+            field_gt=_FIELD,
+            field_pred=_FIELD,
+            positive_answer=Field(Scalar()),
+            negative_answer=Field(Scalar()),
+        ),
+        "multiclass-classification": _metric(
+            "multiclass-classification",
+            "Accuracy, and precision and recall per class.",
+            field_gt=_FIELD,
+            field_pred=_FIELD,
+        ),
+        **{
+            kind: _metric(kind, f"The {word} of a score value.", field=_FIELD, name=_NAME)
+            for kind, word in (("mean", "mean"), ("max", "maximum"), ("min", "minimum"), ("std_dev", "deviation"))
+        },
+        "frequency": _metric("frequency", "The share of each distinct value.", field=_FIELD),
+        "recall": _metric(
+            "recall",
+            "TP / (TP + FN), summed over samples.",
+            num_true_positives_field=_FIELD,
+            num_false_negatives_field=_FIELD,
+            name=_NAME,
+        ),
+        "precision": _metric(
+            "precision",
+            "TP / (TP + FP), summed over samples.",
+            num_true_positives_field=_FIELD,
+            num_false_positives_field=_FIELD,
+            name=_NAME,
+        ),
+        "f1_score": _metric(
+            "f1_score",
+            "2TP / (2TP + FP + FN), summed over samples.",
+            num_true_positives_field=_FIELD,
+            num_false_positives_field=_FIELD,
+            num_false_negatives_field=_FIELD,
+            name=_NAME,
+        ),
+        "weighted_average": _metric(
+            "weighted_average",
+            "The mean weight of the labels.",
+            field=_FIELD,
+            weights=Field(MapOf(Number(), least=1)),
+            name=_NAME,
+        ),
+    },
+)

@@ -1,0 +1,57 @@
+"""The parameters of a task: what `<< config.… >>` may be filled with."""
+
+from __future__ import annotations
+
+from assay.tasks.declarative.schema.fields import USER_KEY, text, word
+from assay.tasks.declarative.shape import Anything, Field, ListOf, Number, Shaped, Tagged, Text, Truth
+
+_DTYPES = Text(words=("string", "integer", "float", "boolean"))
+_EXAMPLE = Shaped("an example", "A value to try.", {"value": Field(Text()), "display_name": Field(Text(), None)})
+
+
+def _parameter(kind: str, doc: str, **extra: Field) -> Shaped:
+    common = {
+        "type": word(kind),
+        "key": Field(USER_KEY, doc="The name in `<< config.… >>`.", placeholder=False),
+        "display_name": text("The name people see.", min_length=1),
+        "description": text(default=None),
+        "default_value": Field(Anything(), None, "Used when no value is given."),
+        "nullable": Field(Truth(), False, "Whether null is a value.", placeholder=False),
+    }
+    return Shaped(f"a {kind} parameter", doc, {**common, **extra})
+
+
+_LIMITS = {"min": Field(Number(), None, "Smallest value allowed."), "max": Field(Number(), None, "Largest value.")}
+CONFIG_PARAMETER = Tagged(
+    "parameter type",
+    {
+        "float": _parameter("float", "A number.", **_LIMITS),
+        "int": _parameter("int", "A whole number.", **_LIMITS),
+        "boolean": _parameter("boolean", "true or false."),
+        "string": _parameter(
+            "string",
+            "A text.",
+            string_kind=Field(Text(words=("freeform", "python", "jinja")), "freeform", "How an editor treats it."),
+            examples=Field(ListOf(_EXAMPLE), None),
+        ),
+        "model": _parameter(
+            "model",
+            "The key of a model.",
+            usage=Field(
+                Text(words=("model_under_test", "judge_model", "synthesizer_model", "productivity_assistant")), None
+            ),
+        ),
+        "dataset": _parameter("dataset", "The key of a dataset."),
+        "dataset_column": _parameter("dataset_column", "The name of a column."),
+        "list": _parameter("list", "A list of one kind of value.", dtype=Field(_DTYPES)),
+        "categorical": _parameter(
+            "categorical",
+            "One of the allowed values, or several of them.",
+            allowed_values=Field(ListOf(Text(), least=1)),
+            multiple=Field(Truth(), False, "Whether several may be chosen."),
+            values_mapping=Field(Anything(), None),
+        ),
+        "dict": _parameter("dict", "A mapping from names to one kind of value.", value_dtype=Field(_DTYPES)),
+        "task_result": _parameter("task_result", "The key of a task's result."),
+    },
+)
