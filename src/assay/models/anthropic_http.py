@@ -33,7 +33,10 @@ FINISH_REASONS = {
 
 
 class AnthropicModel(HttpModel):
-    """One model behind the Messages API."""
+    """Anthropic's Messages API: `anthropic:MODEL`, with the key from the environment variable ANTHROPIC_API_KEY.
+
+    Thinking, tool calls, cached tokens and stop reasons are kept. `extra` is sent with every request.
+    """
 
     def __init__(
         self,
@@ -228,28 +231,3 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
 def _call(block: _Block) -> dict[str, Any]:
     arguments = msgspec.json.encode(block.input if block.input is not None else {}).decode()
     return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
-
-
-def make(
-    model: str,
-    *,
-    base_url: str | None = None,
-    api_key_env: str = "ANTHROPIC_API_KEY",
-    max_tokens: int = DEFAULT_MAX_TOKENS,
-    timeout_seconds: float | None = 600.0,
-    extra: Mapping[str, Any] | None = None,
-    beta: str | None = None,
-) -> AnthropicModel:
-    """Anthropic's Messages API: `anthropic:MODEL`, with the key from the environment variable ANTHROPIC_API_KEY.
-
-    Thinking, tool calls, cached tokens and stop reasons are kept. `extra` is sent with every request.
-    """
-    return AnthropicModel(
-        model,
-        base_url=base_url,
-        api_key_env=api_key_env,
-        max_tokens=max_tokens,
-        timeout_seconds=timeout_seconds,
-        extra=extra,
-        beta=beta,
-    )

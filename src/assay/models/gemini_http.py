@@ -26,7 +26,10 @@ WITHHELD = {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "
 
 
 class GeminiModel(HttpModel):
-    """One model behind `generateContent`."""
+    """Google's Gemini API: `gemini:MODEL`, with the key from the environment variable GEMINI_API_KEY.
+
+    Thoughts, function calls, cached tokens and finish reasons are kept. `extra` goes into `generationConfig`.
+    """
 
     def __init__(
         self,
@@ -241,18 +244,3 @@ def _retry_delay(body: bytes) -> float | None:
         return max(0.0, float(said.removesuffix("s")))
     except (msgspec.DecodeError, LookupError, TypeError, ValueError, StopIteration):
         return None
-
-
-def make(
-    model: str,
-    *,
-    base_url: str | None = None,
-    api_key_env: str = "GEMINI_API_KEY",
-    timeout_seconds: float | None = 600.0,
-    extra: Mapping[str, Any] | None = None,
-) -> GeminiModel:
-    """Google's Gemini API: `gemini:MODEL`, with the key from the environment variable GEMINI_API_KEY.
-
-    Thoughts, function calls, cached tokens and finish reasons are kept. `extra` goes into `generationConfig`.
-    """
-    return GeminiModel(model, base_url=base_url, api_key_env=api_key_env, timeout_seconds=timeout_seconds, extra=extra)

@@ -22,7 +22,10 @@ DEFAULT_MAX_TOKENS = 256
 
 
 class TransformersModel:
-    """Takes many requests at once; those that can be computed together are."""
+    """A local model of the `transformers` library, with batches and log-likelihoods. Needs the extra `transformers`.
+
+    `transformers:FOLDER` or a name in the library's cache; `offline=false` lets the library reach for its hub.
+    """
 
     cacheable = True
     scores_continuations = True
@@ -222,30 +225,3 @@ class _Loaded:
             tokens_out=length,
             seconds=seconds,
         )
-
-
-def make(
-    model: str,
-    *,
-    mode: Literal["chat", "text"] = "chat",
-    max_tokens: int = DEFAULT_MAX_TOKENS,
-    dtype: str = "float32",
-    device: str = "cpu",
-    revision: str | None = None,
-    gguf_file: str | None = None,
-    offline: bool = True,
-) -> TransformersModel:
-    """A local model of the `transformers` library, with batches and log-likelihoods. Needs the extra `transformers`.
-
-    `transformers:FOLDER` or a name in the library's cache; `offline=false` lets the library reach for its hub.
-    """
-    return TransformersModel(
-        model,
-        mode=mode,
-        max_tokens=max_tokens,
-        dtype=dtype,
-        device=device,
-        revision=revision,
-        gguf_file=gguf_file,
-        offline=offline,
-    )

@@ -44,12 +44,15 @@ def _row(task: TaskDiff) -> list[str]:
     if comparison is None or not comparison.n:
         return [*cells, signed(task.moved), *["–"] * 8]
     mark = " *" if task.significant else ""
+    return [*cells, signed(comparison.difference) + mark, *comparison_cells(comparison, task.adjusted_p)]
+
+
+def comparison_cells(comparison: PairedComparison, adjusted_p: float | None) -> list[str]:
+    """What stands behind the difference in the row of a task."""
     return [
-        *cells,
-        signed(comparison.difference) + mark,
         interval_text(comparison.interval),
         probability(comparison.p_value),
-        probability(task.adjusted_p),
+        probability(adjusted_p),
         f"{comparison.wins:,}",
         f"{comparison.losses:,}",
         f"{comparison.ties:,}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from assay.reports.diff_types import BoardDiff, OverallDiff, TaskDiff
+from assay.stats.intervals import Interval
 from assay.stats.mcnemar_power import pairs_to_find
 from assay.stats.paired import PairedComparison
 
@@ -72,23 +73,17 @@ ONE_SIDED = ("only in A", "only in B")
 
 
 def _moved(comparison: PairedComparison) -> str:
-    interval = comparison.interval
-    between = (
-        f" ({interval.level * 100:g} % interval {interval.low:+.3f} to {interval.high:+.3f})"
-        if interval.low is not None and interval.high is not None
-        else ""
-    )
-    return f"{comparison.difference or 0.0:+.3f}{between} over {comparison.n:,} pairs"
+    return f"{comparison.difference or 0.0:+.3f}{_between(comparison.interval)} over {comparison.n:,} pairs"
 
 
 def _overall(overall: OverallDiff) -> str:
-    interval = overall.interval
-    between = (
-        f" ({interval.level * 100:g} % interval {interval.low:+.3f} to {interval.high:+.3f})"
-        if interval.low is not None and interval.high is not None
-        else ""
-    )
-    return f"{overall.difference:+.3f}{between}"
+    return f"{overall.difference:+.3f}{_between(overall.interval)}"
+
+
+def _between(interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return ""
+    return f" ({interval.level * 100:g} % interval {interval.low:+.3f} to {interval.high:+.3f})"
 
 
 def _test(task: TaskDiff, board: BoardDiff) -> str:

@@ -47,28 +47,32 @@ def category_names(found: Standings) -> list[str]:
     return list(dict.fromkeys(name for row in found.models for name in row.categories))
 
 
-def _places(found: Standings) -> str:
-    header = ["rank", "model", "overall", f"{found.level * 100:g} % interval", "normalised", "win rate", "mean rank"]
-    header += ["cost", "tokens in", "tokens out", "p50 ms", "p95 ms", "failed"]
-    rows = [
-        [
-            row.rank,
-            escaped(row.label),
-            number(row.overall),
-            interval(row.interval),
-            "–" if row.normalised is None else f"{row.normalised:+.2f}",
-            "–" if row.win_rate is None else f"{row.win_rate:.2f}",
-            "–" if row.mean_rank is None else f"{row.mean_rank:.2f}",
-            money(row.cost),
-            f"{row.tokens_in:,}",
-            f"{row.tokens_out:,}",
-            "–" if row.latency is None else f"{row.latency.p50:.1f}",
-            "–" if row.latency is None else f"{row.latency.p95:.1f}",
-            f"{row.failed + row.timeouts:,}",
-        ]
-        for row in found.models
+def place_header(found: Standings) -> list[str]:
+    """What the cells of `place_cells` are called."""
+    header = ["overall", f"{found.level * 100:g} % interval", "normalised", "win rate", "mean rank", "cost"]
+    return [*header, "tokens in", "tokens out", "p50 ms", "p95 ms", "failed"]
+
+
+def place_cells(row: ModelRow) -> list[str]:
+    """A model's line in the table of ranks, without its name and rank."""
+    return [
+        number(row.overall),
+        interval(row.interval),
+        "–" if row.normalised is None else f"{row.normalised:+.2f}",
+        "–" if row.win_rate is None else f"{row.win_rate:.2f}",
+        "–" if row.mean_rank is None else f"{row.mean_rank:.2f}",
+        money(row.cost),
+        f"{row.tokens_in:,}",
+        f"{row.tokens_out:,}",
+        "–" if row.latency is None else f"{row.latency.p50:.1f}",
+        "–" if row.latency is None else f"{row.latency.p95:.1f}",
+        f"{row.failed + row.timeouts:,}",
     ]
-    return table(header, rows, numeric_from=2)
+
+
+def _places(found: Standings) -> str:
+    rows = [[row.rank, escaped(row.label), *place_cells(row)] for row in found.models]
+    return table(["rank", "model", *place_header(found)], rows, numeric_from=2)
 
 
 def _scores(found: Standings) -> str:

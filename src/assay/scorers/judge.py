@@ -6,8 +6,8 @@ the score's metadata under `judge`. A verdict that cannot be read, or lies outsi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,6 +21,9 @@ from assay.scorers.verdict import VerdictError, read_label, read_score
 _SAID_FIELDS = ("reasoning", "confidence")
 # what servers answer to a schema they do not know
 _NO_SCHEMAS = ("unsupported", "bad_request")
+
+
+Read = TypeVar("Read")
 
 
 class Hearing(NamedTuple):
@@ -82,7 +85,18 @@ class Judge:
         self._format = None  # this model offers no structured outputs; the parser reads plain answers as well
         return Hearing(messages, completion)
 
-    def unreadable(self, completion: Completion, error: VerdictError, sample: Sample) -> FailureError:
+    async def verdict(
+        self, sample: Sample, trace: Trace, read: Callable[[str], tuple[Read, dict[str, Any]]]
+    ) -> tuple[Read, dict[str, Any], Hearing]:
+        """What was read out of the judge's words, the whole verdict, and the hearing."""
+        hearing = await self.ask(sample, trace)
+        try:
+            value, verdict = read(hearing.completion.text)
+        except VerdictError as error:
+            raise self._unreadable(hearing.completion, error, sample) from error
+        return value, verdict, hearing
+
+    def _unreadable(self, completion: Completion, error: VerdictError, sample: Sample) -> FailureError:
         if completion.refusal or completion.finish_reason == "content_filter":
             return _failure(
                 self.name, "refused", f"sample `{sample.id}`: the judge refused: {completion.refusal or ''}"
@@ -153,11 +167,9 @@ class Classifier:
         self._labels = (*correct, *incorrect)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        hearing = await self._judge.ask(sample, trace)
-        try:
-            label, verdict = read_label(hearing.completion.text, self._labels, ("prediction", "label"))
-        except VerdictError as error:
-            raise self._judge.unreadable(hearing.completion, error, sample) from error
+        label, verdict, hearing = await self._judge.verdict(
+            sample, trace, lambda text: read_label(text, self._labels, ("prediction", "label"))
+        )
         return Score(
             name=self.name,
             values={"is_correct": label in self._correct},
@@ -204,11 +216,9 @@ class Rating:
         self._low, self._high = low, high
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        hearing = await self._judge.ask(sample, trace)
-        try:
-            raw, verdict = read_score(hearing.completion.text, self._low, self._high)
-        except VerdictError as error:
-            raise self._judge.unreadable(hearing.completion, error, sample) from error
+        raw, verdict, hearing = await self._judge.verdict(
+            sample, trace, lambda text: read_score(text, self._low, self._high)
+        )
         return Score(
             name=self.name,
             values={"score": (raw - self._low) / (self._high - self._low)},

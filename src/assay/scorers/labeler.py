@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.core.types import Sample, Score, Trace
 from assay.scorers.judge import Judge, label_instruction, verdict_schema
-from assay.scorers.verdict import VerdictError, read_label
+from assay.scorers.verdict import read_label
 
 
 class Labeler:
@@ -19,11 +19,9 @@ class Labeler:
         self._labels = tuple(valid_labels)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        hearing = await self._judge.ask(sample, trace)
-        try:
-            label, verdict = read_label(hearing.completion.text, self._labels, ("label", "prediction"))
-        except VerdictError as error:
-            raise self._judge.unreadable(hearing.completion, error, sample) from error
+        label, verdict, hearing = await self._judge.verdict(
+            sample, trace, lambda text: read_label(text, self._labels, ("label", "prediction"))
+        )
         return Score(name=self.name, values={"label": label}, metadata=self._judge.metadata(hearing, verdict))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.core.run_file import write_whole
-from assay.reports.diff_markdown import effect_text, interval_text, signed, what_changed
+from assay.reports.diff_markdown import comparison_cells, interval_text, signed, what_changed
 from assay.reports.diff_types import BoardDiff, Flip, TaskDiff
 from assay.reports.diff_words import probability
 from assay.reports.html.element import Child, Html, tag
@@ -144,18 +144,8 @@ def _row(task: TaskDiff) -> list[Child]:
     comparison = task.comparison
     if comparison is None or not comparison.n:
         return [*cells, signed(task.moved), *["–"] * 8]
-    return [
-        *cells,
-        _signed(comparison.difference, marked=task.significant),
-        interval_text(comparison.interval),
-        probability(comparison.p_value),
-        probability(task.adjusted_p),
-        f"{comparison.wins:,}",
-        f"{comparison.losses:,}",
-        f"{comparison.ties:,}",
-        effect_text(comparison),
-        number(comparison.minimum_detectable_effect),
-    ]
+    difference = _signed(comparison.difference, marked=task.significant)
+    return [*cells, difference, *comparison_cells(comparison, task.adjusted_p)]
 
 
 def _signed(value: float | None, *, marked: bool) -> Child:

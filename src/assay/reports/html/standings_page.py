@@ -9,9 +9,8 @@ from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import grid, listed, page
 from assay.reports.html.plots import Mark, forest
 from assay.reports.markdown import interval, number
-from assay.reports.spending import money
 from assay.reports.standings import ModelRow, Standings
-from assay.reports.standings_tables import NORMALISED, category_names
+from assay.reports.standings_tables import NORMALISED, category_names, place_cells, place_header
 
 
 def write_standings_page(path: Path, found: Standings) -> None:
@@ -32,28 +31,9 @@ def standings_page(found: Standings) -> str:
 
 def standings_section(found: Standings) -> Child:
     """The table of ranks."""
-    header = ["model", "rank", "overall", f"{found.level * 100:g} % interval", "normalised", "win rate", "mean rank"]
-    header += ["cost", "tokens in", "tokens out", "p50 ms", "p95 ms", "failed"]
-    rows: list[list[Child]] = [
-        [
-            row.label,
-            row.rank,
-            number(row.overall),
-            interval(row.interval),
-            "–" if row.normalised is None else f"{row.normalised:+.2f}",
-            "–" if row.win_rate is None else f"{row.win_rate:.2f}",
-            "–" if row.mean_rank is None else f"{row.mean_rank:.2f}",
-            money(row.cost),
-            f"{row.tokens_in:,}",
-            f"{row.tokens_out:,}",
-            "–" if row.latency is None else f"{row.latency.p50:.1f}",
-            "–" if row.latency is None else f"{row.latency.p95:.1f}",
-            f"{row.failed + row.timeouts:,}",
-        ]
-        for row in found.models
-    ]
+    rows: list[list[Child]] = [[row.label, row.rank, *place_cells(row)] for row in found.models]
     return [
-        grid(header, rows, numeric=range(1, 13)),
+        grid(["model", "rank", *place_header(found)], rows, numeric=range(1, 13)),
         tag("p", f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}.", class_="soft"),
         listed(found.notes) if found.notes else None,
     ]
