@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from assay.catalog import resolve
 from assay.core.errors import UsageError
-from assay.core.strict_json import MAX_LINE_BYTES
 from assay.core.types import TaskDefinition
+from assay.strict_json import MAX_LINE_BYTES
 from assay.tasks.fixtures import BAD_SPEC_FIXTURE, SPEC_FIXTURE
 from assay.tasks.spec_file import (
     LINE_RULES,

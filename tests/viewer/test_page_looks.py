@@ -12,6 +12,10 @@ from tests.viewer.demo_runs import make_demo
 from tests.viewer.page_steps import visit
 from tests.viewer.served import Viewer, viewing
 
+from assay.core.config import RunConfig
+from assay.evaluation import run_evaluation
+from assay.tasks.load import load_tasks
+
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
@@ -88,3 +92,21 @@ def test_every_page_can_be_read_at_any_width_in_any_light(browser: str, viewer: 
             assert await page.run(PALE) == [], place
 
     visit(browser, viewer.link, steps)
+
+
+TALL = """[...document.querySelectorAll('.runs .c-tokens div')]
+  .map((e) => [e.textContent, e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)])"""
+
+
+@pytest.mark.parametrize("width", [1280, 900, 390])
+def test_what_a_run_cost_stands_on_one_line(browser: str, tmp_path: Path, width: int) -> None:
+    run_evaluation(load_tasks(["starter"])[:1], RunConfig(), folder=tmp_path / "toy-with-a-long-name-of-its-own")
+
+    async def steps(page: Page) -> None:
+        await page.size(width, 844)
+        ((cost, lines),) = await page.run(TALL)
+        assert cost == "USD 0"
+        assert lines < 1.5
+
+    with viewing(tmp_path) as found:
+        visit(browser, found.link, steps)

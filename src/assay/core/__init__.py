@@ -1,1 +1,18 @@
-"""READ FIRST: the records, the seams, and the life of a run."""
+"""READ FIRST: the records, the seams, and the life of a run, in some 1,300 lines.
+
+An order in which nothing is used before it was met, and about how long each takes:
+
+    types         3 min  the records: Sample -> Request -> Completion -> Trace -> Score or Failure -> Record
+    seams         1 min  what a model, solver, scorer, aggregate, dataset and executor are
+    errors        1 min  UsageError is for the person, FailureError is for the journal
+    fingerprint          the identity of anything: sha256 of its canonical JSON
+    task          1 min  a TaskDefinition whose names have become objects
+    attempt       1 min  one sample once through its task; the one place where an exception becomes a failure
+    journal       2 min  a line per attempt: what is finished, and what is still owed
+    run           1 min  every attempt that is owed, through an executor, into the journal
+    model_stack   3 min  cache, retries, limits and batches, each a model around a model
+    cache         1 min  completions by the fingerprint of their request
+    config, run_file     what a run was asked to do, and the run.json that keeps it
+
+What puts these together is `assay.evaluation`; what fills them is everything else.
+"""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.core.strict_json import MAX_LINE_BYTES, Line, StrictJsonError, decode_strictly, read_lines
 from assay.evaluators.payload import kind_of
+from assay.strict_json import MAX_LINE_BYTES, Line, StrictJsonError, decode_strictly, read_lines
 
 MAX_RECORDS = 10_000
 

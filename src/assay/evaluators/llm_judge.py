@@ -16,10 +16,10 @@ from typing import Any
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
-from assay.core.strict_json import StrictJsonError, decode_strictly
 from assay.core.types import Completion, Message, Request
 from assay.evaluators.model_identity import unwrapped_identity
 from assay.evaluators.payload import Evaluation, EvaluatorError, failed, kind_of, shortened, why_not_a_number
+from assay.strict_json import StrictJsonError, decode_strictly
 
 CONSTRAINTS_KEY = "hard_constraints_satisfied"
 _RESERVED = {"score", "reasoning", "scores", CONSTRAINTS_KEY}

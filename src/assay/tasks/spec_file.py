@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from assay.catalog import resolve
 from assay.core.errors import UsageError
-from assay.core.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
 from assay.prompts.few_shot import render
+from assay.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.tasks.fixtures import SPEC_FIXTURE
 from assay.tasks.spec_rules import FILE_RULES, LINE_RULES, RULES, FewShotExample, RuleBroken, TaskSpec, check_record
 

@@ -19,9 +19,9 @@ from msgspec import Struct, field
 
 from assay.catalog import CATALOG, names, unknown_name
 from assay.core.errors import UsageError
-from assay.core.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
 from assay.metrics.choice_likelihood import target_place
+from assay.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.tasks.likelihood import CHOICE_WORDS, TEXT_WORDS, define_likelihood_task, is_likelihood
 from assay.tasks.wording import kind, plain, quoted, show
 

@@ -73,7 +73,7 @@ export async function pageRuns(root, route) {
       h("td", { class: "c-tasks" }, tasksOf(run)),
       h("td", { class: "c-score" }, scoreOf(run)),
       h("td", { class: "c-failed", "data-label": "failures" }, run.failed ? h("span", { class: "bad" }, count(run.failed)) : h("span", { class: "quiet" }, "0")),
-      h("td", { class: "c-tokens", "data-label": "tokens" }, money(run.cost) ? h("div", null, money(run.cost)) : null, h("span", { class: "quiet", title: `${count(run.tokens_in)} in, ${count(run.tokens_out)} out` }, short(run.tokens_in + run.tokens_out))),
+      h("td", { class: "c-tokens", "data-label": "tokens" }, h("span", { title: `${count(run.tokens_in)} in, ${count(run.tokens_out)} out` }, short(run.tokens_in + run.tokens_out)), money(run.cost) ? h("div", { class: "quiet small" }, money(run.cost)) : null),
       h("td", { class: "c-progress" }, progressOf(run.progress)),
       h("td", { class: "c-age", title: run.created }, age(run.changed), run.marks ? h("div", { class: "quiet small" }, plural(run.marks, "mark")) : null));
   }

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
-from assay.core.strict_json import MAX_DEPTH, StrictJsonError, decode_strictly, read_lines
+from assay.strict_json import MAX_DEPTH, StrictJsonError, decode_strictly, read_lines
 
 REFUSED = [
     (b"", "bad_json"),
