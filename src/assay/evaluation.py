@@ -33,14 +33,12 @@ from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, TaskDefinition
 from assay.executors.local import LocalExecutor
 from assay.executors.shard_files import merge_shards, samples_of
-from assay.models.budget import Budgeted
 from assay.models.build import make_model
 from assay.models.pool import ModelPool, attempts_in_flight, identity_of
 from assay.models.python_callable import as_model
 from assay.reports.board import Leaderboard, write_leaderboard_file
-from assay.reports.budgets import make_budget, price_for
+from assay.reports.budgets import Quotes, budgeted, prices_for
 from assay.reports.leaderboard import build_leaderboard
-from assay.reports.prices import Quote
 from assay.reports.python_metrics import run_python_metrics
 from assay.reports.report_markdown import report_page, write_report
 from assay.reports.view import view_of
@@ -104,8 +102,8 @@ class Parts(NamedTuple):
     model: Model
     in_flight: int
     """How many attempts to keep going."""
-    quote: Quote | None
-    """The price of the measured model, when it is known."""
+    quotes: Quotes
+    """The price of the measured model and of every judge, where it is known."""
 
 
 def put_together(
@@ -114,17 +112,18 @@ def put_together(
     *,
     model: Model | object | None = None,
     command: Sequence[str] = (),
+    models: ModelPool | None = None,
 ) -> Parts:
     """Every part is built before anything is written: bad input leaves no trace."""
     require_trust(definitions, trust=config.trust)
     asked = make_model(config.model, config.model_options) if model is None else as_model(model)
-    models = ModelPool(config)
+    models = models or ModelPool(config)
     context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
     tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
     refuse_unscorable(tasks, asked)
     run_file = describe_run(definitions, asked, config, command)
-    quote = price_for(asked.name, config)
-    return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked), quote)
+    quotes = prices_for([asked.name, *(judge.name for judge in models.judges)], config)
+    return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked), quotes)
 
 
 def with_sandbox(parts: Parts, progress: Progress) -> Parts:
@@ -237,7 +236,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress) -> RunResult:
         merge_shards(folder, journal)  # what shards of this run have finished need not be made again
         finished = finished_keys(journal.path)
         if config.max_cost is not None or config.max_total_tokens is not None:
-            model = Budgeted(model, make_budget(journal.path, config, parts.quote, stop))
+            model = budgeted(model, parts.models.judges, parts.quotes, journal.path, config, stop)
         progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
         with signals(stop, progress):
             await run_attempts(

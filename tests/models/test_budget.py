@@ -11,8 +11,8 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.types import Completion, Request
+from assay.core.usage import about_tokens
 from assay.evaluation import RunResult, run_evaluation
-from assay.models.budget import about_tokens
 from assay.tasks.load import load_tasks
 
 
@@ -92,3 +92,12 @@ def test_a_budget_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
 
 def test_tokens_are_about_a_quarter_of_the_characters() -> None:
     assert [about_tokens(text) for text in ("", "abcd", "abcde")] == [1, 1, 2]
+
+
+def test_what_an_uncounting_model_was_asked_before_counts_in_the_next_session(tmp_path: Path) -> None:
+    model = Meter(counts=False)
+    run(tmp_path, model, max_total_tokens=100)
+    before = model.asked
+    again = run(tmp_path, model, max_total_tokens=100)
+    assert again.stopped is not None
+    assert model.asked <= before + 4

@@ -10,6 +10,7 @@ from assay.core.fingerprint import short_fingerprint
 from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Failure, Record, Sample, Score, Stage, Trace
+from assay.core.usage import open_account, usage_of
 
 
 def attempt_key(task_name: str, sample: Sample, attempt: int) -> str:
@@ -22,6 +23,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
     task: Task = work.task
     sample = work.sample
     started = perf_counter()
+    account = open_account()
     trace: Trace | None = None
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -48,6 +50,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
         failures=failures,
         excluded=excluded,
         seconds=round(perf_counter() - started, 6),
+        usage=usage_of(account, trace) if account else (),
     )
 
 

@@ -1,4 +1,4 @@
-"""Wrappers of a Model, each a Model: `Cached(Retrying(RateLimited(Limited(Timed(Batched(model))))))`.
+"""Wrappers of a Model, each a Model: `Cached(Retrying(Limited(Timed(model))))`; `models/pool.py` adds more.
 
 Each adds one behaviour and knows nothing of the others. Outermost first: an answer from the cache costs no
 permission, a retry asks for a new permission, a permission is not held while waiting to retry, and the time limit
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
-from time import monotonic, perf_counter
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
@@ -19,6 +18,7 @@ from assay.core.cache import CompletionCache
 from assay.core.errors import FailureError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
+from assay.core.usage import note
 
 
 class Wrapper:
@@ -43,7 +43,7 @@ async def close_model(model: object) -> None:
 
 
 class Asked(Wrapper):
-    """The model as one attempt sees it: the run's settings fill what a request leaves open."""
+    """The model as one attempt sees it: the run's settings fill what a request leaves open, its account is kept."""
 
     def __init__(self, model: Model, settings: Request, attempt: int) -> None:
         super().__init__(model)
@@ -57,7 +57,10 @@ class Asked(Wrapper):
             value = getattr(settings, field)
             if value is not None and getattr(request, field) is None:
                 changes[field] = value
-        return await self.model.generate(msgspec.structs.replace(request, **changes) if changes else request)
+        request = msgspec.structs.replace(request, **changes) if changes else request
+        completion = await self.model.generate(request)
+        note(self.name, request, completion, judge=False)
+        return completion
 
 
 class Cached(Wrapper):
@@ -149,60 +152,6 @@ class Limited(Wrapper):
             return await self.model.generate(request)
 
 
-class RateLimited(Wrapper):
-    """At most so many requests and tokens a minute: a request waits until the last minute's use leaves room."""
-
-    def __init__(
-        self,
-        model: Model,
-        *,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
-        clock: Callable[[], float] = monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        super().__init__(model)
-        self._requests = _Allowance(requests_per_minute, clock)
-        self._tokens = _Allowance(tokens_per_minute, clock)
-        self._sleep = sleep
-        self._turn = asyncio.Lock()
-
-    async def generate(self, request: Request) -> Completion:
-        expected = len(request.text()) / 4 + (request.max_tokens or 0)
-        async with self._turn:
-            wait = max(self._requests.wait_seconds(1), self._tokens.wait_seconds(expected))
-            if wait > 0:
-                await self._sleep(wait)
-            self._requests.take(1)
-            self._tokens.take(expected)
-        completion = await self.model.generate(request)
-        if completion.tokens_in is not None or completion.tokens_out is not None:
-            self._tokens.take((completion.tokens_in or 0) + (completion.tokens_out or 0) - expected)
-        return completion
-
-
-class _Allowance:
-    """A bucket that refills evenly and holds at most one minute's worth, starting with a tenth of it."""
-
-    def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
-        self._per_minute = per_minute
-        self._clock = clock
-        self._left = (per_minute or 0) / 10
-        self._at = clock()
-
-    def wait_seconds(self, amount: float) -> float:
-        if self._per_minute is None:
-            return 0.0
-        now = self._clock()
-        self._left = min(self._per_minute, self._left + (now - self._at) * self._per_minute / 60)
-        self._at = now
-        # a request larger than the whole bucket waits for a full one, not for ever
-        return max(0.0, min(amount, self._per_minute) - self._left) * 60 / self._per_minute
-
-    def take(self, amount: float) -> None:
-        self._left -= amount
-
-
 class Timed(Wrapper):
     """Gives up on a request after a time limit: a failure of kind `timeout`, never an empty answer."""
 
@@ -221,70 +170,3 @@ class Timed(Wrapper):
             raise FailureError(
                 Failure(stage="model", part=self.name, kind="timeout", message=message, retryable=False)
             ) from error
-
-
-class BatchModel(Protocol):
-    """A model that takes many requests at once."""
-
-    name: str
-
-    async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]:
-        """One outcome per request, in their order: one bad answer fails only itself."""
-        ...
-
-
-class Batched:
-    """Gathers the requests of concurrent attempts into lists for an adapter that takes lists."""
-
-    def __init__(self, model: BatchModel, batch_size: int) -> None:
-        self.model = model
-        self.name = model.name
-        self._batch_size = batch_size
-        self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
-        self._running: set[asyncio.Task[None]] = set()
-        self._turn = asyncio.Lock()
-
-    async def generate(self, request: Request) -> Completion:
-        answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, answer))
-        if len(self._waiting) == 1:
-            task = asyncio.ensure_future(self._drain())
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
-        return await answer
-
-    async def aclose(self) -> None:
-        await close_model(self.model)
-
-    async def _drain(self) -> None:
-        """One batch after the other, never two at once: most adapters hold one model or one connection."""
-        async with self._turn:
-            while self._waiting:
-                # one turn of the loop lets every attempt that is ready join this batch
-                await asyncio.sleep(0)
-                batch = self._waiting[: self._batch_size]
-                del self._waiting[: self._batch_size]
-                batch = [(request, answer) for request, answer in batch if not answer.done()]
-                if batch:
-                    await self._answer(batch)
-
-    async def _answer(self, batch: list[tuple[Request, asyncio.Future[Completion]]]) -> None:
-        started = perf_counter()
-        try:
-            completions = await self.model.generate_batch([request for request, _ in batch])
-            if len(completions) != len(batch):
-                message = f"the adapter returned {len(completions)} outputs for {len(batch)} prompts"
-                raise FailureError(Failure(stage="model", part=self.name, kind="bad_output", message=message))
-        except Exception as error:
-            for _, answer in batch:
-                if not answer.done():
-                    answer.set_exception(error)
-            return
-        share = (perf_counter() - started) / len(batch)
-        for (_, answer), outcome in zip(batch, completions, strict=True):
-            if answer.done():
-                continue
-            if isinstance(outcome, FailureError):
-                answer.set_exception(outcome)
-            else:
-                answer.set_result(outcome if outcome.seconds else msgspec.structs.replace(outcome, seconds=share))

@@ -134,6 +134,27 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retryable: bool = False
 
 
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one model used in an attempt besides the answers that the trace keeps."""
+
+    model: str
+    judge: bool = True
+    """Another model than the evaluated one: a judge, a simulated user."""
+    answers: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+    """Answers from assay's own cache: those were paid for before. The paid tokens are without theirs."""
+    paid_in: int = 0
+    paid_out: int = 0
+    paid_from_server_cache: int = 0
+    unknown: int = 0
+    """Paid answers whose tokens the model did not count."""
+    guessed_in: int = 0
+    """The tokens of those, by the rough rule."""
+    guessed_out: int = 0
+
+
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One attempt, finished: one line of the journal, readable without the task file."""
 
@@ -152,6 +173,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     excluded: tuple[str, ...] = ()
     """Keys of the action rules that took this sample out of the aggregates."""
     seconds: float = 0.0
+    usage: tuple[Usage, ...] = ()
+    """What judges and other models used, and the evaluated one where no trace tells."""
 
     @property
     def failed(self) -> bool:

@@ -12,9 +12,7 @@ from assay.core.model_stack import Wrapper
 from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
-
-CHARACTERS_PER_TOKEN = 4
-"""A rough rule for texts whose tokens nobody counted."""
+from assay.core.usage import about_tokens, note
 
 Price = Callable[[int, int, int], float]
 """(tokens in, tokens out, tokens in that the server had cached) -> money."""
@@ -29,18 +27,16 @@ class Budget:
         *,
         max_tokens: int | None = None,
         max_cost: float | None = None,
-        price: Price | None = None,
         currency: str = "USD",
     ) -> None:
         self._stop = stop
         self._max_tokens = max_tokens
         self._max_cost = max_cost
-        self._price = price
         self._currency = currency
         self.tokens = 0
         self.cost = 0.0
         self._in_flight = 0
-        self._answers = 0
+        self._answers: dict[str, int] = {}
         self._spent_before = (0, 0.0)
 
     def already(self, tokens: int, cost: float) -> None:
@@ -53,14 +49,14 @@ class Budget:
         self._in_flight += 1
         self._check()
 
-    def end(self, request: Request, completion: Completion | None) -> None:
+    def end(self, model: str, request: Request, completion: Completion | None, price: Price | None) -> None:
         self._in_flight -= 1
         if completion is not None and not completion.cached:
             tokens_in, tokens_out = counted(request, completion)
             self.tokens += tokens_in + tokens_out
-            if self._price is not None:
-                self.cost += self._price(tokens_in, tokens_out, completion.tokens_cached or 0)
-            self._answers += 1
+            if price is not None:
+                self.cost += price(tokens_in, tokens_out, completion.tokens_cached or 0)
+            self._answers[model] = self._answers.get(model, 0) + 1
         self._check()
 
     def _check(self) -> None:
@@ -70,8 +66,10 @@ class Budget:
             (self.tokens, self._spent_before[0], self._max_tokens, "--max-tokens"),
             (self.cost, self._spent_before[1], self._max_cost, "--max-cost"),
         )
+        # what an attempt costs in all, its judges included, is known per answer of the model that is asked most
+        attempts = max(self._answers.values(), default=0)
         for spent, before, limit, flag in limits:
-            likely = self._in_flight * (spent - before) / self._answers if self._answers else 0.0
+            likely = self._in_flight * (spent - before) / attempts if attempts else 0.0
             if limit is not None and spent + likely >= limit:
                 shown = f"{limit:,g} tokens" if flag == "--max-tokens" else f"{limit:,g} {self._currency}"
                 self._stop.end(f"the budget of {shown} ({flag}) is used up")
@@ -79,11 +77,12 @@ class Budget:
 
 
 class Budgeted(Wrapper):
-    """Counts every answer against a budget; answers from the cache are free."""
+    """Counts every answer against a budget, at the model's own price; answers from the cache are free."""
 
-    def __init__(self, model: Model, budget: Budget) -> None:
+    def __init__(self, model: Model, budget: Budget, price: Price | None = None) -> None:
         super().__init__(model)
         self._budget = budget
+        self._price = price
 
     async def generate(self, request: Request) -> Completion:
         self._budget.begin()
@@ -91,7 +90,26 @@ class Budgeted(Wrapper):
         try:
             completion = await self.model.generate(request)
         finally:
-            self._budget.end(request, completion)
+            self._budget.end(self.name, request, completion, self._price)
+        return completion
+
+
+class Judging(Wrapper):
+    """A model besides the evaluated one: what it says goes on the attempt's account, and on the budget if there is one.
+
+    Judges are built with their tasks, before a run knows its budget.
+    """
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._asked = model
+
+    def spend_from(self, budget: Budget, price: Price | None) -> None:
+        self._asked = Budgeted(self.model, budget, price)
+
+    async def generate(self, request: Request) -> Completion:
+        completion = await self._asked.generate(request)
+        note(self.name, request, completion, judge=True)
         return completion
 
 
@@ -101,8 +119,3 @@ def counted(request: Request, completion: Completion) -> tuple[int, int]:
     if tokens_in is None and tokens_out is None:
         return about_tokens(request.text()), about_tokens(completion.text)
     return tokens_in or 0, tokens_out or 0
-
-
-def about_tokens(text: str) -> int:
-    """About how many tokens a text is: a quarter of its characters, at least one."""
-    return max(1, -(-len(text) // CHARACTERS_PER_TOKEN))

@@ -7,10 +7,13 @@ from typing import Any
 
 from assay.core.cache import CompletionCache
 from assay.core.config import RunConfig
-from assay.core.model_stack import Batched, Cached, Limited, RateLimited, Retrying, Timed, close_model
+from assay.core.model_stack import Cached, Limited, Retrying, Timed, close_model
 from assay.core.seams import Model
 from assay.models.adaptive import Adaptive
+from assay.models.batched import Batched
+from assay.models.budget import Judging
 from assay.models.build import make_model
+from assay.models.rate_limit import RateLimited
 
 WIDEST = 256
 """As many requests at once as a server may be found to take."""
@@ -22,7 +25,7 @@ class ModelPool:
     def __init__(self, config: RunConfig) -> None:
         self._config = config
         self._plain: list[Model] = []
-        self._wrapped: dict[str, Model] = {}
+        self._judges: dict[str, Judging] = {}
         self._cache: CompletionCache | None = None
 
     def model_for(
@@ -35,11 +38,16 @@ class ModelPool:
     ) -> Model:
         """Another model of the run, such as a judge: same cache, same retries, and its own pace or that of the run."""
         key = f"{spec} {sorted((options or {}).items())}"
-        if key not in self._wrapped:
-            self._wrapped[key] = self.wrap(
-                make_model(spec, options or {}), requests_per_minute=requests_per_minute, concurrency=concurrency
-            )
-        return self._wrapped[key]
+        if key not in self._judges:
+            made = make_model(spec, options or {})
+            wrapped = self.wrap(made, requests_per_minute=requests_per_minute, concurrency=concurrency)
+            self._judges[key] = Judging(wrapped)
+        return self._judges[key]
+
+    @property
+    def judges(self) -> list[Judging]:
+        """The other models that have been asked for, with their names as prices know them."""
+        return list(self._judges.values())
 
     def wrap(self, model: Model, *, requests_per_minute: float | None = None, concurrency: int | None = None) -> Model:
         """The model with everything the config asks for around it. See `core/model_stack.py` for the order."""

@@ -81,7 +81,7 @@ class Likelihood(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What the evaluated model's tokens cost, failed attempts and repeats included, answers from the cache not."""
+    """What tokens cost, those of failed attempts and repeats included, answers from the cache not."""
 
     amount: float | None
     currency: str = "USD"
@@ -91,6 +91,20 @@ class Cost(Struct, frozen=True, kw_only=True):
     """The price file."""
     date: str | None = None
     """Of the prices."""
+
+
+class JudgeRow(Struct, frozen=True, kw_only=True):
+    """What one judge, or another model that a task asks besides the evaluated one, was given, said and cost."""
+
+    model: str
+    answers: int
+    cached: int
+    """Answers from assay's own cache, which cost nothing."""
+    tokens_in: int
+    tokens_out: int
+    tokens_unknown: int
+    """Paid answers whose tokens the judge did not count."""
+    cost: Cost | None = None
 
 
 class TaskRow(Struct, frozen=True, kw_only=True):
@@ -149,6 +163,10 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     category: str | None = None
     aggregates: list[Summary] = []
     cost: Cost | None = None
+    """Of the evaluated model."""
+    judges: list[JudgeRow] = []
+    judge_cost: Cost | None = None
+    """Of all judges together; None when no judge was asked."""
     tokens_unknown: int = 0
     """Answers whose tokens the model did not count."""
     slices: list[SliceRow] = []
@@ -181,6 +199,9 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     sandbox: dict[str, Any] | None = None
     level: float = 0.95
     cost: Cost | None = None
+    """Of the evaluated model."""
+    judge_cost: Cost | None = None
+    """Of all judges together; None when no judge was asked."""
     latency: Latency | None = None
     """Over the attempts of all tasks."""
     created: str = ""

@@ -1,38 +1,69 @@
-"""Puts a run's budget together: its limits, the model's price, and what earlier sessions have used."""
+"""Puts a run's budget together: its limits, the price of every model, and what earlier sessions have used."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.run import Stop
-from assay.models.budget import Budget
+from assay.core.seams import Model
+from assay.models.budget import Budget, Budgeted, Judging, Price
 from assay.reports.prices import Quote, find_prices
-from assay.reports.spending import spent_in
+from assay.reports.spending import Spending, spent_in
+
+Quotes = dict[str, Quote | None]
+"""Prices by the models' names."""
 
 
-def price_for(model: str, config: RunConfig) -> Quote | None:
-    """The model's price; `--max-cost` needs one."""
-    quote = find_prices(Path(config.prices) if config.prices else None).quote(model)
-    if config.max_cost is not None and quote is None:
+def prices_for(names: Sequence[str], config: RunConfig) -> Quotes:
+    """The price of every model of the run; `--max-cost` needs all of them, in one currency."""
+    prices = find_prices(Path(config.prices) if config.prices else None)
+    quotes = {name: prices.quote(name) for name in names}
+    if config.max_cost is None:
+        return quotes
+    unknown = next((name for name, quote in quotes.items() if quote is None), None)
+    if unknown is not None:
         raise UsageError(
-            f"--max-cost needs the price of `{model}`: add it to prices.yaml, in money per million tokens, "
+            f"--max-cost needs the price of `{unknown}`: add it to prices.yaml, in money per million tokens, "
             "or limit the run with --max-tokens"
         )
-    return quote
+    currencies = sorted({quote.currency for quote in quotes.values() if quote is not None})
+    if len(currencies) > 1:
+        raise UsageError(f"--max-cost needs all prices in one currency; there are {' and '.join(currencies)}")
+    return quotes
 
 
-def make_budget(journal: Path, config: RunConfig, quote: Quote | None, stop: Stop) -> Budget:
-    """The run's budget, with what its earlier sessions have used."""
+def budgeted(
+    model: Model, judges: Sequence[Judging], quotes: Quotes, journal: Path, config: RunConfig, stop: Stop
+) -> Model:
+    """The model, and its judges with it, within the run's budget less what earlier sessions have used."""
+    known = [quote for quote in quotes.values() if quote is not None]
     budget = Budget(
         stop,
         max_tokens=config.max_total_tokens,
         max_cost=config.max_cost,
-        price=quote.price.of if quote is not None else None,
-        currency=quote.currency if quote is not None else "USD",
+        currency=known[0].currency if known else "USD",
     )
-    spent = spent_in(journal)
-    paid = quote.price.of(spent.paid_in, spent.paid_out, spent.paid_from_server_cache) if quote is not None else 0.0
-    budget.already(spent.paid_in + spent.paid_out, paid)
-    return budget
+    spent, by_judge = spent_in(journal)
+    used = [(model.name, spent), *by_judge.items()]
+    budget.already(
+        sum(each.tokens_paid for _, each in used), sum(_money(each, quotes.get(name)) for name, each in used)
+    )
+    for judge in judges:
+        judge.spend_from(budget, _price(quotes, judge.name))
+    return Budgeted(model, budget, _price(quotes, model.name))
+
+
+def _price(quotes: Quotes, name: str) -> Price | None:
+    quote = quotes.get(name)
+    return quote.price.of if quote is not None else None
+
+
+def _money(spent: Spending, quote: Quote | None) -> float:
+    if quote is None:
+        return 0.0
+    return quote.price.of(
+        spent.paid_in + spent.guessed_in, spent.paid_out + spent.guessed_out, spent.paid_from_server_cache
+    )

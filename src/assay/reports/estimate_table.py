@@ -7,6 +7,16 @@ from msgspec import Struct
 from assay.reports.markdown import escaped, table
 
 
+class JudgeEstimate(Struct, frozen=True, kw_only=True):
+    """What one judge would be asked, as far as that can be known before the answers are."""
+
+    model: str
+    requests: int
+    tokens_in: int
+    least_cost: float | None
+    """Of the prompts alone; what a judge will say is not known."""
+
+
 class TaskEstimate(Struct, frozen=True, kw_only=True):
     """One task, before it is run."""
 
@@ -24,6 +34,7 @@ class TaskEstimate(Struct, frozen=True, kw_only=True):
     currency: str
     exact: bool
     """Whether every sample's prompt was counted."""
+    judges: list[JudgeEstimate] = []
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
@@ -38,7 +49,21 @@ def estimate_table(found: Estimate) -> str:
     header = ["task", "attempts", "owed", "requests", "tokens in", "tokens out", "at most", "cost", "at most"]
     rows = [_row(escaped(each.task), [each]) for each in found.tasks]
     rows.append(_row("**run**", found.tasks))
-    return table(header, rows, numeric_from=1)
+    judged = [
+        [
+            escaped(each.task),
+            escaped(judge.model),
+            f"≥ {judge.requests:,}",
+            f"≥ {judge.tokens_in:,}",
+            "unknown" if judge.least_cost is None else f"≥ {_money([judge.least_cost])}",
+        ]
+        for each in found.tasks
+        for judge in each.judges
+    ]
+    parts = [table(header, rows, numeric_from=1)]
+    if judged:
+        parts.append(table(["task", "judge", "requests", "tokens in", "cost"], judged, numeric_from=2))
+    return "\n\n".join(parts)
 
 
 def _row(name: str, tasks: list[TaskEstimate]) -> list[str]:
@@ -52,12 +77,14 @@ def _row(name: str, tasks: list[TaskEstimate]) -> list[str]:
         f"{sum(each.tokens_out for each in tasks):,}",
         "–" if None in most else f"{sum(each or 0 for each in most):,}",
         _money([each.cost for each in tasks]),
-        _money([each.most_cost for each in tasks]),
+        "–" if None in most else _money([each.most_cost for each in tasks]),
     ]
 
 
 def _money(amounts: list[float | None]) -> str:
-    if None in amounts or not amounts:
+    if not amounts:
         return "–"
+    if None in amounts:
+        return "unknown"
     total = sum(amount or 0.0 for amount in amounts)
     return f"{total:,.2f}" if total >= 1 or total == 0 else f"{total:.3g}"

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.reports.board import Leaderboard, TaskRow
+from assay.reports.board import Cost, Leaderboard, TaskRow
 from assay.reports.diff_types import BoardDiff
 from assay.reports.diff_words import drop_sentences
 from assay.reports.gate_expression import COMPARISONS, Gate, Term, parse_gate, wrong
+from assay.reports.spending import total_cost
 
 NO_DROP = "no-significant-drop"
 
@@ -25,6 +26,8 @@ _BOARD: dict[str, Callable[[Leaderboard], float | None]] = {
     "coverage": lambda board: min((row.coverage for row in board.tasks), default=None),
     "tokens": lambda board: sum(row.tokens_in + row.tokens_out for row in board.tasks),
     "cost": lambda board: board.cost.amount if board.cost else None,
+    "judge_cost": lambda board: board.judge_cost.amount if board.judge_cost else 0.0,
+    "total_cost": lambda board: _sum([board.cost, board.judge_cost]),
 }
 
 _TASK: dict[str, Callable[[TaskRow], float | None]] = {
@@ -35,10 +38,16 @@ _TASK: dict[str, Callable[[TaskRow], float | None]] = {
     "timeouts": lambda row: row.timeouts,
     "tokens": lambda row: row.tokens_in + row.tokens_out,
     "cost": lambda row: row.cost.amount if row.cost else None,
+    "judge_cost": lambda row: row.judge_cost.amount if row.judge_cost else 0.0,
     "ece": lambda row: row.calibration.expected_error.value if row.calibration else None,
     "p50": lambda row: row.latency.p50 if row.latency else None,
     "p95": lambda row: row.latency.p95 if row.latency else None,
 }
+
+
+def _sum(costs: Sequence[Cost | None]) -> float | None:
+    total = total_cost([cost for cost in costs if cost is not None])
+    return None if total is None else total.amount
 
 
 class GateResult(Struct, frozen=True, kw_only=True):
@@ -134,8 +143,10 @@ def _why(board: Leaderboard | None, name: str) -> str:
     if board is None:
         return ""
     reason = board.overall_reason if name.startswith("overall") else None
-    if name == "cost" and board.cost is not None:
+    if name in ("cost", "total_cost") and board.cost is not None:
         reason = board.cost.reason
+    if name in ("judge_cost", "total_cost") and board.judge_cost is not None:
+        reason = board.judge_cost.reason or reason
     reason = reason or next((row.refused or row.reason for row in board.tasks if row.task == name), None)
     return f": {reason}" if reason else ""
 

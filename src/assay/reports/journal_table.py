@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import read_lines
-from assay.core.types import Score, TaskDefinition
+from assay.core.types import Score, TaskDefinition, Usage
 from assay.reports.likelihood import Said, values_of
 from assay.reports.measure import Measure, measure_of
 from assay.reports.slices import MOST
-from assay.reports.spending import Spending
+from assay.reports.spending import JudgeSpending, Spending
 from assay.reports.view import View, metadata_value
 from assay.stats.score_table import ScoreTable
 
@@ -65,6 +65,7 @@ class Line(Struct):
     failures: list[_Failure] = []
     excluded: list[str] = []
     seconds: float = 0.0
+    usage: list[Usage] = []
 
 
 @dataclass(slots=True)
@@ -82,8 +83,8 @@ class TaskTable:
     nothing_extracted: int = 0
     measure: Measure = field(default_factory=Measure)
     spent: Spending = field(default_factory=Spending)
-    judge_tokens_in: int = 0
-    judge_tokens_out: int = 0
+    judges: dict[str, JudgeSpending] = field(default_factory=dict)
+    """Per judge, or other model that the task asks besides the evaluated one."""
     seconds: array[float] = field(default_factory=lambda: array("d"))
     failure_kinds: Counter[str] = field(default_factory=Counter)
     failure_example: dict[str, str] = field(default_factory=dict)
@@ -102,7 +103,6 @@ class TaskTable:
         self.seconds.append(line.seconds)
         if line.trace is not None:
             self.truncated += "length" in [each.finish_reason for each in line.trace.completions]
-        self._count_judges(line.scores)
         self.digest = (self.digest + _digest(line)) % (1 << DIGEST_BITS)
         if line.failures:
             self._count_failure(line.failures)
@@ -152,12 +152,17 @@ class TaskTable:
             return
         _fill(tables.setdefault(name, ScoreTable()), line, self.measure.scorer, view.group_by)
 
-    def _count_judges(self, scores: tuple[Score, ...]) -> None:
-        for score in scores:
-            spent = score.metadata.get("judge") if score.metadata else None
-            if isinstance(spent, dict):
-                self.judge_tokens_in += spent.get("tokens_in") or 0
-                self.judge_tokens_out += spent.get("tokens_out") or 0
+    def add_spending(self, line: Line) -> None:
+        """What the attempt used; that of failed attempts counts too, also when they were made again."""
+        if line.trace is not None:
+            self.spent.add(line.trace.completions)
+        for usage in line.usage:
+            if usage.judge:
+                judge = self.judges.setdefault(usage.model, JudgeSpending())
+                judge.add_usage(usage)
+                judge.answers += usage.answers
+            else:
+                self.spent.add_usage(usage)
 
     def _count_failure(self, failures: list[_Failure]) -> None:
         if any(failure.kind == "timeout" for failure in failures):
@@ -182,8 +187,7 @@ def read_tables(path: Path, definitions: Iterable[TaskDefinition], view: View | 
     for line in read_lines(path, Line) if path.exists() else ():
         if line.task not in tasks:
             continue
-        if line.trace is not None:
-            tasks[line.task].spent.add(line.trace.completions)
+        tasks[line.task].add_spending(line)
         if line.failures:
             failed[line.key] = line
         else:

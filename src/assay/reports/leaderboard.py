@@ -22,10 +22,10 @@ from assay.reports.likelihood import calibration_of, likelihood_of
 from assay.reports.measure import measure_of
 from assay.reports.overall import overall_interval, overall_score
 from assay.reports.per_example import PerExample, read_examples
-from assay.reports.prices import Quote, find_prices
+from assay.reports.prices import Prices, find_prices
 from assay.reports.python_metrics import Kept, found_for, read_python_metrics
 from assay.reports.slices import MOST, slice_rows
-from assay.reports.spending import cost_of, total_cost
+from assay.reports.spending import cost_of, judge_rows, total_cost
 from assay.reports.view import View, view_of
 from assay.stats.repetitions import repetitions
 from assay.stats.score_table import ScoreTable
@@ -35,14 +35,14 @@ def build_leaderboard(folder: Path, view: View | None = None) -> Leaderboard:
     """The leaderboard of a run folder, from its `run.json` and its journal, seen as `view` says or as the run asked."""
     run = read_run_file(folder)
     view = view or view_of(run.config)
-    quote = (view.prices or find_prices()).quote(str(run.model["name"]))
+    prices = view.prices or find_prices()
     journal = folder / "journal.jsonl"
     tables = read_tables(journal, run.definitions, view)
     python = read_python_metrics(folder)
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
     examples = read_examples(journal, measures) if view.per_example else None
     rows = [
-        _row(definition, tables[definition.name], run, view, python, quote, examples) for definition in run.definitions
+        _row(definition, tables[definition.name], run, view, python, prices, examples) for definition in run.definitions
     ]
     overall, reason = overall_score(rows)
     name = str(run.model["name"])
@@ -65,6 +65,7 @@ def build_leaderboard(folder: Path, view: View | None = None) -> Leaderboard:
         sandbox=run.sandbox,
         level=view.level,
         cost=total_cost([row.cost for row in rows if row.cost is not None]),
+        judge_cost=total_cost([row.judge_cost for row in rows if row.judge_cost is not None]),
         latency=_latency(table.seconds for table in tables.values()),
         created=run.created,
         command=run.command,
@@ -84,7 +85,7 @@ def _row(
     run: RunFile,
     view: View,
     python: Kept,
-    quote: Quote | None,
+    prices: Prices,
     examples: dict[str, list[PerExample]] | None,
 ) -> TaskRow:
     size = definition.dataset.size if run.config.limit is None else min(run.config.limit, definition.dataset.size)
@@ -95,6 +96,8 @@ def _row(
     planned = total - table.excluded
     refused = next((text for kind, text in table.failure_example.items() if kind.endswith(f"/{REFUSED_HERE}")), None)
     latency = _latency([table.seconds])
+    name = str(run.model["name"])
+    judges = judge_rows(table.judges, prices)
     return TaskRow(
         task=definition.name,
         metric=definition.metric,
@@ -126,9 +129,11 @@ def _row(
         tokens_in=table.spent.tokens_in,
         tokens_out=table.spent.tokens_out,
         tokens_unknown=table.spent.unknown,
-        cost=cost_of(table.spent, quote, str(run.model["name"])),
-        judge_tokens_in=table.judge_tokens_in,
-        judge_tokens_out=table.judge_tokens_out,
+        cost=cost_of(table.spent, prices.quote(name), name),
+        judge_tokens_in=sum(each.tokens_in for each in judges),
+        judge_tokens_out=sum(each.tokens_out for each in judges),
+        judges=judges,
+        judge_cost=total_cost([each.cost for each in judges if each.cost is not None]),
         latency=latency,
         failures=dict(sorted(table.failure_kinds.items())),
         failure_examples=dict(sorted(table.failure_example.items())),

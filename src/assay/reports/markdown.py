@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from assay.reports.board import Interval, Leaderboard, TaskRow
 from assay.reports.slices import weak_sentences
-from assay.reports.spending import money
+from assay.reports.spending import costs_something, is_told, money, price_notes
 
 
 def leaderboard_table(board: Leaderboard) -> str:
     """One row per task and the overall score; columns that would be all zero are left out."""
     shown = [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
     partial = ["bounds", "coverage"] if any(row.bounds is not None for row in board.tasks) else []
-    priced = any(row.cost is not None and row.cost.amount for row in board.tasks)
+    judged = is_told(board.judge_cost)
+    priced = judged or any(costs_something(row) for row in board.tasks)
     header = [
         "task",
         "metric",
@@ -29,6 +30,10 @@ def leaderboard_table(board: Leaderboard) -> str:
     if priced:
         header.append("cost")
         costs = [*(row.cost for row in board.tasks), board.cost]
+        rows = [[*cells, money(cost)] for cells, cost in zip(rows, costs, strict=True)]
+    if judged:
+        header.append("judges' cost")
+        costs = [*(row.judge_cost for row in board.tasks), board.judge_cost]
         rows = [[*cells, money(cost)] for cells, cost in zip(rows, costs, strict=True)]
     return table(header, rows, numeric_from=2)
 
@@ -80,6 +85,7 @@ def notes(board: Leaderboard) -> list[str]:
     if board.overall_reason:
         said.append(f"overall: {board.overall_reason}")
     said.extend(board.notices)
+    said.extend(price_notes([board]))
     if any(row.refused is None and (row.failed or row.timeouts) for row in board.tasks):
         said.append("the board is not complete; run the same command again to make only the failed attempts again")
     return said

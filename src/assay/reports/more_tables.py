@@ -21,6 +21,7 @@ def board_tables(board: Leaderboard) -> str:
         calibration_table(board),
         likelihood_table(board),
         token_table(board),
+        judge_table(board),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -89,17 +90,32 @@ def likelihood_table(board: Leaderboard) -> str | None:
 
 def token_table(board: Leaderboard) -> str | None:
     """Tokens and money per task and for the run, when the model counts tokens."""
-    if not any(row.tokens_in or row.tokens_out for row in board.tasks):
+    if not any(row.tokens_in or row.tokens_out or row.judges for row in board.tasks):
         return None
-    rows = [_tokens(escaped(row.task), row, money(row.cost)) for row in board.tasks]
+    rows = [_tokens(escaped(row.task), row) for row in board.tasks]
     sums = [sum(getattr(row, name) for row in board.tasks) for name in TOKENS]
-    rows.append(["**run**", *(f"{value:,}" for value in sums), money(board.cost)])
-    return table(
-        ["task", "tokens in", "tokens out", "from cache", "judges in", "judges out", "cost"], rows, numeric_from=1
-    )
+    rows.append(["**run**", *(f"{value:,}" for value in sums), money(board.cost), money(board.judge_cost)])
+    return table(["task", *TOKEN_COLUMNS], rows, numeric_from=1)
+
+
+def judge_table(board: Leaderboard) -> str | None:
+    """What every judge was asked and cost, at its own price."""
+    rows = [
+        [
+            escaped(row.task),
+            escaped(judge.model),
+            *(f"{value:,}" for value in (judge.answers, judge.cached, judge.tokens_in, judge.tokens_out)),
+            money(judge.cost),
+        ]
+        for row in board.tasks
+        for judge in row.judges
+    ]
+    return table(["task", *JUDGE_COLUMNS], rows, numeric_from=2) if rows else None
 
 
 TOKENS = ("tokens_in", "tokens_out", "cached", "judge_tokens_in", "judge_tokens_out")
+TOKEN_COLUMNS = ("tokens in", "tokens out", "from cache", "judges in", "judges out", "cost", "judges' cost")
+JUDGE_COLUMNS = ("judge", "answers", "from cache", "tokens in", "tokens out", "cost")
 
 
 def summary_text(summary: Summary | None) -> str:
@@ -124,8 +140,8 @@ def _slice(row: TaskRow, each: SliceRow) -> list[str]:
     ]
 
 
-def _tokens(name: str, row: TaskRow, cost: str) -> list[str]:
-    return [name, *(f"{getattr(row, each):,}" for each in TOKENS), cost]
+def _tokens(name: str, row: TaskRow) -> list[str]:
+    return [name, *(f"{getattr(row, each):,}" for each in TOKENS), money(row.cost), money(row.judge_cost)]
 
 
 def attempts_of(row: TaskRow) -> int:

@@ -15,6 +15,7 @@ from assay.core.errors import UsageError
 
 FILE_NAMES = ("prices.yaml", "prices.yml", "prices.json")
 PER = 1_000_000
+BUNDLED = "prices that come with assay"
 
 
 class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,7 +71,7 @@ def find_prices(path: Path | None = None, folder: Path | None = None) -> Prices:
         path = next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
     files = [] if path is None else [(str(path), read_price_file(path))]
     bundled = resources.files("assay.reports").joinpath("prices.yaml")
-    files.append(("prices that come with assay", _decoded(bundled.read_bytes(), "prices.yaml")))
+    files.append((BUNDLED, _decoded(bundled.read_bytes(), "prices.yaml")))
     return Prices(files)
 
 

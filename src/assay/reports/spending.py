@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from assay.core.journal import read_lines
-from assay.reports.board import Cost
-from assay.reports.prices import Quote
+from assay.core.types import Usage
+from assay.core.usage import about_tokens
+from assay.reports.board import Cost, JudgeRow, Leaderboard, TaskRow
+from assay.reports.prices import BUNDLED, Prices, Quote
 
 
 class Counted(Protocol):
@@ -30,6 +32,12 @@ class Counted(Protocol):
     def cached(self) -> bool: ...
 
 
+SUMS = (
+    *("tokens_in", "tokens_out", "paid_in", "paid_out", "paid_from_server_cache"),
+    *("cached", "unknown", "guessed_in", "guessed_out"),
+)
+
+
 @dataclass(slots=True)
 class Spending:
     """Sums over completions."""
@@ -43,6 +51,13 @@ class Spending:
     cached: int = 0
     unknown: int = 0
     """Paid answers whose tokens the model did not count."""
+    guessed_in: int = 0
+    """The tokens of those, by the rough rule, where a budget asks for them."""
+    guessed_out: int = 0
+
+    @property
+    def tokens_paid(self) -> int:
+        return self.paid_in + self.paid_out + self.guessed_in + self.guessed_out
 
     def add(self, completions: Iterable[Counted]) -> None:
         for each in completions:
@@ -58,6 +73,33 @@ class Spending:
             self.paid_in += each.tokens_in or 0
             self.paid_out += each.tokens_out or 0
             self.paid_from_server_cache += each.tokens_cached or 0
+
+    def add_usage(self, usage: Usage) -> None:
+        for name in SUMS:
+            setattr(self, name, getattr(self, name) + getattr(usage, name))
+
+
+@dataclass(slots=True)
+class JudgeSpending(Spending):
+    """Sums over the answers of one judge."""
+
+    answers: int = 0
+
+
+def judge_rows(judges: Mapping[str, JudgeSpending], prices: Prices) -> list[JudgeRow]:
+    """What each judge used, at its own price."""
+    return [
+        JudgeRow(
+            model=name,
+            answers=spent.answers,
+            cached=spent.cached,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            tokens_unknown=spent.unknown,
+            cost=cost_of(spent, prices.quote(name), name),
+        )
+        for name, spent in sorted(judges.items())
+    ]
 
 
 def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
@@ -80,12 +122,15 @@ def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
 
 
 def total_cost(costs: list[Cost]) -> Cost | None:
-    """The sum over tasks; unknown as soon as one is."""
+    """The sum, over tasks or models; unknown as soon as one is."""
     if not costs:
         return None
     unknown = next((each for each in costs if each.amount is None), None)
     if unknown is not None:
         return unknown
+    currencies = sorted({each.currency for each in costs})
+    if len(currencies) > 1:
+        return Cost(amount=None, reason=f"prices are in {' and '.join(currencies)}, which do not add up")
     first = costs[0]
     return Cost(
         amount=sum(each.amount or 0.0 for each in costs),
@@ -98,33 +143,85 @@ def total_cost(costs: list[Cost]) -> Cost | None:
 
 def money(cost: Cost | None) -> str:
     """An amount as tables show it."""
-    if cost is None or cost.amount is None:
+    if cost is None:
         return "–"
+    if cost.amount is None:
+        return "unknown"
     sign = "$" if cost.currency == "USD" else f"{cost.currency} "
     least = "≥ " if cost.reason else ""
     amount = f"{cost.amount:,.2f}" if cost.amount >= 1 or cost.amount == 0 else f"{cost.amount:.4g}"
     return f"{least}{sign}{amount}"
 
 
+def costs_something(row: TaskRow) -> bool:
+    """Whether there is a cost to tell: an amount, or tokens whose price nobody knows."""
+    if row.cost is None:
+        return False
+    return bool(row.cost.amount) or (row.cost.amount is None and bool(row.tokens_in or row.tokens_out))
+
+
+def is_told(cost: Cost | None) -> bool:
+    """Whether a column is worth its place: there is an amount, or one that nobody knows."""
+    return cost is not None and cost.amount != 0
+
+
+def price_notes(boards: Iterable[Leaderboard]) -> list[str]:
+    """Which prices the money is made of, how old they are, and what to do about it; why a cost is unknown."""
+    costs: list[Cost] = []
+    for board in boards:
+        if board.cost is not None and any(costs_something(row) for row in board.tasks):
+            costs.append(board.cost)
+        if board.judge_cost is not None and is_told(board.judge_cost):
+            costs.append(board.judge_cost)
+    sources = dict.fromkeys((cost.source, cost.date) for cost in costs if cost.source and cost.amount)
+    said = [
+        f"cost: {source}, dated {date}"
+        + ("; vendors change them: copy them to prices.yaml, edit, and date it" if source == BUNDLED else "")
+        for source, date in sources
+    ]
+    return [*said, *dict.fromkeys(f"cost: {cost.reason}" for cost in costs if cost.reason)]
+
+
 class _Completion(Struct):
+    text: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
     tokens_cached: int | None = None
     cached: bool = False
 
 
+class _Message(Struct):
+    content: Any = ""
+
+
 class _Trace(Struct):
+    prompt: str | None = None
+    messages: list[_Message] | None = None
     completions: list[_Completion] = []
 
 
 class _Line(Struct):
     trace: _Trace | None = None
+    usage: list[Usage] = []
 
 
-def spent_in(journal: Path) -> Spending:
-    """Everything a journal holds, attempts that were made again included."""
-    spent = Spending()
+def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
+    """Everything a journal holds, attempts that were made again included: of the model, and of each judge."""
+    spent, judges = Spending(), dict[str, Spending]()
     for line in read_lines(journal, _Line) if journal.exists() else ():
         if line.trace is not None:
             spent.add(line.trace.completions)
-    return spent
+            _guess(spent, line.trace)
+        for usage in line.usage:
+            (judges.setdefault(usage.model, Spending()) if usage.judge else spent).add_usage(usage)
+    return spent, judges
+
+
+def _guess(spent: Spending, trace: _Trace) -> None:
+    """By the rough rule, the tokens of answers that nobody counted."""
+    paid = [each for each in trace.completions if not each.cached]
+    uncounted = [each for each in paid if each.tokens_in is None and each.tokens_out is None]
+    if uncounted:
+        asked = trace.prompt or "\n\n".join(str(message.content) for message in trace.messages or [])
+        spent.guessed_in += about_tokens(asked) * len(uncounted)
+        spent.guessed_out += sum(about_tokens(each.text) for each in uncounted)

@@ -15,6 +15,7 @@ from assay.core.errors import UsageError
 from assay.reports.board import Cost, Interval, Latency, SliceRow, TaskRow
 from assay.reports.columns import Columns, Side, read_side
 from assay.reports.overall import overall_interval, overall_score
+from assay.reports.spending import price_notes
 from assay.reports.view import View
 from assay.stats.ranking import rank_ranges, standings
 
@@ -49,8 +50,11 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     tasks: dict[str, Cell]
     categories: dict[str, float]
     cost: Cost | None
+    """Of the evaluated model."""
+    judge_cost: Cost | None
     tokens_in: int
     tokens_out: int
+    judge_tokens: int
     latency: Latency | None
     failed: int
     timeouts: int
@@ -139,6 +143,8 @@ def standings_of(
                 cost=side.board.cost,
                 tokens_in=sum(row.tokens_in for row in side.board.tasks),
                 tokens_out=sum(row.tokens_out for row in side.board.tasks),
+                judge_cost=side.board.judge_cost,
+                judge_tokens=sum(row.judge_tokens_in + row.judge_tokens_out for row in side.board.tasks),
                 latency=side.board.latency,
                 failed=side.board.failed,
                 timeouts=side.board.timeouts,
@@ -153,7 +159,7 @@ def standings_of(
         tasks=names,
         shared=shared,
         ranking=ranking,
-        notes=_notes(names, shared, models),
+        notes=[*_notes(names, shared, models), *price_notes([side.board for side in sides])],
     )
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 
 from assay.reports.markdown import escaped, interval, number, table
-from assay.reports.spending import money
+from assay.reports.spending import is_told, money
 from assay.reports.standings import ModelRow, Standings
 
 
@@ -33,7 +33,8 @@ def standings_csv(found: Standings) -> str:
     for task in found.tasks:
         header += [task, f"{task}_low", f"{task}_high"]
     header += [f"category_{name}" for name in categories]
-    header += ["cost", "currency", "tokens_in", "tokens_out", "latency_p50_ms", "latency_p95_ms"]
+    header += ["cost", "currency", "judge_cost", "tokens_in", "tokens_out", "judge_tokens"]
+    header += ["latency_p50_ms", "latency_p95_ms"]
     header += ["failed", "timeouts", "owed"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -50,10 +51,16 @@ def category_names(found: Standings) -> list[str]:
 def place_header(found: Standings) -> list[str]:
     """What the cells of `place_cells` are called."""
     header = ["overall", f"{found.level * 100:g} % interval", "normalised", "win rate", "mean rank", "cost"]
-    return [*header, "tokens in", "tokens out", "p50 ms", "p95 ms", "failed"]
+    judges = ["judges' cost", "judges' tokens"] if judged(found) else []
+    return [*header, "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
 
 
-def place_cells(row: ModelRow) -> list[str]:
+def judged(found: Standings) -> bool:
+    """Whether judges had a part that cost something, or may have."""
+    return any(is_told(row.judge_cost) for row in found.models)
+
+
+def place_cells(row: ModelRow, found: Standings) -> list[str]:
     """A model's line in the table of ranks, without its name and rank."""
     return [
         number(row.overall),
@@ -64,6 +71,7 @@ def place_cells(row: ModelRow) -> list[str]:
         money(row.cost),
         f"{row.tokens_in:,}",
         f"{row.tokens_out:,}",
+        *([money(row.judge_cost), f"{row.judge_tokens:,}"] if judged(found) else []),
         "–" if row.latency is None else f"{row.latency.p50:.1f}",
         "–" if row.latency is None else f"{row.latency.p95:.1f}",
         f"{row.failed + row.timeouts:,}",
@@ -71,7 +79,7 @@ def place_cells(row: ModelRow) -> list[str]:
 
 
 def _places(found: Standings) -> str:
-    rows = [[row.rank, escaped(row.label), *place_cells(row)] for row in found.models]
+    rows = [[row.rank, escaped(row.label), *place_cells(row, found)] for row in found.models]
     return table(["rank", "model", *place_header(found)], rows, numeric_from=2)
 
 
@@ -128,7 +136,8 @@ def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[s
         cells += [cell.interval.low, cell.interval.high] if cell and cell.interval else [None, None]
     cells += [row.categories.get(name) for name in categories]
     cells += [row.cost.amount if row.cost else None, row.cost.currency if row.cost else None]
-    cells += [row.tokens_in, row.tokens_out]
+    cells += [row.judge_cost.amount if row.judge_cost else None]
+    cells += [row.tokens_in, row.tokens_out, row.judge_tokens]
     cells += [row.latency.p50, row.latency.p95] if row.latency else [None, None]
     return [*cells, row.failed, row.timeouts, row.owed]
 

@@ -59,7 +59,7 @@ class Api:
                 "name": view.name,
                 "board": board,
                 "board_is_older": moved_on,
-                "cost": cost_of(run, board["tasks"]) if board else None,
+                "cost": cost_of(board),
                 "progress": view.progress(),
                 "summary": summary(snapshot, np.flatnonzero(snapshot.counts)),
                 "distributions": overview.distributions(snapshot, [each.name for each in run.definitions]),

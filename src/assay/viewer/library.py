@@ -5,13 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.core.run_file import RunFile
-from assay.reports.prices import Prices, find_prices
 from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.run_folders import find_runs
 from assay.viewer.run_view import RunView
@@ -95,25 +92,27 @@ def _line(view: RunView) -> dict[str, Any]:
         "failed": sum(row["failed"] + row["timeouts"] for row in rows) if board else progress["failed"],
         "tokens_in": sum(row["tokens_in"] for row in rows),
         "tokens_out": sum(row["tokens_out"] for row in rows),
-        "cost": cost_of(run, rows),
+        "cost": cost_of(board),
         "progress": progress,
         "large": view.size() > LONG_BYTES,
         "marks": len(view.marks()),
     }
 
 
-@cache
-def _prices() -> Prices:
-    return find_prices()
-
-
-def cost_of(run: RunFile, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What the tokens cost, when a price file names the model."""
-    quote = _prices().quote(run.config.model) or _prices().quote(str(run.model.get("name")))
-    if quote is None:
+def cost_of(board: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What the tokens of the model and of its judges cost, as the leaderboard has it; None when nobody knows."""
+    cost = (board or {}).get("cost")
+    if cost is None:
         return None
-    value = sum(quote.price.of(row["tokens_in"], row["tokens_out"], row.get("tokens_cached") or 0) for row in rows)
-    return {"value": value, "currency": quote.currency, "prices": f"{quote.source}, {quote.date}"}
+    judges = board.get("judge_cost") if board else None
+    return {
+        "value": cost["amount"],
+        "judges": judges["amount"] if judges else None,
+        "judged": judges is not None,
+        "currency": cost["currency"],
+        "reason": cost["reason"] or (judges["reason"] if judges else None),
+        "prices": f"{cost['source']}, {cost['date']}" if cost["source"] else None,
+    }
 
 
 def finished_progress(board: dict[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import folded, grid, listed, said
 from assay.reports.html.plots import Mark, bars, forest, reliability
 from assay.reports.markdown import OPTIONAL, interval, notes, number
-from assay.reports.more_tables import REPETITIONS, TOKENS, attempts_of
+from assay.reports.more_tables import JUDGE_COLUMNS, REPETITIONS, TOKEN_COLUMNS, TOKENS, attempts_of
 from assay.reports.per_example import PerExample
-from assay.reports.spending import money
+from assay.reports.spending import is_told, money, price_notes
 
 Named = Sequence[tuple[str, Side]]
 """Results with the labels they go by."""
@@ -28,12 +28,17 @@ def task_table(board: Leaderboard) -> Child:
     header = ["task", "metric", "score", f"{board.level * 100:g} % interval", "correct", "total", "coverage"]
     header += [*(column.replace("_", " ") for column in shown), "p50 ms", "p95 ms", "cost"]
     rows = [_task_cells(row, shown) for row in board.tasks]
+    judged: list[Child] = []
+    if is_told(board.judge_cost):
+        header.append("judges' cost")
+        rows = [[*cells, money(row.judge_cost)] for cells, row in zip(rows, board.tasks, strict=True)]
+        judged = [money(board.judge_cost)]
     last: list[Child] = ["overall", "", number(board.overall_score), interval(board.overall_interval), "", ""]
     last += ["", *[""] * len(shown)]
     last += [f"{board.latency.p50:.1f}", f"{board.latency.p95:.1f}"] if board.latency else ["", ""]
     method = board.overall_interval.method if board.overall_interval else ""
     return [
-        grid(header, rows, numeric=range(2, len(header)), last=[*last, money(board.cost)]),
+        grid(header, rows, numeric=range(2, len(header)), last=[*last, money(board.cost), *judged]),
         tag("p", f"Overall is the mean of the task scores (interval: {method}).", class_="soft") if method else None,
     ]
 
@@ -213,22 +218,40 @@ def tokens_section(named: Named) -> Child:
             row.task,
             *(f"{getattr(row, each):,}" for each in TOKENS),
             money(row.cost),
+            money(row.judge_cost),
         ]
         for label, side in named
         for row in side.board.tasks
-        if row.tokens_in or row.tokens_out or row.judge_tokens_in
+        if row.tokens_in or row.tokens_out or row.judges
     ]
     if not rows:
         return None
     first = ["model", "task"] if len(named) > 1 else ["task"]
-    header = [*first, "tokens in", "tokens out", "from cache", "judges in", "judges out", "cost"]
-    costs = {source for _, side in named if (source := _prices(side.board)) is not None}
-    reasons = {side.board.cost.reason for _, side in named if side.board.cost and side.board.cost.reason}
+    header = [*first, *TOKEN_COLUMNS]
+    notes = price_notes([side.board for _, side in named])
     return [
         grid(header, rows, numeric=range(len(first), len(header))),
-        tag("p", f"Prices: {'; '.join(sorted(costs))}.", class_="soft") if costs else None,
-        listed(sorted(reason for reason in reasons if reason)) if reasons else None,
+        _judges(named, first),
+        listed(notes) if notes else None,
     ]
+
+
+def _judges(named: Named, first: list[str]) -> Child:
+    """Every judge at its own price."""
+    rows: list[list[Child]] = [
+        [
+            *([label] if len(named) > 1 else []),
+            row.task,
+            judge.model,
+            *(f"{value:,}" for value in (judge.answers, judge.cached, judge.tokens_in, judge.tokens_out)),
+            money(judge.cost),
+        ]
+        for label, side in named
+        for row in side.board.tasks
+        for judge in row.judges
+    ]
+    header = [*first, *JUDGE_COLUMNS]
+    return grid(header, rows, numeric=range(len(first) + 1, len(header)), caption="Judges") if rows else None
 
 
 def wrong_section(named: Named, samples: int) -> Child:

@@ -31,9 +31,10 @@ def standings_page(found: Standings) -> str:
 
 def standings_section(found: Standings) -> Child:
     """The table of ranks."""
-    rows: list[list[Child]] = [[row.label, row.rank, *place_cells(row)] for row in found.models]
+    rows: list[list[Child]] = [[row.label, row.rank, *place_cells(row, found)] for row in found.models]
+    header = ["model", "rank", *place_header(found)]
     return [
-        grid(["model", "rank", *place_header(found)], rows, numeric=range(1, 13)),
+        grid(header, rows, numeric=range(1, len(header))),
         tag("p", f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}.", class_="soft"),
         listed(found.notes) if found.notes else None,
     ]

@@ -65,7 +65,7 @@ function headline(run) {
       figure("attempts", `${count(progress.done)}`, progress.done < progress.total ? `of ${count(progress.total)}` : "all made"),
       figure("failures", count(progress.failed), progress.failed ? "not counted as wrong" : "none", progress.failed ? "bad" : ""),
       figure("time per attempt", seconds(summary.seconds), "mean"),
-      figure(cost ? "cost" : "tokens", cost || short(summary.tokens_in + summary.tokens_out), `${short(summary.tokens_in)} in, ${short(summary.tokens_out)} out`),
+      figure(cost ? "cost" : "tokens", cost || short(summary.tokens_in + summary.tokens_out), `${short(summary.tokens_in)} in, ${short(summary.tokens_out)} out${cost && run.cost.prices ? "; " + run.cost.prices : ""}`),
       run.marks ? figure("people agree", percent(run.marks.overall.raw), h("a", { href: toMarks(name) }, `${plural(run.marks.marked, "mark")}, κ ${number(run.marks.overall.kappa, 2)}`)) : null),
     h("div", { class: "wide" }, stack(summary.outcomes, pick), legend(summary.outcomes, pick)),
     h("div", { class: "row" }, h("span", { class: progress.running ? "state on" : "state" }, said), progress.running || !progress.complete ? progressBar(progress) : null,

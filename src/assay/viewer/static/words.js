@@ -80,10 +80,13 @@ export function plural(n, one, many) {
 }
 
 export function money(cost) {
-  if (cost === null || cost === undefined) return null;
-  if (typeof cost === "object") {
-    const value = cost.total ?? cost.value ?? cost.amount;
-    return value === undefined || value === null ? null : `${cost.currency || "USD"} ${Number(value).toFixed(value === 0 ? 0 : value < 1 ? 4 : 2)}`;
-  }
-  return "USD " + Number(cost).toFixed(cost < 1 ? 4 : 2);
+  if (!cost || (cost.value === null && !cost.judged)) return null;
+  const told = [amount(cost.value, cost.currency)];
+  if (cost.judged) told.push(`judges ${amount(cost.judges, cost.currency)}`);
+  return told.join(" + ");
+}
+
+function amount(value, currency) {
+  // a cost that nobody knows is never shown as nothing
+  return value === null ? "unknown" : `${currency} ${Number(value).toFixed(value === 0 ? 0 : value < 1 ? 4 : 2)}`;
 }
