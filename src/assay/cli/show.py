@@ -17,10 +17,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n"
         "  assay show tasks/arithmetic.jsonl      the task as data, and how its first sample is asked\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
+        "  assay show my_metric:starts_politely   the same of your own Python\n"
         "  assay show runs/toy-starter-1a2b3c4d   how a run stands, its tables, and what failed or scored lowest\n"
         "  assay show runs/toy-starter-1a2b3c4d --sample arith-03    one sample of it in full"
     )
-    parser.add_argument("what", metavar="WHAT", help="a task file or folder, a catalog name, or a run folder")
+    parser.add_argument(
+        "what", metavar="WHAT", help="a task file or folder, a catalog name, `module:object`, or a run folder"
+    )
     parser.add_argument(
         "--samples", type=int, metavar="N", help="how many samples to show (default 1; of a run, the 3 worst)"
     )
@@ -46,21 +49,23 @@ def run(options: argparse.Namespace) -> int:
         show_run(path, options)
     elif kinds and not path.exists():
         for kind in kinds:
-            show_part(kind, options)
+            show_part(kind, catalog.CATALOG[kind][options.what], options)
+    elif ":" in options.what and not path.exists():
+        show_part("your own", options.what, options)
     else:
         show_tasks(options)
     return DONE
 
 
-def show_part(kind: str, options: argparse.Namespace) -> None:
+def show_part(kind: str, target: str, options: argparse.Namespace) -> None:
+    """What the docstring of a part says, and where the part lies (`module:object`)."""
     import inspect
 
     import msgspec
 
     from assay import catalog
 
-    target = catalog.CATALOG[kind][options.what]
-    text = inspect.getdoc(catalog.resolve(kind, options.what)) or ""
+    text = inspect.getdoc(catalog.import_object(target)) or ""
     if options.json:
         print(msgspec.json.encode({"kind": kind, "name": options.what, "object": target, "doc": text}).decode())
         return
