@@ -13,6 +13,7 @@ import msgspec
 from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.journal import finished_keys
+from assay.core.key_set import KeySet
 from assay.core.model_stack import Asked
 from assay.core.seams import Model
 from assay.core.task import Task
@@ -68,14 +69,14 @@ class Ears(ModelPool):
         return self.listening[-1]
 
 
-async def _measure_all(parts: Parts, finished: set[int]) -> list[TaskEstimate]:
+async def _measure_all(parts: Parts, finished: KeySet) -> list[TaskEstimate]:
     try:
         return [await _measure(task, parts, finished) for task in parts.tasks]
     finally:
         await close_parts(parts)
 
 
-async def _measure(task: Task, parts: Parts, finished: set[int]) -> TaskEstimate:
+async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
     config, quotes = parts.run_file.config, parts.quotes
     owed = _owed(task, config.repeat, finished)
     listening = Listening(parts.model.name)
@@ -146,7 +147,7 @@ def _judge(name: str, requests: float, tokens_in: float, quotes: Quotes) -> Judg
     )
 
 
-def _owed(task: Task, repeat: int, finished: set[int]) -> int:
+def _owed(task: Task, repeat: int, finished: KeySet) -> int:
     if not finished:
         return len(task.dataset) * repeat
     return sum(

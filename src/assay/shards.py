@@ -17,6 +17,7 @@ from msgspec import Struct
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, finished_keys
+from assay.core.key_set import KeySet
 from assay.core.run import Stop, run_attempts
 from assay.core.run_file import RunFile, read_run_file, what_changed
 from assay.core.task import REFUSED_HERE
@@ -131,7 +132,7 @@ async def _run_alone(folder: Path, parts: Parts, shard: Shard, progress: Progres
 
 
 async def _run_range(
-    folder: Path, parts: Parts, shard: Shard, finished: set[int], stop: Stop, progress: Progress
+    folder: Path, parts: Parts, shard: Shard, finished: KeySet, stop: Stop, progress: Progress
 ) -> ShardCounts:
     """The ordinary runner on the samples of a shard, into a new file beside those of earlier attempts."""
     config = parts.run_file.config
@@ -148,7 +149,7 @@ async def _run_range(
             parts.model,
             journal,
             LocalExecutor(parts.in_flight),
-            finished=earlier | finished if finished else earlier,
+            finished=_InEither(earlier, finished),
             settings=config.settings(),
             repeat=config.repeat,
             positions=positions,
@@ -169,6 +170,16 @@ async def _run_range(
         made=count.made,
         interrupted=stop.asked,
     )
+
+
+class _InEither:
+    """Keys that the files of a shard hold, or the journal of the run."""
+
+    def __init__(self, *parts: KeySet) -> None:
+        self._parts = parts
+
+    def __contains__(self, key: object) -> bool:
+        return any(key in part for part in self._parts)
 
 
 class _Count:

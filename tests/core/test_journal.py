@@ -51,9 +51,9 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 def test_failed_attempts_are_owed_until_a_later_line_makes_up_for_them(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     write(path, [record(1), record(2, failed=True), record(3, failed=True)])
-    assert finished_keys(path) == {1}
+    assert set(finished_keys(path)) == {1}
     write(path, [record(2)])
-    assert finished_keys(path) == {1, 2}
+    assert set(finished_keys(path)) == {1, 2}
 
 
 @given(cut=st.integers(min_value=1, max_value=400))

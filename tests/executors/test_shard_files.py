@@ -105,7 +105,7 @@ def test_the_first_whole_record_wins_and_a_torn_line_is_owed(tmp_path: Path) -> 
         ("2", "yes"),
         ("4", "yes"),
     ]
-    assert finished_in_shards(tmp_path, shard) == {1, 2, 4}
+    assert set(finished_in_shards(tmp_path, shard)) == {1, 2, 4}
 
 
 def test_a_failure_counts_only_where_nobody_succeeded(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.core.key_set import KeySet
 from assay.core.types import Record
 
 SYNC_SECONDS = 0.25
@@ -127,9 +128,9 @@ class Outcome(msgspec.Struct):
     failures: list[Any] = []
 
 
-def finished_keys(path: Path) -> set[int]:
+def finished_keys(path: Path) -> KeySet:
     """The keys of attempts that need not be made again. Failed ones are owed, unless a later line made up for it."""
-    finished: set[int] = set()
+    finished = KeySet()
     if not path.exists():
         return finished
     for line in read_lines(path, Outcome):

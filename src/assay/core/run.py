@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from itertools import islice
 
@@ -49,7 +49,7 @@ async def run_attempts(
     journal: Journal,
     executor: Executor,
     *,
-    finished: set[int],
+    finished: Container[int],
     settings: Request,
     repeat: int = 1,
     positions: Mapping[str, range] | None = None,
@@ -82,7 +82,7 @@ async def run_attempts(
 
 def owed_work(
     tasks: Sequence[Task],
-    finished: set[int],
+    finished: Container[int],
     repeat: int,
     stop: Stop,
     positions: Mapping[str, range] | None = None,
@@ -94,7 +94,7 @@ def owed_work(
                 key = attempt_key(task.definition.name, sample, attempt)
                 if stop.asked:
                     return
-                if not finished or int(key, 16) not in finished:
+                if int(key, 16) not in finished:
                     yield Work(task, index, sample, attempt, key)
 
 

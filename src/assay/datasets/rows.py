@@ -9,10 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
+from assay.core.fingerprint import short_fingerprint
+from assay.core.key_set import KeySet
 from assay.core.types import Sample
 from assay.prompts.filters import Filter, FilterError
 
@@ -55,23 +58,30 @@ class RowDataset(ABC):
 
     def __iter__(self) -> Iterator[Sample]:
         chosen, limit = self._chosen, self._num_samples
-        seen: set[str] = set()
+        seen = KeySet()
         for at, (index, row) in enumerate(self._kept_rows()):
             if chosen is None and limit is not None and at >= limit:
                 return
             if chosen is None or at in chosen:
                 yield self._sample(index, row, seen)
 
-    def _sample(self, index: int, row: Row, seen: set[str]) -> Sample:
+    def _sample(self, index: int, row: Row, seen: KeySet) -> Sample:
         """The row as a sample; a `sample_id` column names it, else its position in the source."""
         named = row.get("sample_id")
         if named is None or named == "":
             return Sample(id=str(index), row=row)
         name = str(named)
-        if name in seen:
+        key = int(short_fingerprint(name), 16)
+        if key in seen and self._is_given_before(name, index):
             raise UsageError(f"dataset `{self.name}`: row {index + 1}: the sample_id `{name}` is given twice")
-        seen.add(name)
+        seen.add(key)
         return Sample(id=name, row=row)
+
+    def _is_given_before(self, name: str, index: int) -> bool:
+        """Two names may have one key by chance, so the rows themselves are asked."""
+        return any(
+            str(row.get("sample_id")) == name for _, row in takewhile(lambda at: at[0] < index, self._kept_rows())
+        )
 
     @cached_property
     def _kept(self) -> int:

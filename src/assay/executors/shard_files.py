@@ -19,6 +19,7 @@ from typing import NamedTuple
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, Outcome, read_both
+from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
 
 FOLDER = "shards"
@@ -91,12 +92,14 @@ def shard_files(folder: Path) -> list[tuple[Shard, Path]]:
     return [(Shard(int(name[1]), int(name[2])), path) for name, path in found if name is not None]
 
 
-def finished_in_shards(folder: Path, shard: Shard) -> set[int]:
+def finished_in_shards(folder: Path, shard: Shard) -> KeySet:
     """The keys of attempts that somebody finished in any file that covers samples of this shard."""
-    finished: set[int] = set()
+    finished = KeySet()
     for other, path in shard_files(folder):
         if other.overlaps(shard):
-            finished.update(int(outcome.key, 16) for _, outcome in _lines(path) if not outcome.failures)
+            for _, outcome in _lines(path):
+                if not outcome.failures:
+                    finished.add(int(outcome.key, 16))
     return finished
 
 
@@ -149,13 +152,13 @@ def remove_files(merged: Merged) -> None:
 class _Merge:
     """The lines of one group of shard files that the journal lacks."""
 
-    def __init__(self, known: set[int], told: Mapping[int, bytes]) -> None:
+    def __init__(self, known: KeySet, told: Mapping[int, bytes]) -> None:
         self._known = known
         self._told = told
         self.added = self.repeated = self.failed = 0
 
     def lines(self, paths: Iterable[Path]) -> Iterator[bytes]:
-        finished: set[int] = set()
+        finished = KeySet()
         failures: dict[int, bytes] = {}
         for path in paths:
             for line, outcome in _lines(path):
@@ -176,9 +179,9 @@ class _Merge:
                 yield line
 
 
-def _outcomes(path: Path) -> tuple[set[int], dict[int, bytes]]:
+def _outcomes(path: Path) -> tuple[KeySet, dict[int, bytes]]:
     """The finished keys of a journal, and of each failed one the digest of its last line."""
-    finished: set[int] = set()
+    finished = KeySet()
     failed: dict[int, bytes] = {}
     for line, outcome in read_both(path, Outcome):
         key = int(outcome.key, 16)

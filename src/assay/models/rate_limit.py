@@ -1,4 +1,7 @@
-"""A wrapper that keeps to a server's requests and tokens per minute."""
+"""Requests and tokens a minute: a request waits until the last minute's use leaves room for it.
+
+A limit is the run's. Where several processes work on one run, each keeps to its share, which may change on the way.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from assay.core.model_stack import Wrapper
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
 
+LONGEST_NAP_SECONDS = 1.0
+"""Whoever waits looks again so often: its share may have grown meanwhile."""
+
 
 class RateLimited(Wrapper):
-    """At most so many requests and tokens a minute: a request waits until the last minute's use leaves room."""
+    """At most so many requests and tokens a minute."""
 
     def __init__(
         self,
@@ -29,12 +35,16 @@ class RateLimited(Wrapper):
         self._sleep = sleep
         self._turn = asyncio.Lock()
 
+    def keep_to_share(self, share: float) -> None:
+        """Use only this part of the limits from now on."""
+        self._requests.keep_to_share(share)
+        self._tokens.keep_to_share(share)
+
     async def generate(self, request: Request) -> Completion:
         expected = len(request.text()) / 4 + (request.max_tokens or 0)
         async with self._turn:
-            wait = max(self._requests.wait_seconds(1), self._tokens.wait_seconds(expected))
-            if wait > 0:
-                await self._sleep(wait)
+            while (wait := max(self._requests.wait_seconds(1), self._tokens.wait_seconds(expected))) > 0:
+                await self._sleep(min(wait, LONGEST_NAP_SECONDS))
             self._requests.take(1)
             self._tokens.take(expected)
         completion = await self.model.generate(request)
@@ -47,19 +57,31 @@ class _Allowance:
     """A bucket that refills evenly and holds at most one minute's worth, starting with a tenth of it."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
-        self._per_minute = per_minute
+        self._whole = self._per_minute = per_minute
         self._clock = clock
         self._left = (per_minute or 0) / 10
         self._at = clock()
 
+    def keep_to_share(self, share: float) -> None:
+        if self._whole is None or self._per_minute is None:
+            return
+        self._refill(self._per_minute)
+        before, self._per_minute = self._per_minute, self._whole * share
+        # what was saved up under a larger share is not this one's to spend
+        self._left *= min(1.0, self._per_minute / before)
+
     def wait_seconds(self, amount: float) -> float:
         if self._per_minute is None:
             return 0.0
-        now = self._clock()
-        self._left = min(self._per_minute, self._left + (now - self._at) * self._per_minute / 60)
-        self._at = now
+        self._refill(self._per_minute)
         # a request larger than the whole bucket waits for a full one, not for ever
-        return max(0.0, min(amount, self._per_minute) - self._left) * 60 / self._per_minute
+        short = min(amount, self._per_minute) - self._left
+        return short * 60 / self._per_minute if short > 1e-9 else 0.0
 
     def take(self, amount: float) -> None:
         self._left -= amount
+
+    def _refill(self, per_minute: float) -> None:
+        now = self._clock()
+        self._left = min(per_minute, self._left + (now - self._at) * per_minute / 60)
+        self._at = now

@@ -6,7 +6,6 @@ therefore held back until the end of the journal, and everything else is counted
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from msgspec import Struct
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import read_lines
 from assay.core.types import Score, TaskDefinition, Usage
+from assay.reports.latencies import Latencies
 from assay.reports.likelihood import Said, values_of
 from assay.reports.measure import Measure, measure_of
 from assay.reports.slices import MOST
@@ -85,7 +85,7 @@ class TaskTable:
     spent: Spending = field(default_factory=Spending)
     judges: dict[str, JudgeSpending] = field(default_factory=dict)
     """Per judge, or other model that the task asks besides the evaluated one."""
-    seconds: array[float] = field(default_factory=lambda: array("d"))
+    latencies: Latencies = field(default_factory=Latencies)
     failure_kinds: Counter[str] = field(default_factory=Counter)
     failure_example: dict[str, str] = field(default_factory=dict)
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -100,7 +100,7 @@ class TaskTable:
     """Metadata keys with too many values to be slices."""
 
     def add(self, line: Line, view: View) -> None:
-        self.seconds.append(line.seconds)
+        self.latencies.add(line.seconds)
         if line.trace is not None:
             self.truncated += "length" in [each.finish_reason for each in line.trace.completions]
         self.digest = (self.digest + _digest(line)) % (1 << DIGEST_BITS)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-from array import array
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
-import numpy as np
 from msgspec import UNSET
 
 from assay import catalog
@@ -16,8 +13,9 @@ from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import PartSpec, Summary, TaskDefinition
-from assay.reports.board import SCHEMA, Bounds, Interval, Latency, Leaderboard, SliceRow, TaskRow, read_leaderboard_file
+from assay.reports.board import SCHEMA, Bounds, Interval, Leaderboard, SliceRow, TaskRow, read_leaderboard_file
 from assay.reports.journal_table import NO_VALUE, TaskTable, read_tables
+from assay.reports.latencies import Latencies
 from assay.reports.likelihood import calibration_of, likelihood_of
 from assay.reports.measure import measure_of
 from assay.reports.overall import overall_interval, overall_score
@@ -66,7 +64,7 @@ def build_leaderboard(folder: Path, view: View | None = None) -> Leaderboard:
         level=view.level,
         cost=total_cost([row.cost for row in rows if row.cost is not None]),
         judge_cost=total_cost([row.judge_cost for row in rows if row.judge_cost is not None]),
-        latency=_latency(table.seconds for table in tables.values()),
+        latency=Latencies.together(table.latencies for table in tables.values()).summary(),
         created=run.created,
         command=run.command,
         notices=_notices(tables, view),
@@ -95,7 +93,7 @@ def _row(
     owed = total - table.scored - table.failed - table.timeouts - table.excluded
     planned = total - table.excluded
     refused = next((text for kind, text in table.failure_example.items() if kind.endswith(f"/{REFUSED_HERE}")), None)
-    latency = _latency([table.seconds])
+    latency = table.latencies.summary()
     name = str(run.model["name"])
     judges = judge_rows(table.judges, prices)
     return TaskRow(
@@ -238,14 +236,6 @@ def _bounds(definition: TaskDefinition, headline: Summary, table: TaskTable) -> 
     total = headline.value * headline.scored
     planned = headline.scored + failed
     return Bounds(low=total / planned, high=(total + failed) / planned)
-
-
-def _latency(columns: Iterable[array[float]]) -> Latency | None:
-    milliseconds = np.concatenate([np.empty(0), *(np.asarray(seconds) for seconds in columns)]) * 1000
-    if not len(milliseconds):
-        return None
-    p50, p95 = np.percentile(milliseconds, [50, 95])
-    return Latency(mean=round(float(milliseconds.mean()), 3), p50=round(float(p50), 3), p95=round(float(p95), 3))
 
 
 def _agreement(run: RunFile, rows: list[TaskRow], tables: dict[str, TaskTable]) -> str:

@@ -1,8 +1,8 @@
 """The score table: per-sample values as compact columns, filled one record at a time, read by aggregates.
 
-A number costs eight bytes and a text its place in a vocabulary, so a million samples fit in tens of
-megabytes. Rows are read back in the order (sample, attempt) whatever order they arrived in, so that no sum
-depends on it.
+A mark of right or wrong costs one byte, another number eight, a text its place in a vocabulary, and a row that
+came out of turn four for its sample; attempts and groups cost nothing where there is only one. Rows are read
+back in the order (sample, attempt) whatever order they arrived in, so that no sum depends on it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -23,21 +25,44 @@ _ABSENT = -1
 _Item = TypeVar("_Item", int, float)
 
 
-class Numbers(Struct, frozen=True, kw_only=True):
-    """The rows that hold a number in every column asked for."""
+Order = Codes | slice
+"""Rows in the order they are read in; a slice stands for all of them as they came."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """The rows that hold a number in every column asked for. What few ask for is made when it is asked for."""
 
     rows: Floats
     """One row per attempt, one column per name."""
-    clusters: Codes
-    """Which rows belong together: 0 … G−1 in reading order."""
-    clustered: bool
-    """Whether some cluster has more than one row."""
-    samples: Codes
-    attempts: Codes
+    table: ScoreTable
+    order: Order
     unscored: int
     """Attempts that were scored but lack one of these values."""
     reason: str | None = None
     """Why there are no rows, when there are none."""
+
+    @property
+    def clusters(self) -> Codes:
+        """Which rows belong together: 0 … G−1 in reading order."""
+        return self._clusters[0]
+
+    @property
+    def clustered(self) -> bool:
+        """Whether some cluster has more than one row."""
+        return self.table.may_cluster and self._clusters[1]
+
+    @property
+    def samples(self) -> Codes:
+        return self.table.samples(self.order)
+
+    @property
+    def attempts(self) -> Codes:
+        return self.table.attempts(self.order)
+
+    @cached_property
+    def _clusters(self) -> tuple[Codes, bool]:
+        return self.table.clusters(self.order)
 
     @property
     def values(self) -> Floats:
@@ -75,9 +100,13 @@ class ScoreTable:
         """Attempts that broke for any reason but a timeout."""
         self.timeouts = 0
         self.excluded = 0
-        self._samples = array("q")
-        self._attempts = array("q")
-        self._groups = array("q")
+        self._rows = 0
+        self._samples: array[int] | None = None
+        """None while the samples came one by one in their order: a row is then its own sample."""
+        self._attempts = array("I")
+        """As far as the last one that is no first attempt."""
+        self._groups = array("i")
+        """As far as the last row that has a group."""
         self._group_codes: dict[str, int] = {}
         self._columns: dict[str, _NumberColumn | _TextColumn] = {}
 
@@ -121,10 +150,19 @@ class ScoreTable:
         group: str | None = None,
     ) -> None:
         """One scored attempt. `sample` is the sample's index: attempts that share it form a cluster."""
-        row = len(self._samples)
-        self._samples.append(sample)
-        self._attempts.append(attempt)
-        self._groups.append(_ABSENT if group is None else self._group_codes.setdefault(group, len(self._group_codes)))
+        row = self._rows
+        self._rows += 1
+        if self._samples is not None:
+            self._samples.append(sample)
+        elif sample != row:
+            self._samples = array("I", range(row))
+            self._samples.append(sample)
+        if attempt != 1:
+            _pad(self._attempts, row, 1)
+            self._attempts.append(attempt)
+        if group is not None:
+            _pad(self._groups, row, _ABSENT)
+            self._groups.append(self._group_codes.setdefault(group, len(self._group_codes)))
         for name, value in values.items():
             # a user's scorer may leave lists or mappings for the reader; they have no place in a column
             if isinstance(value, bool | int | float | str):
@@ -145,33 +183,24 @@ class ScoreTable:
         return sorted(self._columns)
 
     def __len__(self) -> int:
-        return len(self._samples)
+        return self._rows
 
     def numbers(self, *names: str) -> Numbers:
         """The rows with a number in every one of these columns, in the order (sample, attempt)."""
         columns = [self._columns.get(name) for name in names]
         reason = self._why_no_numbers(names)
         if reason is None:
-            stacked = np.column_stack(
-                [column.floats(len(self)) for column in columns if isinstance(column, _NumberColumn)]
-            )
-            present = ~np.isnan(stacked.sum(axis=1))
+            floats = [column.floats(len(self)) for column in columns if isinstance(column, _NumberColumn)]
+            stacked = floats[0][:, np.newaxis] if len(floats) == 1 else np.column_stack(floats)
+            present = np.asarray(~np.isnan(stacked).any(axis=1))
             if not present.any():
                 reason = f"no sample has a value for {_and(names)}"
         else:
             stacked = np.empty((len(self), len(names)))
             present = np.zeros(len(self), dtype=bool)
         order = self._reading_order(present)
-        clusters, clustered = self._clusters(order)
-        return Numbers(
-            rows=stacked[order],
-            clusters=clusters,
-            clustered=clustered,
-            samples=np.asarray(self._samples, dtype=np.intp)[order],
-            attempts=np.asarray(self._attempts, dtype=np.intp)[order],
-            unscored=len(self) - len(order),
-            reason=reason,
-        )
+        rows = stacked[order]
+        return Numbers(rows=rows, table=self, order=order, unscored=len(self) - len(rows), reason=reason)
 
     def labels(self, *names: str) -> Labels:
         """The rows with any value in every one of these columns, as texts, in the order (sample, attempt)."""
@@ -188,15 +217,38 @@ class ScoreTable:
             stacked = np.empty((len(self), len(names)), dtype=np.intp)
             present = np.zeros(len(self), dtype=bool)
         order = self._reading_order(present)
-        clusters, clustered = self._clusters(order)
+        clusters, clustered = self.clusters(order)
         return Labels(
             codes=stacked[order],
             vocabulary=vocabulary,
             clusters=clusters,
             clustered=clustered,
-            unscored=len(self) - len(order),
+            unscored=len(self) - len(clusters),
             reason=reason,
         )
+
+    @property
+    def may_cluster(self) -> bool:
+        """False where every row is another sample's only one, and nothing groups them."""
+        return bool(len(self._attempts) or self._group_codes)
+
+    def samples(self, order: Order) -> Codes:
+        if self._samples is None:
+            return np.arange(self._rows, dtype=np.intp)[order]
+        return np.asarray(self._samples)[order].astype(np.intp)
+
+    def attempts(self, order: Order) -> Codes:
+        return _filled(self._attempts, len(self), 1)[order]
+
+    def clusters(self, order: Order) -> tuple[Codes, bool]:
+        """A row's cluster is its group where it has one, else its sample; numbered by first appearance."""
+        groups = _filled(self._groups, len(self), _ABSENT)[order]
+        # groups are 0, 1, 2, … and samples without one are pushed past them
+        keys = np.where(groups == _ABSENT, self.samples(order) + len(self._group_codes), groups)
+        _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.intp)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return rank[codes.reshape(-1)], len(first) < len(groups)
 
     def _put(self, name: str, row: int, value: float | bool | str) -> None:
         column = self._columns.get(name)
@@ -232,45 +284,59 @@ class ScoreTable:
         told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
         return f"nothing was scored ({told})" if told else "nothing was scored"
 
-    def _reading_order(self, present: NDArray[np.bool_]) -> Codes:
+    def _reading_order(self, present: NDArray[np.bool_]) -> Order:
+        if self._samples is None and present.all():
+            return slice(None)  # a second attempt would have come with the same sample
         rows = np.flatnonzero(present)
-        samples = np.asarray(self._samples, dtype=np.intp)[rows]
-        attempts = np.asarray(self._attempts, dtype=np.intp)[rows]
-        return rows[np.lexsort((attempts, samples))]
-
-    def _clusters(self, order: Codes) -> tuple[Codes, bool]:
-        """A row's cluster is its group where it has one, else its sample; numbered by first appearance."""
-        groups = np.asarray(self._groups, dtype=np.int64)[order]
-        samples = np.asarray(self._samples, dtype=np.int64)[order]
-        # groups are 0, 1, 2, … and samples without one are pushed past them
-        keys = np.where(groups == _ABSENT, samples + len(self._group_codes), groups)
-        _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=np.intp)
-        rank[np.argsort(first)] = np.arange(len(first))
-        return rank[codes.reshape(-1)], len(first) < len(order)
+        samples = self.samples(rows)
+        keys = (self.attempts(rows), samples) if len(self._attempts) else (samples,)
+        return rows[np.lexsort(keys)]
 
 
 class _NumberColumn:
     """Numbers, with NaN where a row has none: absence inside this class only."""
 
     def __init__(self) -> None:
+        self._marks: array[int] | None = array("b")
+        """One byte each while every number is 0 or 1."""
         self._values = array("d")
         self._kinds: set[type] = set()
 
     def put(self, row: int, value: float | bool) -> None:
         # infinity cannot be averaged and JSON cannot hold it: such a row stays unscored, as NaN does
         number = _float_or_nan(value)
+        if self._marks is not None:
+            if number in (0.0, 1.0):
+                _pad(self._marks, row, _ABSENT)
+                self._marks.append(int(number))
+                self._kinds.add(type(value))
+                return
+            self._values.extend(self._as_floats(self._marks).tolist())
+            self._marks = None
         _pad(self._values, row, math.nan)
         self._values.append(number if math.isfinite(number) else math.nan)
         self._kinds.add(type(value))
 
+    @property
+    def present(self) -> Floats:
+        """The numbers up to the last row that has one."""
+        return np.asarray(self._values) if self._marks is None else self._as_floats(self._marks)
+
+    def _as_floats(self, marks: array[int]) -> Floats:
+        floats = np.asarray(marks).astype(np.float64)
+        floats[floats < 0] = math.nan
+        return floats
+
     def floats(self, size: int) -> Floats:
+        present = self.present
+        if len(present) == size:
+            return present
         values = np.full(size, math.nan)
-        values[: len(self._values)] = self._values
+        values[: len(present)] = present
         return values
 
     def vocabulary(self) -> set[str]:
-        distinct = np.unique(np.asarray(self._values))
+        distinct = np.unique(self.present)
         return {self._text(value) for value in distinct.tolist() if math.isfinite(value)}
 
     def codes(self, size: int, place: Mapping[str, int]) -> Codes:
@@ -284,7 +350,7 @@ class _NumberColumn:
 
     def as_texts(self) -> _TextColumn:
         column = _TextColumn()
-        for row, value in enumerate(self._values):
+        for row, value in enumerate(self.present.tolist()):
             if math.isfinite(value):
                 column.put(row, self._text(value))
         return column
@@ -332,6 +398,12 @@ def _pad(column: array[_Item], row: int, filler: _Item) -> None:
     # rows before this one had no such value
     if len(column) < row:
         column.extend(array(column.typecode, [filler]) * (row - len(column)))
+
+
+def _filled(column: array[int], size: int, filler: int) -> Codes:
+    values = np.full(size, filler, dtype=np.intp)
+    values[: len(column)] = column
+    return values
 
 
 def _and(names: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from assay.catalog import resolve
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
+from assay.datasets.repeated_ids import first_lines
 from assay.prompts.few_shot import render
 from assay.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.tasks.fixtures import SPEC_FIXTURE
@@ -83,7 +84,7 @@ def validate_file(path: Path | str) -> tuple[list[TaskSpec], list[SpecError]]:
 
 
 def iter_validated(path: Path | str) -> Iterator[TaskSpec | SpecError]:
-    """The same one at a time, for files that do not fit in memory: only the ids are kept."""
+    """The same one at a time, for files that do not fit in memory: a checksum of each id is kept."""
     for _, outcome in _walk(Path(path)):
         yield outcome
 
@@ -149,12 +150,12 @@ class SpecFileDataset:
 
 
 def _walk(path: Path) -> Iterator[tuple[Line, TaskSpec | SpecError]]:
-    first_lines: dict[str, int] = {}
+    seen = first_lines(path, "task_id")
     line = None
     for line in read_lines(path):
         outcome = _validate_line(line)
         if isinstance(outcome, TaskSpec):
-            first = first_lines.setdefault(outcome.task_id, line.number)
+            first = seen.of(outcome.task_id, line.number)
             if first != line.number:
                 detail = f"{outcome.task_id} is already given on line {first}"
                 outcome = _error(line, "duplicate_task_id", "task_id", detail)

@@ -20,6 +20,7 @@ from msgspec import Struct, field
 from assay.catalog import CATALOG, names, unknown_name
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
+from assay.datasets.repeated_ids import first_lines
 from assay.metrics.choice_likelihood import target_place
 from assay.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.tasks.likelihood import CHOICE_WORDS, TEXT_WORDS, define_likelihood_task, is_likelihood
@@ -121,9 +122,9 @@ def task_files(task_dir: Path) -> list[Path]:
 
 
 def iter_examples(path: Path) -> Iterator[Example | Problem]:
-    """The examples of a file and what is wrong in it, one at a time: only the ids are kept."""
+    """The examples of a file and what is wrong in it, one at a time; what is kept of each is a checksum of its id."""
     first: Example | None = None
-    lines_of: dict[str, int] = {}
+    seen = first_lines(path, "id")
     empty = True
     for line in read_lines(path):
         if line.content.lstrip().startswith(b"#"):
@@ -135,7 +136,7 @@ def iter_examples(path: Path) -> Iterator[Example | Problem]:
                 _check_like_the_first(example, first)
             elif example.metric == "evaluator":
                 _check_evaluator(example)
-            _check_new(example.id, lines_of.setdefault(example.id, line.number), line.number)
+            _check_new(example.id, seen.of(example.id, line.number), line.number)
         except _LineError as error:
             yield Problem(path=str(path), line_number=line.number, field=error.field, detail=error.detail)
         else:

@@ -1,0 +1,54 @@
+"""How long attempts took: the mean as it is, percentiles from values kept to three digits; memory does not grow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from assay.reports.board import Latency
+
+
+class Latencies:
+    """Seconds of many attempts, counted by their first three digits: a percentile is off by half a percent at most."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._sum = 0.0
+        self._number = 0
+
+    def add(self, seconds: float) -> None:
+        self._counts[f"{seconds:.2e}"] += 1
+        self._sum += seconds
+        self._number += 1
+
+    @classmethod
+    def together(cls, parts: Iterable[Latencies]) -> Latencies:
+        """All of them as one."""
+        all_of_them = cls()
+        for part in parts:
+            all_of_them._counts.update(part._counts)
+            all_of_them._sum += part._sum
+            all_of_them._number += part._number
+        return all_of_them
+
+    def summary(self) -> Latency | None:
+        """In milliseconds; None when nothing was timed."""
+        if not self._number:
+            return None
+        counted = sorted((float(text), count) for text, count in self._counts.items())
+        values = np.array([value for value, _ in counted])
+        last_places = np.cumsum([count for _, count in counted]) - 1
+        p50, p95 = (self._at(values, last_places, share) for share in (0.5, 0.95))
+        return Latency(mean=_milliseconds(self._sum / self._number), p50=_milliseconds(p50), p95=_milliseconds(p95))
+
+    def _at(self, values: np.ndarray, last_places: np.ndarray, share: float) -> float:
+        """The value at this share of the way from the smallest to the largest, between two where it falls between."""
+        place = share * (self._number - 1)
+        below, above = values[np.searchsorted(last_places, [int(place), min(int(place) + 1, self._number - 1)])]
+        return float(below + (above - below) * (place - int(place)))
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 3)
