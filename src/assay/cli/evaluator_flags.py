@@ -136,7 +136,7 @@ def _service(options: argparse.Namespace) -> Evaluator:
 
 
 def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
-    from assay.cli.run import key_values
+    from assay.cli.run_flags import key_values
     from assay.core.errors import UsageError
     from assay.core.model_stack import Retrying
     from assay.evaluators import llm_judge_evaluator

@@ -247,7 +247,7 @@ def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
 
 
 def _task_fitness(options: argparse.Namespace) -> Any:
-    from assay.cli.run import key_values
+    from assay.cli.run_flags import key_values
     from assay.core.config import RunConfig
     from assay.core.errors import UsageError
     from assay.optimize.task_fitness import TaskFitness
@@ -268,7 +268,7 @@ def _task_fitness(options: argparse.Namespace) -> Any:
 
 
 def _proposer(options: argparse.Namespace) -> Any:
-    from assay.cli.run import key_values
+    from assay.cli.run_flags import key_values
     from assay.core.model_stack import Retrying
     from assay.models.build import make_model
 

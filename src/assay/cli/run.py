@@ -1,4 +1,4 @@
-"""`assay run`: flags fill one RunConfig; the rest is `evaluate`."""
+"""`assay run`: what the flags ask for is run, told, and turned into an exit code."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from assay.cli.run_flags import add_arguments, config_of, models_by_key, refuse_contradictions
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -14,153 +16,19 @@ if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
     from assay.evaluation import RunResult
 
+__all__ = ["add_arguments", "run"]
+
 STARTER_OUTPUT = "outputs/leaderboard.json"
-
-EPILOG = """\
-examples:
-  assay run                                          starter tasks, toy model; writes outputs/leaderboard.json
-  assay run tasks/ --model openai:gpt-4o-mini        key from the environment variable OPENAI_API_KEY
-  assay run tasks/ --model openai:my-model --model-arg base_url=http://localhost:8000/v1
-  assay run tasks.jsonl --model my_module:my_model   a function, an object or a class of yours
-  assay run tasks/ --model command:'./answer.sh'     a program that reads and writes JSON lines
-
-The same command again goes on where it stopped: finished attempts are never made twice, failed ones are.
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.view_flags import add_view_arguments
-
-    parser.epilog = EPILOG
-    parser.add_argument(
-        "tasks", nargs="*", metavar="TASKS", help="task files, folders, or `starter` (default: starter)"
-    )
-    what = parser.add_argument_group("what is asked of whom")
-    what.add_argument("--model", metavar="NAME", help="toy (the default), openai:MODEL, command:…, module:name, …")
-    what.add_argument(
-        "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the model (repeatable)"
-    )
-    what.add_argument("--temperature", type=float, metavar="T")
-    what.add_argument("--top-p", type=float, metavar="P")
-    what.add_argument("--max-answer-tokens", type=int, metavar="N", help="longest answer")
-    what.add_argument("--stop", action="append", metavar="TEXT", help="end the answer at this text (repeatable)")
-    what.add_argument("--logprobs", type=int, metavar="N", help="ask for log-probabilities, N alternatives a token")
-    what.add_argument("--seed", type=int, metavar="N", help="passed to the model")
-    what.add_argument("--repeat", type=int, default=1, metavar="N", help="attempts per sample (default 1)")
-    what.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
-    what.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
-    )
-    what.add_argument(
-        "--model-for",
-        action="append",
-        default=[],
-        metavar="KEY=NAME",
-        help="the model behind a key of a declarative task, such as a judge (repeatable)",
-    )
-    what.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
-    what.add_argument("--env", metavar="FILE", help="variables for declarative files (default: .env)")
-    what.add_argument(
-        "--generative", action="store_true", help="let the model write the letter where a task asks for likelihoods"
-    )
-    how = parser.add_argument_group("how it is asked (does not change a score)")
-    how.add_argument(
-        "--concurrency",
-        type=int,
-        metavar="N",
-        help="attempts in flight (default: 32, and for servers as many as they turn out to take)",
-    )
-    how.add_argument(
-        "--batch-size",
-        type=int,
-        default=16,
-        metavar="N",
-        help="prompts together, for models that take batches (default 16)",
-    )
-    how.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for one answer")
-    how.add_argument("--retries", type=int, default=5, metavar="N", help="for failures worth a retry (default 5)")
-    how.add_argument("--rpm", type=float, metavar="N", help="at most so many requests a minute")
-    how.add_argument("--tpm", type=float, metavar="N", help="at most so many tokens a minute")
-    cache = how.add_mutually_exclusive_group()
-    cache.add_argument("--cache", action="store_true", default=None, help="keep answers for other runs")
-    cache.add_argument("--no-cache", dest="cache", action="store_false", help="ask again what was asked before")
-    add_cost_arguments(parser)
-    how.add_argument("--http", choices=("aiohttp", "lean"), help="HTTP client (default aiohttp; lean: extra `lean`)")
-    add_place_arguments(parser)
-    out = parser.add_argument_group("what is written")
-    out.add_argument("--run-dir", metavar="DIR", help="folder of the run (default: runs/<model>-<tasks>-<hash>)")
-    out.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
-    out.add_argument("--include-per-example", action="store_true", help="predictions and scores in the leaderboard")
-    out.add_argument("--fresh", action="store_true", help="put an earlier run aside and start anew")
-    out.add_argument("--allow-bad-tasks", action="store_true", help="leave bad records out, and say how many")
-    out.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
-    out.add_argument("--quiet", action="store_true", help="no progress")
-    ci = parser.add_argument_group("gates, for CI")
-    ci.add_argument(
-        "--gate",
-        action="append",
-        default=[],
-        metavar="GATE",
-        help='exit code 1 unless it holds: "overall >= 0.8", "sums >= baseline - 0.02", no-significant-drop',
-    )
-    ci.add_argument("--baseline", metavar="FILE|RUN", help="what gates compare with: a leaderboard or a run folder")
-    ci.add_argument("--junit", metavar="FILE", help="gates and tasks as JUnit XML")
-    add_view_arguments(parser)
-    safety = parser.add_argument_group("safety")
-    safety.add_argument("--min-sandbox", metavar="TIER", help="weakest sandbox that may run model-written code")
-    safety.add_argument("--allow-outside", action="store_true", help="let YAML files include files outside the project")
-    safety.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
-
-
-def add_place_arguments(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_argument_group("where it runs (does not change a score): see docs/scale.md")
-    where.add_argument("--executor", choices=("local", "ray"), default="local", help="here, or on a Ray cluster")
-    where.add_argument("--ray-address", metavar="HOST:PORT", help="of the cluster (default: RAY_ADDRESS, or one here)")
-    where.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per CPU there)")
-    where.add_argument("--worker-gpus", type=float, default=0.0, metavar="G", help="GPUs of each worker (default 0)")
-    where.add_argument("--shard-size", type=int, metavar="N", help="most samples that a worker is given at once")
-    where.add_argument("--shard", metavar="K/N", help="only the K-th of N parts; `assay merge` puts them together")
-
-
-def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
-    cost = parser.add_argument_group("what it may cost (all sessions of the run together)")
-    cost.add_argument("--max-cost", type=float, metavar="MONEY", help="stop cleanly when so much money is used")
-    cost.add_argument("--max-tokens", type=int, metavar="N", help="stop cleanly when so many tokens are used")
-    cost.add_argument("--dry-run", action="store_true", help="how many requests and about how many tokens; asks nobody")
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from assay.cli.gate_flags import GateKeeper
     from assay.cli.main import GATE_NOT_MET
-    from assay.cli.progress import ProgressLine
     from assay.core.errors import UsageError
-    from assay.evaluation import Progress, run_evaluation
-    from assay.reports.board import write_leaderboard_file
-    from assay.tasks.likelihood import generative_variant
-    from assay.tasks.load import load_tasks
 
     config = config_of(options)
     refuse_contradictions(options)
-    sources = options.tasks or ["starter"]
-    definitions = load_tasks(
-        sources,
-        allow_bad=config.allow_bad_tasks,
-        config=config.task_config,
-        trust=config.trust,
-        models=models_by_key(options.model_for),
-        dataset=options.dataset,
-        allow_outside=options.allow_outside,
-        env_file=Path(options.env) if options.env else None,
-    )
-    if options.generative:
-        definitions = [generative_variant(definition) for definition in definitions]
-    if any(each.format == "declarative" for each in definitions):
-        export_env_file(Path(options.env) if options.env else None)
-    for warning in warnings_of(definitions):
-        print(f"warning: {warning}", file=sys.stderr)
-    groups = by_model(definitions, config, chosen=options.model is not None)
+    groups = by_model(definitions_of(options, config), config, chosen=options.model is not None)
     if len(groups) > 1 and (options.run_dir or options.output):
         raise UsageError("these tasks name several models, one run each: leave out --run-dir and --output")
     if options.dry_run:
@@ -168,22 +36,11 @@ def run(options: argparse.Namespace) -> int:
     gates = [GateKeeper(options, [definition.name for definition in group]) for _, group in groups]
     code, gates_met = 0, True
     for (group_config, group), keeper in zip(groups, gates, strict=True):
-        how: dict[str, Any] = {
-            "folder": Path(options.run_dir) if options.run_dir else None,
-            "progress": Progress() if options.quiet else ProgressLine(),
-            "command": ["assay", *sys.argv[1:]],
-        }
         if options.shard is not None:
-            code = max(code, run_one_shard(group, group_config, options, **how))
+            code = max(code, run_one_shard(group, group_config, options))
             continue
-        if options.executor == "ray":
-            result = run_on_cluster(group, group_config, options, **how)
-        else:
-            result = run_evaluation(group, group_config, fresh=options.fresh, **how)
-        output = options.output or (STARTER_OUTPUT if not options.tasks else None)
-        if output is not None:
-            write_leaderboard_file(Path(output), result.leaderboard)
-        code = max(code, tell(result, options, output))
+        result = run_whole(group, group_config, options)
+        code = max(code, tell(result, options, write_output(result, options)))
         if keeper.check(result):
             gates_met = False
         if result.interrupted:
@@ -191,16 +48,72 @@ def run(options: argparse.Namespace) -> int:
     return code if gates_met else GATE_NOT_MET
 
 
-def refuse_contradictions(options: argparse.Namespace) -> None:
-    """Flags that cannot be kept together."""
-    from assay.core.errors import UsageError
+def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskDefinition]:
+    """The tasks that the arguments name, with what their readers want known on stderr."""
+    from pathlib import Path
 
-    if (options.shard is not None or options.executor != "local") and (options.max_cost or options.max_tokens):
-        raise UsageError("--max-cost and --max-tokens count in one process: leave out --shard and --executor")
-    if options.shard is not None and (options.gate or options.junit):
-        raise UsageError(
-            "a shard has no leaderboard to check: leave out --gate and --junit until the shards are merged"
+    from assay.tasks.likelihood import generative_variant
+    from assay.tasks.load import load_tasks
+
+    env_file = Path(options.env) if options.env else None
+    definitions = load_tasks(
+        options.tasks or ["starter"],
+        allow_bad=config.allow_bad_tasks,
+        config=config.task_config,
+        trust=config.trust,
+        models=models_by_key(options.model_for),
+        dataset=options.dataset,
+        allow_outside=options.allow_outside,
+        env_file=env_file,
+    )
+    if options.generative:
+        definitions = [generative_variant(definition) for definition in definitions]
+    if any(each.format == "declarative" for each in definitions):
+        export_env_file(env_file)
+    for warning in warnings_of(definitions):
+        print(f"warning: {warning}", file=sys.stderr)
+    return definitions
+
+
+def run_whole(group: list[TaskDefinition], config: RunConfig, options: argparse.Namespace) -> RunResult:
+    """One run with its leaderboard, here or on a cluster."""
+    from assay.evaluation import run_evaluation
+
+    if options.executor == "ray":
+        from assay.executors.ray_cluster import Cluster
+        from assay.shards import run_on_ray
+
+        cluster = Cluster(address=options.ray_address, workers=options.workers, gpus=options.worker_gpus)
+        return run_on_ray(
+            group, config, cluster, shard_size=options.shard_size, fresh=options.fresh, **_how_of(options)
         )
+    return run_evaluation(group, config, fresh=options.fresh, **_how_of(options))
+
+
+def _how_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What every way of running is told alike."""
+    from pathlib import Path
+
+    from assay.cli.progress import ProgressLine
+    from assay.evaluation import Progress
+
+    return {
+        "folder": Path(options.run_dir) if options.run_dir else None,
+        "progress": Progress() if options.quiet else ProgressLine(),
+        "command": ["assay", *sys.argv[1:]],
+    }
+
+
+def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
+    """The leaderboard where `--output` wants it; that of the starter tasks has a place of its own."""
+    from pathlib import Path
+
+    from assay.reports.board import write_leaderboard_file
+
+    output: str | None = options.output or (STARTER_OUTPUT if not options.tasks else None)
+    if output is not None:
+        write_leaderboard_file(Path(output), result.leaderboard)
+    return output
 
 
 def tell_estimate(groups: list[tuple[RunConfig, list[TaskDefinition]]], options: argparse.Namespace) -> int:
@@ -221,7 +134,7 @@ def tell_estimate(groups: list[tuple[RunConfig, list[TaskDefinition]]], options:
     return DONE
 
 
-def run_one_shard(group: Any, config: RunConfig, options: argparse.Namespace, **how: Any) -> int:
+def run_one_shard(group: list[TaskDefinition], config: RunConfig, options: argparse.Namespace) -> int:
     """`--shard`: counts on stdout; the leaderboard is `assay merge`'s to make."""
     import msgspec
 
@@ -233,7 +146,7 @@ def run_one_shard(group: Any, config: RunConfig, options: argparse.Namespace, **
     number, count = parse_shard(options.shard)
     if options.fresh or options.executor != "local" or options.output:
         raise UsageError("--shard goes with neither --fresh, --output nor --executor: a shard is a part of a run")
-    result = run_shard(group, config, number=number, count=count, **how)
+    result = run_shard(group, config, number=number, count=count, **_how_of(options))
     counts = result.counts
     if options.json:
         print(msgspec.json.encode(counts).decode())
@@ -246,26 +159,6 @@ def run_one_shard(group: Any, config: RunConfig, options: argparse.Namespace, **
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
     return WITH_FAILURES if counts.failed else DONE
-
-
-def run_on_cluster(group: Any, config: RunConfig, options: argparse.Namespace, **how: Any) -> RunResult:
-    from assay.executors.ray_cluster import Cluster
-    from assay.shards import run_on_ray
-
-    cluster = Cluster(address=options.ray_address, workers=options.workers, gpus=options.worker_gpus)
-    return run_on_ray(group, config, cluster, shard_size=options.shard_size, fresh=options.fresh, **how)
-
-
-def models_by_key(pairs: list[str]) -> dict[str, str]:
-    from assay.core.errors import UsageError
-
-    found: dict[str, str] = {}
-    for pair in pairs:
-        key, equals, name = pair.partition("=")
-        if not equals or not key or not name:
-            raise UsageError(f"--model-for {pair!r}: expected KEY=NAME")
-        found[key] = name
-    return found
 
 
 def export_env_file(path: Path | None) -> None:
@@ -340,71 +233,3 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
 def is_done(board: Any) -> bool:
     """Everything was scored but for the tasks that cannot be run here at all."""
     return all(row.complete or row.refused is not None for row in board.tasks)
-
-
-COUNTS = ("repeat", "concurrency", "batch_size", "limit", "workers", "shard_size", "max_tokens", "max_answer_tokens")
-
-
-def config_of(options: argparse.Namespace) -> RunConfig:
-    from assay.cli.view_flags import checked_level
-    from assay.core.config import RunConfig
-    from assay.core.errors import UsageError
-    from assay.reports.view import metadata_key
-
-    for name in COUNTS:
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
-    if options.max_cost is not None and not options.max_cost > 0:
-        raise UsageError(f"--max-cost is an amount of money above 0, not {options.max_cost}")
-    if options.logprobs is not None and options.logprobs < 0:
-        raise UsageError(f"--logprobs must not be negative, not {options.logprobs}")
-    return RunConfig(
-        model=options.model or "toy",
-        model_options=key_values(options.model_arg, "--model-arg"),
-        temperature=options.temperature,
-        top_p=options.top_p,
-        max_tokens=options.max_answer_tokens,
-        stop=tuple(options.stop) if options.stop else None,
-        seed=options.seed,
-        logprobs=options.logprobs,
-        repeat=options.repeat,
-        limit=options.limit,
-        task_config=key_values(options.config, "--config"),
-        concurrency=options.concurrency or 32,
-        adaptive=options.concurrency is None,
-        batch_size=options.batch_size,
-        timeout_seconds=options.timeout,
-        retries=options.retries,
-        requests_per_minute=options.rpm,
-        tokens_per_minute=options.tpm,
-        cache=options.cache,
-        max_cost=options.max_cost,
-        max_total_tokens=options.max_tokens,
-        prices=options.prices,
-        level=checked_level(options.level),
-        by=tuple(metadata_key(text, "--by") for text in options.by),
-        group_by=metadata_key(options.group_by, "--group-by") if options.group_by else None,
-        include_per_example=options.include_per_example,
-        allow_bad_tasks=options.allow_bad_tasks,
-        min_sandbox=options.min_sandbox,
-        trust=options.trust,
-    )
-
-
-def key_values(pairs: list[str], flag: str) -> dict[str, Any]:
-    """`key=value` pairs; a value that is JSON (a number, true, a list) is that, anything else is text."""
-    import msgspec
-
-    from assay.core.errors import UsageError
-
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not separator or not key:
-            raise UsageError(f"{flag} {pair!r}: expected KEY=VALUE")
-        try:
-            found[key] = msgspec.json.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            found[key] = text
-    return found

@@ -77,7 +77,7 @@ def show_tasks(options: argparse.Namespace) -> None:
 
     import msgspec
 
-    from assay.cli.run import key_values
+    from assay.cli.run_flags import key_values
     from assay.tasks.build import build_task
     from assay.tasks.load import load_tasks
 
