@@ -63,6 +63,8 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Parameters passed to the server as they are."""
     continuation: str | None = None
     """When set, the model scores this text after the prompt instead of writing one."""
+    rolling: tuple[int, int] | None = None
+    """A long continuation may be scored in windows: their size and how far each moves on, in tokens; 0 is the most."""
     attempt: int = 1
     """Which repetition this is, so that the cache keeps repetitions apart."""
 

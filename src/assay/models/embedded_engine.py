@@ -34,6 +34,9 @@ CHUNK_TOKENS = 512
 PASS_TOKENS = 2048
 """As many tokens of several sequences go through the layers together."""
 
+TOLD_TOKENS = 128
+"""For so many tokens at once the scores of the whole vocabulary are held: they are a hundred times their states."""
+
 KEPT_TOKENS = 8192
 """Sequences in flight hold at most about so many tokens, and so do the prompts kept for their next continuation."""
 
@@ -222,6 +225,21 @@ def log_softmax(logits: Array) -> NDArray[np.float64]:
     return result
 
 
+Told = tuple[float, list[tuple[int, float]]]
+"""The log-probability of a token, and the likeliest tokens in its place with theirs."""
+
+
+def told(logits: Array, token: int, alternatives: int) -> Told:
+    """What one row of scores says about a token."""
+    scores = log_softmax(logits)
+    if not alternatives:
+        return float(scores[token]), []
+    least = np.partition(scores, -alternatives)[-alternatives] if alternatives < len(scores) else scores.min()
+    near = np.flatnonzero(scores >= least)  # sorting the whole vocabulary would cost more than the scores
+    best = near[np.argsort(-scores[near], kind="stable")][:alternatives]
+    return float(scores[token]), [(int(other), float(scores[other])) for other in best]
+
+
 # -- what a batch can be asked to do ---------------------------------------------------------------------------------
 
 
@@ -239,13 +257,17 @@ class Writing:
     attempt: int = 1
     alternatives: int | None = None
     """How many alternatives to keep with each token; None keeps no log-probabilities."""
+    echo: bool = False
+    """Whether the prompt's own tokens are told about too."""
     ends: frozenset[int] = frozenset()
     """Tokens that end the text and are not part of it."""
     enough: Callable[[list[int]], bool] = lambda tokens: False
     """Whether the text so far holds all that is wanted."""
 
     tokens: list[int] = field(default_factory=list)
-    logprobs: list[tuple[float, list[tuple[int, float]]]] = field(default_factory=list)
+    logprobs: list[Told] = field(default_factory=list)
+    prompt_logprobs: list[Told] = field(default_factory=list)
+    """From the second token on: before the first there is nothing that could make it likely."""
     finish_reason: str | None = None
 
     @property
@@ -319,8 +341,11 @@ class Batch:
     def _begin(self, jobs: list[Writing]) -> None:
         memories = [Memory(self._engine.shape, job.room) for job in jobs]
         hidden = self._read_whole([Piece(memory, job.prompt) for memory, job in zip(memories, jobs, strict=True)])
+        for job, states in zip(jobs, hidden, strict=True):
+            if job.echo:
+                job.prompt_logprobs = self._told(states[:-1], job.prompt[1:], job.alternatives or 0)
         writers = [_Writer(job, memory) for job, memory in zip(jobs, memories, strict=True)]
-        self._choose(writers, np.stack(hidden))
+        self._choose(writers, np.stack([states[-1] for states in hidden]))
         self._writing += writers
 
     def _write_on(self) -> None:
@@ -331,14 +356,22 @@ class Batch:
         for writer, row in zip(writers, self._engine.logits(hidden), strict=True):
             writer.write(row)
 
+    def _told(self, states: Array, tokens: Sequence[int], alternatives: int) -> list[Told]:
+        """What the state before each token says about it."""
+        found: list[Told] = []
+        for begin in range(0, len(tokens), TOLD_TOKENS):
+            rows = self._engine.logits(states[begin : begin + TOLD_TOKENS])
+            found += [told(row, token, alternatives) for row, token in zip(rows, tokens[begin:], strict=False)]
+        return found
+
     def _read_whole(self, pieces: Sequence[Piece]) -> list[Array]:
-        """Read whole prompts; for each the hidden state of its last token."""
-        last: list[Array] = [np.empty(0, np.float32)] * len(pieces)
+        """Read whole sequences; for each the hidden states of all its tokens."""
+        parts: list[list[Array]] = [[] for _ in pieces]
         for together in _passes(pieces):
             hidden = self._engine.read([piece for _, piece in together])
             for (number, _), states in zip(together, hidden, strict=True):
-                last[number] = states[-1]
-        return last
+                parts[number].append(states)
+        return [np.concatenate(each) if each else np.empty((0, 0), np.float32) for each in parts]
 
     def _read_continuations(self, jobs: list[Reading]) -> None:
         """Each prompt is read once; its continuations are read after copies of its memory."""
@@ -347,14 +380,9 @@ class Batch:
         tails = [
             Piece(read.memory.copy(job.room), job.continuation[:-1]) for read, job in zip(sequences, jobs, strict=True)
         ]
-        states: list[list[Array]] = [[read.last[None]] for read in sequences]
-        for together in _passes(tails):
-            hidden = self._engine.read([piece for _, piece in together])
-            for (number, _), rows in zip(together, hidden, strict=True):
-                states[number].append(rows)
-        for job, parts in zip(jobs, states, strict=True):
-            scores = log_softmax(self._engine.logits(np.concatenate(parts)))
-            job.token_logprobs = [float(row[token]) for row, token in zip(scores, job.continuation, strict=True)]
+        for job, read, states in zip(jobs, sequences, self._read_whole(tails), strict=True):
+            before = np.concatenate([read.last[None], states]) if len(states) else read.last[None]
+            job.token_logprobs = [logprob for logprob, _ in self._told(before, job.continuation, 0)]
             job.logprob = float(np.sum(job.token_logprobs))
         self._forget_prompts()
 
@@ -365,9 +393,9 @@ class Batch:
         new = [prompt for prompt in dict.fromkeys(tuple(job.prompt) for job in jobs) if prompt not in self._prompts]
         if new:
             memories = [Memory(self._engine.shape, len(prompt)) for prompt in new]
-            last = self._read_whole([Piece(memory, prompt) for memory, prompt in zip(memories, new, strict=True)])
-            for prompt, memory, state in zip(new, memories, last, strict=True):
-                self._prompts[prompt] = _ReadPrompt(memory, state)
+            hidden = self._read_whole([Piece(memory, prompt) for memory, prompt in zip(memories, new, strict=True)])
+            for prompt, memory, states in zip(new, memories, hidden, strict=True):
+                self._prompts[prompt] = _ReadPrompt(memory, states[-1].copy())
 
     def _forget_prompts(self) -> None:
         while len(self._prompts) > 1 and sum(map(len, self._prompts)) > KEPT_TOKENS:
@@ -411,15 +439,16 @@ class _Writer:
 
     def write(self, logits: Array) -> None:
         job = self.job
+        if job.most_tokens == 0:
+            job.finish_reason = "length"
+            return
         token = self._chosen(logits)
         if token in job.ends:
             job.finish_reason = "stop"
             return
         job.tokens.append(token)
         if job.alternatives is not None:
-            scores = log_softmax(logits)
-            best = np.argsort(-scores, kind="stable")[: job.alternatives]
-            job.logprobs.append((float(scores[token]), [(int(other), float(scores[other])) for other in best]))
+            job.logprobs.append(told(logits, token, job.alternatives))
         if job.enough(job.tokens):
             job.finish_reason = "stop"
         elif len(job.tokens) >= job.most_tokens:

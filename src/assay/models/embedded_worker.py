@@ -9,6 +9,7 @@ ends when its input does, so it never outlives whoever started it.
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import sys
@@ -25,10 +26,8 @@ from tokenizers import Tokenizer
 
 from assay.core.types import Completion, Message, Request
 from assay.models.embedded_engine import Batch, Engine, Job, Reading, Writing, load_weights
-from assay.models.embedded_worker_lines import Question, Reply
-
-DOCUMENT_MARK = "<|endoftext|>"
-"""Stands between documents in training, so it stands before a text that has nothing before it."""
+from assay.models.embedded_worker_lines import DOCUMENT_MARK, Question, Reply
+from assay.models.rolling import window_size, windows
 
 
 class CannotAnswerError(Exception):
@@ -53,16 +52,30 @@ class Talker:
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
         self._template = environment.from_string(description["chat_template"] or "")
 
-    def job(self, question: Question) -> Job:
+    def jobs(self, question: Question) -> list[Job]:
+        """One job, or one for each window of a text that is read in windows."""
         request = question.request
         if request.tools or request.response_format is not None:
             raise CannotAnswerError("unsupported", "the embedded model takes no tools and no response format")
-        text = self.text_of(request, chat=question.chat and request.continuation is None)
-        job = self._reading(question, text) if request.continuation is not None else self._writing(question, text)
-        if len(job.prompt) >= self.engine.shape.context or job.room > self.engine.shape.context:
-            size, most = job.room, self.engine.shape.context
+        jobs: list[Job]
+        if request.continuation is not None:
+            jobs = list(self._in_windows(self._reading(question, self.text_of(request, chat=False))))
+        else:
+            jobs = [self._writing(question)]
+        size, most = jobs[0].room, self.engine.shape.context
+        if len(jobs[0].prompt) >= most + question.echo or size > most:
             raise CannotAnswerError("too_long", f"the request has {size} tokens, and the model can read {most}")
-        return job
+        return jobs
+
+    def _in_windows(self, job: Reading) -> list[Reading]:
+        if job.key.request.rolling is None:
+            return [job]
+        size, stride = job.key.request.rolling
+        size = window_size(size, self.engine.shape.context)
+        if size < 2 or stride < 0:
+            raise CannotAnswerError("bad_request", f"a window has at least 2 tokens and moves on, not {size}, {stride}")
+        cut = windows(job.prompt, job.continuation, size=size, stride=stride)
+        return [Reading(key=job.key, prompt=before, continuation=scored) for before, scored in cut]
 
     def text_of(self, request: Request, *, chat: bool) -> str:
         """The text that is read: messages through the model's own chat template, a bare prompt as it is."""
@@ -76,22 +89,24 @@ class Talker:
         plain = [{"role": message.role, "content": message.content} for message in messages]
         return self._template.render(messages=plain, add_generation_prompt=True)
 
-    def _writing(self, question: Question, text: str) -> Writing:
+    def _writing(self, question: Question) -> Writing:
         request = question.request
-        prompt = self._encode(text) or [self._mark]
+        prompt = question.prompt_tokens or self._encode(self.text_of(request, chat=question.chat)) or [self._mark]
         most = question.max_tokens if request.max_tokens is None else request.max_tokens
-        if most < 1:
+        if most < 1 - question.echo:
             raise CannotAnswerError("bad_request", f"max_tokens must be at least 1, not {most}")
+        room = self.engine.shape.context - len(prompt)
         stops = request.stop or ()
         return Writing(
             key=question,
             prompt=prompt,
-            most_tokens=max(1, min(most, self.engine.shape.context - len(prompt))),
+            most_tokens=max(min(most, 1), min(most, room)),
             temperature=request.temperature or 0.0,
             top_p=1.0 if request.top_p is None else request.top_p,
             seed=request.seed or 0,
             attempt=request.attempt,
             alternatives=request.logprobs,
+            echo=question.echo,
             ends=self._end,
             enough=lambda tokens: bool(stops) and _cut(self._decode(tokens), stops) is not None,
         )
@@ -106,14 +121,19 @@ class Talker:
         prompt = [*self._begin, *encoding.ids[:before]] or [self._mark]
         return Reading(key=question, prompt=prompt, continuation=encoding.ids[before:])
 
-    def completion(self, job: Job, seconds: float) -> Completion:
+    def completion(self, jobs: Sequence[Job], seconds: float) -> Completion:
+        job = jobs[0]
         if isinstance(job, Reading):
+            readings = [each for each in jobs if isinstance(each, Reading)]
+            told: dict[str, Any] = {"continuation_tokens": sum(len(each.continuation) for each in readings)}
+            if len(readings) > 1:
+                told["windows"] = len(readings)
             return Completion(
                 text=job.key.request.continuation,
-                logprob=job.logprob,
-                tokens_in=job.room,
+                logprob=math.fsum(logprob for each in readings for logprob in each.token_logprobs),
+                tokens_in=sum(each.room for each in readings),
                 seconds=seconds,
-                raw={"continuation_tokens": len(job.continuation)},
+                raw=told,
             )
         text = self._decode(job.tokens)
         cut = _cut(text, job.key.request.stop or ())
@@ -124,6 +144,7 @@ class Talker:
             tokens_out=len(job.tokens) + (job.finish_reason == "stop" and cut is None),
             seconds=seconds,
             logprobs=self._logprobs(job) if job.alternatives is not None else None,
+            raw=_by_number(job) if job.key.prompt_tokens is not None else None,
         )
 
     def _logprobs(self, job: Writing) -> list[dict[str, Any]]:
@@ -143,6 +164,11 @@ class Talker:
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
 
 
+def _by_number(job: Writing) -> dict[str, Any]:
+    """For whoever asked with token numbers: the answer with token numbers."""
+    return {"tokens": job.tokens, "logprobs": job.logprobs, "prompt_logprobs": job.prompt_logprobs}
+
+
 def _cut(text: str, stops: Sequence[str]) -> int | None:
     """Where the first stop text begins; None when there is none."""
     return min((place for stop in stops if stop and (place := text.find(stop)) >= 0), default=None)
@@ -154,20 +180,26 @@ def main() -> None:
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     talker = Talker(folder)
     batch = Batch(talker.engine, slots)
-    begun: dict[int, float] = {}
+    begun: dict[int, tuple[float, list[Job]]] = {}
+    owed: dict[int, int] = {}
     while True:
         for line in _arrived(lines, wait=not batch.busy):
             question = _decoder.decode(line)
             try:
-                batch.add(talker.job(question))
-                begun[question.id] = perf_counter()
+                jobs = talker.jobs(question)
+                begun[question.id], owed[question.id] = (perf_counter(), jobs), len(jobs)
+                for job in jobs:
+                    batch.add(job)
             except CannotAnswerError as error:
                 _say(Reply(id=question.id, failure=str(error), kind=error.kind))
             except Exception as error:
                 _say(Reply(id=question.id, failure=f"{type(error).__name__}: {error}"[:500]))
         for job in batch.step():
-            seconds = perf_counter() - begun.pop(job.key.id)
-            _say(Reply(id=job.key.id, completion=talker.completion(job, seconds)))
+            number = job.key.id
+            owed[number] -= 1
+            if not owed[number]:
+                (started, jobs), _ = begun.pop(number), owed.pop(number)
+                _say(Reply(id=number, completion=talker.completion(jobs, perf_counter() - started)))
 
 
 _decoder = msgspec.json.Decoder(Question)

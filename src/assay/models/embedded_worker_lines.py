@@ -9,6 +9,9 @@ from assay.core.types import Completion, Request
 LINE_BYTES = 64 * 1024 * 1024
 """Longer than any reply; the reader of a pipe wants to know."""
 
+DOCUMENT_MARK = "<|endoftext|>"
+"""Stands between documents in training, so it stands before a text that has nothing before it."""
+
 
 class Question(Struct, frozen=True, kw_only=True):
     """One line of input."""
@@ -19,6 +22,10 @@ class Question(Struct, frozen=True, kw_only=True):
     """Whether a bare prompt is a user's message."""
     max_tokens: int
     """For requests that do not say how long an answer may be."""
+    prompt_tokens: list[int] | None = None
+    """The prompt as token numbers, in place of the request's own."""
+    echo: bool = False
+    """Whether the prompt's tokens are told about too, in `raw`; then an answer may be of no token at all."""
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -51,13 +51,19 @@ class TextLikelihood:
 
     needs_continuations = True
 
+    def __init__(self, window: int, stride: int) -> None:
+        self._window, self._stride = window, stride
+
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         prompt, text = (sample.prompt, sample.targets[0]) if sample.targets else ("", sample.prompt)
-        completion = await model.generate(Request(prompt=prompt, continuation=text))
+        rolling = (sample.extras.get("window", self._window), sample.extras.get("stride", self._stride))
+        if wrong := _wrong_window(*rolling):
+            raise FailureError(Failure(stage="solver", part="text_likelihood", kind="bad_request", message=wrong))
+        completion = await model.generate(Request(prompt=prompt, continuation=text, rolling=rolling))
         item: dict[str, Any] = {"text": text, "logprob": _logprob(completion, model)}
-        tokens = (completion.raw or {}).get("continuation_tokens")
-        if isinstance(tokens, int):
-            item["tokens"] = tokens
+        for name, told in (("tokens", "continuation_tokens"), ("windows", "windows")):
+            if isinstance(count := (completion.raw or {}).get(told), int):
+                item[name] = count
         return Trace(prediction=text, prompt=sample.prompt, completions=(completion,), items=[item])
 
 
@@ -87,9 +93,23 @@ def choice_likelihood(
     return ChoiceLikelihood(normalize, unconditional_prompt)
 
 
-def text_likelihood(*, context: object = None) -> TextLikelihood:
-    """How likely the model finds a given text: for perplexity and bits per byte."""
-    return TextLikelihood()
+def text_likelihood(*, window: int = 0, stride: int = 0, context: object = None) -> TextLikelihood:
+    """How likely the model finds a given text: for perplexity and bits per byte.
+
+    A text longer than the model reads is scored in windows, every token exactly once: `window` is their size in tokens
+    (0: what the model can read), `stride` how far each moves on (0: all but one token, the fewest windows; less shows
+    each token more of what stands before it). A sample's `extras.window` and `extras.stride` win.
+    """
+    if wrong := _wrong_window(window, stride):
+        raise UsageError(wrong)
+    return TextLikelihood(window, stride)
+
+
+def _wrong_window(window: Any, stride: Any) -> str | None:
+    for name, value, least in (("window", window, 2), ("stride", stride, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or (value != 0 and value < least):
+            return f"{name} must be a whole number of at least {least}, or 0 for the most, not {value!r}"
+    return None
 
 
 def lettered_choice(*, context: object = None) -> LetteredChoice:
