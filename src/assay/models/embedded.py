@@ -102,6 +102,10 @@ class EmbeddedModel:
             else:
                 self._reading[prompt] = (worker, users - 1)
 
+    async def ask(self, question: Question) -> Completion:
+        """A question in the words of the engine's processes: for a server, which knows tokens."""
+        return await self._least_busy().ask(question)
+
     async def aclose(self) -> None:
         await asyncio.gather(*(worker.aclose() for worker in self._workers))
 

@@ -149,7 +149,14 @@ def main() -> None:
     server = serve(options.gguf, slots=options.slots, port=options.port)
     print(server.listening_address, flush=True)
     sys.stdin.buffer.read()
-    os._exit(0)  # its threads do not end by themselves
+    leave()
+
+
+def leave() -> None:
+    """End the process: the server's threads do not end by themselves."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
