@@ -34,6 +34,7 @@ from assay.core.types import Record, TaskDefinition
 from assay.executors.local import LocalExecutor
 from assay.executors.shard_files import merge_shards, samples_of
 from assay.models.build import make_model
+from assay.models.likelihood_check import what_is_wrong
 from assay.models.pool import ModelPool, attempts_in_flight, identity_of
 from assay.models.python_callable import as_model
 from assay.reports.board import Leaderboard, write_leaderboard_file
@@ -89,8 +90,7 @@ def run_evaluation(
     progress = progress or Progress()
     parts = with_sandbox(put_together(definitions, config, model=model, command=command), progress)
     folder = folder or Path("runs") / run_name(parts.run_file, definitions)
-    prepare_folder(folder, parts.run_file, fresh=fresh)
-    return asyncio.run(_run(folder, parts, progress))
+    return asyncio.run(_run(folder, parts, progress, fresh=fresh))
 
 
 class Parts(NamedTuple):
@@ -104,6 +104,8 @@ class Parts(NamedTuple):
     """How many attempts to keep going."""
     quotes: Quotes
     """The price of the measured model and of every judge, where it is known."""
+    unproven: tuple[TaskDefinition, ...] = ()
+    """Tasks that need likelihoods of a server nobody has checked yet."""
 
 
 def put_together(
@@ -123,7 +125,8 @@ def put_together(
     refuse_unscorable(tasks, asked)
     run_file = describe_run(definitions, asked, config, command)
     quotes = prices_for([asked.name, *(judge.name for judge in models.judges)], config)
-    return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked), quotes)
+    unproven = likelihood_tasks(tasks) if getattr(asked, "likelihoods_to_check", False) else ()
+    return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked), quotes, unproven)
 
 
 def with_sandbox(parts: Parts, progress: Progress) -> Parts:
@@ -147,14 +150,37 @@ def with_sandbox(parts: Parts, progress: Progress) -> Parts:
     return parts._replace(run_file=run_file, tasks=tasks)
 
 
+def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:
+    return tuple(task.definition for task in tasks if getattr(task.solver, "needs_continuations", False))
+
+
 def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
     """A task that asks how likely given texts are needs a model that can tell; better said now than per sample."""
-    for task in tasks:
-        if getattr(task.solver, "needs_continuations", False) and not getattr(model, "scores_continuations", False):
-            raise UsageError(
-                f"task `{task.name}` ({task.definition.metric}) asks how likely given texts are, and {model.name} can "
-                f"only write. {offer(task.definition)}"
-            )
+    if getattr(model, "scores_continuations", False):
+        return
+    for definition in likelihood_tasks(tasks):
+        raise UsageError(
+            f"task `{definition.name}` ({definition.metric}) asks how likely given texts are, and {model.name} can "
+            f"only write. {offer(definition)}"
+        )
+
+
+async def refuse_wrong_likelihoods(parts: Parts) -> None:
+    """A server that only seems to tell likelihoods is refused before the first real question."""
+    if not parts.unproven:
+        return
+    definition, name = parts.unproven[0], parts.model.name
+    try:
+        wrong = await what_is_wrong(parts.model)
+    except FailureError as error:
+        raise UsageError(
+            f"task `{definition.name}` needs likelihoods, and those of {name} could not be checked: {error}"
+        ) from error
+    if wrong is not None:
+        raise UsageError(
+            f"task `{definition.name}` ({definition.metric}) asks how likely given texts are, and {name} cannot tell: "
+            f"{wrong}. {offer(definition)}"
+        )
 
 
 def describe_run(
@@ -226,7 +252,13 @@ def planned(definition: TaskDefinition, config: RunConfig) -> int:
     return samples_of(definition, config) * config.repeat
 
 
-async def _run(folder: Path, parts: Parts, progress: Progress) -> RunResult:
+async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -> RunResult:
+    try:
+        await refuse_wrong_likelihoods(parts)
+        prepare_folder(folder, parts.run_file, fresh=fresh)
+    except BaseException:
+        await close_parts(parts)
+        raise
     run_file = parts.run_file
     config = run_file.config
     stop = Stop()

@@ -31,6 +31,7 @@ from assay.evaluation import (
     planned,
     prepare_folder,
     put_together,
+    refuse_wrong_likelihoods,
     run_name,
     signals,
 )
@@ -124,6 +125,7 @@ def merge_run(folder: Path) -> MergeResult:
 async def _run_alone(folder: Path, parts: Parts, shard: Shard, progress: Progress) -> ShardCounts:
     stop = Stop()
     try:
+        await refuse_wrong_likelihoods(parts)
         with signals(stop, progress):
             finished = finished_keys(folder / "journal.jsonl")
             return await _run_range(folder, parts, shard, finished, stop, progress)
@@ -237,7 +239,10 @@ def run_on_ray(
 
 async def _drive(folder: Path, parts: Parts, cluster: Cluster, shard_size: int | None, progress: Progress) -> RunResult:
     run_file = parts.run_file
-    await close_parts(parts)  # they were built to refuse bad input before anything starts; workers build their own
+    try:
+        await refuse_wrong_likelihoods(parts)
+    finally:
+        await close_parts(parts)  # they were built to refuse bad input before anything starts; workers build their own
     stop = Stop()
     journal = Journal(folder / "journal.jsonl")
     try:

@@ -192,10 +192,10 @@ def _chat_choice(asked: dict[str, Any], text: str) -> dict[str, Any]:
 
 def _text_choice(asked: dict[str, Any], text: str) -> dict[str, Any]:
     """Tokens are runs of letters with the space before them; each has log-probability -1, the first one none."""
-    whole = (asked["prompt"] if asked.get("echo") else "") + text
-    choice: dict[str, Any] = {"index": 0, "finish_reason": "stop", "text": whole}
+    echoed = asked["prompt"] if asked.get("echo") else ""
+    choice: dict[str, Any] = {"index": 0, "finish_reason": "stop", "text": echoed + text}
     if asked.get("logprobs") is not None:
-        tokens = re.findall(r"\s*\S+|\s+", whole)
+        tokens = [token for part in (echoed, text) for token in re.findall(r"\s*\S+|\s+", part)]
         offsets = [sum(map(len, tokens[:position])) for position in range(len(tokens))]
         values = [None if asked.get("echo") and position == 0 else -1.0 for position in range(len(tokens))]
         top = [None if value is None else {token: value} for token, value in zip(tokens, values, strict=True)]

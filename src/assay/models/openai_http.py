@@ -16,12 +16,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from assay.core.errors import UsageError
+from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Request
 from assay.models.chat_messages import message_body
+from assay.models.echo import EchoError, continuation_score, tokens_of, window_score
 from assay.models.http_client import HttpAnswer
-from assay.models.http_model import HttpModel, checked_base_url, endpoint
+from assay.models.http_model import HttpModel, checked_base_url, endpoint, split_address
 from assay.models.options import one_of
+from assay.models.rolling import window_size, windows
 
 OFFICIAL_BASE_URL = "https://api.openai.com/v1"
 Mode = Literal["chat", "completions"]
@@ -46,11 +48,21 @@ class OpenAIModel(HttpModel):
         timeout_seconds: float | None = 600.0,
         extra: Mapping[str, Any] | None = None,
         keep_raw: bool = False,
+        document_mark: str | None = None,
+        check_likelihoods: bool = True,
         key_required: bool | None = None,
     ) -> None:
-        """`extra` is sent with every request; `keep_raw` keeps the server's whole answer in `Completion.raw`."""
+        """`extra` is sent with every request; `keep_raw` keeps the server's whole answer in `Completion.raw`.
+
+        `document_mark` stands before a text with nothing before it when its likelihood is asked for, such as
+        `<|endoftext|>`. `check_likelihoods=false` leaves out the test that likelihoods agree with what it writes.
+        """
         if not model:
             raise UsageError(f"`{self.adapter}` needs a model name: `{self.adapter}:MODEL`")
+        model, at = split_address(model)
+        if at is not None and base_url is not None:
+            raise UsageError(f"`{self.adapter}:{model}@{at}` names a server and base_url another; say it once")
+        base_url = at or base_url
         self._model = model
         self._base_url = checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
         self._official = self._base_url == OFFICIAL_BASE_URL
@@ -62,6 +74,8 @@ class OpenAIModel(HttpModel):
         )
         self._mode = one_of("mode", mode, ("chat", "completions"))
         self.scores_continuations = self._mode == "completions"
+        self.likelihoods_to_check = self.scores_continuations and check_likelihoods
+        self._document_mark = document_mark
         self._max_tokens_field = one_of(
             "max_tokens_field",
             max_tokens_field or self._usual_max_tokens_field(),
@@ -83,6 +97,7 @@ class OpenAIModel(HttpModel):
     @property
     def settings(self) -> dict[str, Any]:
         """What decides the answers, as plain data without secrets: part of every cache key and run fingerprint."""
+        mark = {} if self._document_mark is None else {"document_mark": self._document_mark}
         return {
             "adapter": self.adapter,
             "model": self._model,
@@ -90,10 +105,13 @@ class OpenAIModel(HttpModel):
             "mode": self._mode,
             "max_tokens_field": self._max_tokens_field,
             "extra": self._extra,
+            **mark,
         }
 
     async def generate(self, request: Request) -> Completion:
         """Ask once. Every way this can go wrong is a `FailureError`; asking again is `Retrying`'s work."""
+        if request.continuation is not None:
+            return await self._score(request, request.continuation)
         started = perf_counter()
         answer = await self._post(self._url, self._body(request))
         seconds = perf_counter() - started
@@ -101,9 +119,78 @@ class OpenAIModel(HttpModel):
         raw = self._raw(reply, answer)
         if self._mode == "chat":
             return self._chat_completion(reply, seconds, raw)
-        if request.continuation is not None:
-            return self._continuation_score(reply, request, seconds, raw)
         return self._text_completion(reply, seconds, raw)
+
+    # -- how likely a given text is ----------------------------------------------------------------------------
+
+    async def _score(self, request: Request, continuation: str) -> Completion:
+        """The log-likelihood of the continuation; in windows where the task allows that and the text is too long."""
+        if self._mode == "chat":
+            raise self._failed("unsupported", "a chat endpoint cannot score a given continuation; use mode=completions")
+        prompt = request.text() or self._document_mark or ""
+        size, stride = request.rolling or (0, 0)
+        if size:
+            return await self._score_windows(request, prompt, continuation, size, stride)
+        try:
+            return await self._score_whole(request, prompt, continuation)
+        except FailureError as error:
+            if request.rolling is None or error.failure.kind != "too_long":
+                raise
+            return await self._score_windows(request, prompt, continuation, size, stride)
+
+    async def _score_whole(self, request: Request, prompt: str, continuation: str) -> Completion:
+        started = perf_counter()
+        reply, answer = await self._echoed(request, prompt + continuation)
+        usage = reply.usage or _NO_USAGE
+        written = 1 if usage.completion_tokens is None else usage.completion_tokens
+        try:
+            total, counted = continuation_score(reply.choices[0].logprobs, prompt, continuation, written=written)
+        except EchoError as error:
+            raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
+        raw = {**(self._raw(reply, answer) or {}), "continuation_tokens": counted}
+        seconds = perf_counter() - started
+        return Completion(text=continuation, logprob=total, tokens_in=usage.prompt_tokens, seconds=seconds, raw=raw)
+
+    async def _score_windows(
+        self, request: Request, prompt: str, continuation: str, size: int, stride: int
+    ) -> Completion:
+        """Window by window, as token numbers: they are the server's own (`/tokenize`, as vLLM has it)."""
+        started = perf_counter()
+        whole, most = await self._tokens(prompt + continuation)
+        before = len((await self._tokens(prompt))[0]) if prompt else 0
+        if not before or not whole[before:]:
+            raise self._failed("bad_output", str(EchoError("the text has no tokens that anything stands before")))
+        size = window_size(size, most - 1)  # one token is always written
+        total, count, read = 0.0, 0, 0
+        for shown, scored in windows(whole[:before], whole[before:], size=size, stride=stride):
+            reply, _ = await self._echoed(request, [*shown, *scored])
+            try:
+                total += window_score(reply.choices[0].logprobs, len(shown), len(scored))
+            except EchoError as error:
+                raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
+            count, read = count + 1, read + len(shown) + len(scored)
+        raw = {"continuation_tokens": len(whole) - before, "windows": count}
+        seconds = perf_counter() - started
+        return Completion(text=continuation, logprob=total, tokens_in=read, seconds=seconds, raw=raw)
+
+    async def _tokens(self, text: str) -> tuple[list[int], int]:
+        """The server's own token numbers of a text, and how many it can read."""
+        url = endpoint(self._base_url.removesuffix("/v1"), "/tokenize")
+        try:
+            answer = await self._post(url, {"model": self._model, "prompt": text})
+            found = self._decoded(answer, _decode_tokens)
+        except FailureError as error:
+            if error.failure.retryable:
+                raise
+            message = "a text longer than the server reads is scored in windows, which needs its `/tokenize` (vLLM's)"
+            raise self._failed("unsupported", f"{message}: {error.failure.message}") from error
+        return found.tokens, found.max_model_len
+
+    async def _echoed(self, request: Request, prompt: str | list[int]) -> tuple[_Reply, HttpAnswer]:
+        # one token is asked for because some servers refuse none; whatever it is lies behind the text we score
+        body = {**self._body(request), "prompt": prompt, "echo": True, "logprobs": 1, "max_tokens": 1}
+        answer = await self._post(self._url, body)
+        return self._reply(answer), answer
 
     # -- what is sent ------------------------------------------------------------------------------------------
 
@@ -131,8 +218,6 @@ class OpenAIModel(HttpModel):
         return body
 
     def _add_chat(self, body: dict[str, Any], request: Request) -> None:
-        if request.continuation is not None:
-            raise self._failed("unsupported", "a chat endpoint cannot score a given continuation; use mode=completions")
         if request.messages is not None:
             body["messages"] = [message_body(message) for message in request.messages]
         else:
@@ -150,10 +235,7 @@ class OpenAIModel(HttpModel):
         if any(not isinstance(message.content, str) for message in request.messages or ()):
             raise self._failed("unsupported", "a text endpoint takes only text; the request has other content")
         body["prompt"] = request.text()
-        if request.continuation is not None:
-            # one token is asked for because some servers refuse none; whatever it is lies behind the text we score
-            body.update(prompt=body["prompt"] + request.continuation, echo=True, logprobs=1, max_tokens=1)
-        elif request.logprobs is not None:
+        if request.logprobs is not None:
             body["logprobs"] = request.logprobs
 
     # -- what came back ----------------------------------------------------------------------------------------
@@ -218,28 +300,6 @@ class OpenAIModel(HttpModel):
             raw=raw,
         )
 
-    def _continuation_score(
-        self, reply: _Reply, request: Request, seconds: float, raw: dict[str, Any] | None
-    ) -> Completion:
-        """The log-likelihood of the continuation: every token that reaches into it, none that begins behind it."""
-        continuation = request.continuation or ""
-        begin = len(request.text())
-        end = begin + len(continuation)
-        total, counted = 0.0, 0
-        for token, logprob, offset in _offset_logprobs(reply.choices[0].logprobs):
-            if offset + len(token) <= begin or offset >= end:
-                continue
-            if logprob is None:
-                raise self._failed("bad_output", "the server gave no log-probability for a token of the continuation")
-            total += logprob
-            counted += 1
-        if not counted:
-            message = "the server did not send the log-probabilities of the prompt (`echo` with `logprobs`)"
-            raise self._failed("unsupported", message)
-        usage = reply.usage or _NO_USAGE
-        raw = {**(raw or {}), "continuation_tokens": counted}
-        return Completion(text=continuation, logprob=total, tokens_in=usage.prompt_tokens, seconds=seconds, raw=raw)
-
     def _raw(self, reply: _Reply, answer: HttpAnswer) -> dict[str, Any] | None:
         if self._keep_raw:
             whole = msgspec.json.decode(answer.body)
@@ -295,8 +355,14 @@ class _Reply(Struct, frozen=True):
     error: Any = None
 
 
+class _Tokens(Struct, frozen=True):
+    tokens: list[int]
+    max_model_len: int
+
+
 _NO_USAGE = _Usage()
 _decode_reply = msgspec.json.Decoder(_Reply).decode
+_decode_tokens = msgspec.json.Decoder(_Tokens).decode
 
 
 def _text_of(message: _Answer) -> tuple[str | None, str | None]:
@@ -315,24 +381,13 @@ def _chat_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | No
 
 
 def _text_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | None:
-    """The text endpoint's parallel lists, in the chat endpoint's shape: one entry per token."""
+    """The text endpoint's parallel lists, in the chat endpoint's shape, which some servers send by themselves."""
     if not logprobs or not isinstance(logprobs.get("tokens"), list):
-        return None
+        return _chat_logprobs(logprobs)
     alternatives = logprobs.get("top_logprobs") or []
     entries: list[dict[str, Any]] = []
-    for position, (token, logprob, _) in enumerate(_offset_logprobs(logprobs)):
+    for position, (token, logprob, _) in enumerate(tokens_of(logprobs)):
         top = alternatives[position] if position < len(alternatives) else None
         ranked = [{"token": name, "logprob": value} for name, value in (top or {}).items()]
         entries.append({"token": token, "logprob": logprob, "top_logprobs": ranked})
     return entries
-
-
-def _offset_logprobs(logprobs: dict[str, Any] | None) -> list[tuple[str, float | None, int]]:
-    """(token, log-probability, where it begins in the text) for each token; empty when the lists do not match."""
-    lists = [(logprobs or {}).get(name) or [] for name in ("tokens", "token_logprobs", "text_offset")]
-    tokens, values, offsets = lists
-    if not offsets:
-        offsets = [0] * len(tokens)
-    if not len(tokens) == len(values) == len(offsets):
-        return []
-    return list(zip(tokens, values, offsets, strict=True))

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.core.errors import UsageError
+from assay.models.http_model import split_address
 from assay.models.openai_http import MaxTokensField, Mode, OpenAIModel
 
 
@@ -28,6 +28,8 @@ def _preset(word: str, address: str, *, key: str, hosted: bool, what: str) -> Ca
         timeout_seconds: float | None = 600.0,
         extra: Mapping[str, Any] | None = None,
         keep_raw: bool = False,
+        document_mark: str | None = None,
+        check_likelihoods: bool = True,
     ) -> OpenAIModel:
         name, at = split_address(model)
         if at is not None and base_url is not None:
@@ -42,6 +44,8 @@ def _preset(word: str, address: str, *, key: str, hosted: bool, what: str) -> Ca
             timeout_seconds=timeout_seconds,
             extra=extra,
             keep_raw=keep_raw,
+            document_mark=document_mark,
+            check_likelihoods=check_likelihoods,
             key_required=hosted and at is None and base_url is None,
         )
         return found
@@ -51,24 +55,6 @@ def _preset(word: str, address: str, *, key: str, hosted: bool, what: str) -> Ca
     The key is read from the environment variable {key}{"" if hosted else " if there is one"}. Options as for `openai`.
     """
     return make
-
-
-def split_address(model: str) -> tuple[str, str | None]:
-    """`MODEL@URL` in its two parts; a bare host gets `http://` and `/v1`. A model name may hold an `@` of its own."""
-    # an address may hold an `@` of its own, before which somebody wrote a password
-    scheme = re.search(r"@(?=https?://)", model)
-    name, address = (model[: scheme.start()], model[scheme.end() :]) if scheme else _before_host(model)
-    if not name or not address:
-        return model, None
-    if "://" not in address:
-        address = f"http://{address}"
-    return name, address if address.count("/") > 2 else f"{address}/v1"
-
-
-def _before_host(model: str) -> tuple[str, str]:
-    name, _, address = model.rpartition("@")
-    host, colon, port = address.partition("/")[0].rpartition(":")
-    return (name, address) if colon and host and port.isdigit() else (model, "")
 
 
 ollama = _preset("ollama", "http://localhost:11434/v1", key="OLLAMA_API_KEY", hosted=False, what="Ollama")
