@@ -5,7 +5,7 @@ from typing import Any
 
 _HOME = {
     "Completion": "assay.core.types",
-    "Example": "assay.tasks.task_folder",
+    "Example": "assay.tasks.task_folder_rules",
     "Failure": "assay.core.types",
     "FailureError": "assay.core.errors",
     "METRIC_FNS": "assay.metrics",

@@ -22,7 +22,8 @@ from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, Sample, TaskDefinition
 from assay.evaluation import run_evaluation
 from assay.reports.board import Leaderboard, TaskRow, write_leaderboard_file
-from assay.tasks.task_folder import Example, define_task, sample_of
+from assay.tasks.task_folder import define_task, sample_of
+from assay.tasks.task_folder_rules import Example
 
 DEFAULT_BATCH_SIZE = 8
 

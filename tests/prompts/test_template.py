@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
+from assay.prompts import jinja_rules
 from assay.prompts import template as module
-from assay.prompts.template import Expression, RenderError, Template
+from assay.prompts.jinja_rules import RenderError
+from assay.prompts.template import Expression, Template
 
 ROW = {"q": 'say "hi"\n', "n": 3, "items": [1, 2], "d": {"a": {"b": "deep"}}, "with space": "w", "none": None}
 
@@ -126,7 +128,7 @@ def test_hostile_templates_are_stopped_with_a_sentence(source: str) -> None:
 
 
 def test_a_template_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(jinja_rules, "MAX_SECONDS", 0.2)
     slow = "{% for i in range(99999) %}{% if ('a' * 3999999) | upper | length == 1 %}{% endif %}{% endfor %}"
     with pytest.raises(RenderError, match="took longer"):
         render(slow)

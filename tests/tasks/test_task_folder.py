@@ -17,8 +17,6 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.fixtures import STARTER_TASKS
 from assay.tasks.task_folder import (
-    CATALOG_NAMES,
-    Example,
     Problem,
     TaskFolderDataset,
     iter_examples,
@@ -26,6 +24,7 @@ from assay.tasks.task_folder import (
     read_task_file,
     read_task_folder,
 )
+from assay.tasks.task_folder_rules import CATALOG_NAMES, Example
 
 
 def example(**changes: Any) -> dict[str, Any]:

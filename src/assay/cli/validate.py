@@ -68,7 +68,8 @@ def _spec_file(path: Path) -> dict[str, Any]:
 
 
 def _task_file(path: Path) -> dict[str, Any]:
-    from assay.tasks.task_folder import Example, iter_examples
+    from assay.tasks.task_folder import iter_examples
+    from assay.tasks.task_folder_rules import Example
 
     good, errors = 0, []
     for outcome in iter_examples(path):

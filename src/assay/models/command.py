@@ -10,7 +10,6 @@ were set; each line on its standard output answers one of them, in any order:
 `CommandModel` starts the program once per batch and believes its exit status. `ServingCommandModel` keeps one running,
 and starts it again when it has died. Standard error is for talk; its end is shown when something breaks. Anything else
 on standard output is a broken program. The program gets a clean environment: what it needs of ours must be named.
-It runs in a process group of its own, which is killed as a whole; a program that leaves its group is not followed.
 """
 
 from __future__ import annotations
@@ -20,11 +19,10 @@ import hashlib
 import os
 import shlex
 import shutil
-import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -32,12 +30,10 @@ from msgspec import Struct
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.models.chat_messages import message_body
+from assay.models.child_process import GRACE_SECONDS, ChildProcess, OnLine, how_it_ended
 from assay.models.options import checked_timeout
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
-_STDERR_TAIL_BYTES = 2000
-_GRACE_SECONDS = 1.0
-"""How long a program may take to end once it was asked to, and its pipes to close once it has ended."""
 
 
 def make(
@@ -103,11 +99,11 @@ class _Command:
             "files": _files_sha256(self._argv),
         }
 
-    async def _start(self, on_line: _OnLine, max_bytes_are_per_line: bool) -> _Child:
+    async def _start(self, on_line: OnLine, max_bytes_are_per_line: bool) -> ChildProcess:
         loop = asyncio.get_running_loop()
         try:
             _, child = await loop.subprocess_exec(
-                lambda: _Child(on_line, self._max_output_bytes, max_bytes_are_per_line),
+                lambda: ChildProcess(on_line, self._max_output_bytes, max_bytes_are_per_line),
                 *self._argv,
                 env=self._environment,
                 start_new_session=True,
@@ -148,7 +144,7 @@ class _Command:
     def _too_much(self) -> FailureError:
         return self._failed("bad_output", f"the program wrote more than {self._max_output_bytes:,} bytes")
 
-    def _timed_out(self, child: _Child) -> FailureError:
+    def _timed_out(self, child: ChildProcess) -> FailureError:
         message = f"the program did not answer within {self._timeout_seconds:g} s and was killed{child.last_words()}"
         return self._failed("timeout", message, retryable=True)
 
@@ -187,14 +183,14 @@ class CommandModel(_Command):
         if child.overflow:
             raise self._too_much()
         if child.status:
-            raise self._failed("exception", f"the program {_ended(child.status)}{child.last_words()}")
+            raise self._failed("exception", f"the program {how_it_ended(child.status)}{child.last_words()}")
         answers = self._by_id(lines, child)
         share = (perf_counter() - started) / max(1, len(requests))
         return [
             self._one(answers.get(str(number), []), request, share, child) for number, request in enumerate(requests)
         ]
 
-    def _by_id(self, lines: list[bytes], child: _Child) -> dict[str, list[_Answer]]:
+    def _by_id(self, lines: list[bytes], child: ChildProcess) -> dict[str, list[_Answer]]:
         answers: dict[str, list[_Answer]] = {}
         for line in lines:
             answer = _read_line(line)
@@ -204,7 +200,7 @@ class CommandModel(_Command):
         return answers
 
     def _one(
-        self, answers: list[_Answer], request: Request, seconds: float, child: _Child
+        self, answers: list[_Answer], request: Request, seconds: float, child: ChildProcess
     ) -> Completion | FailureError:
         if len(answers) != 1:
             said = "did not answer this request" if not answers else f"answered this request {len(answers)} times"
@@ -222,10 +218,10 @@ class ServingCommandModel(_Command):
 
     def __init__(self, argv: Sequence[str], **options: Any) -> None:
         super().__init__(argv, **options)
-        self._child: _Child | None = None
-        self._children: set[_Child] = set()
+        self._child: ChildProcess | None = None
+        self._children: set[ChildProcess] = set()
         self._starting = asyncio.Lock()
-        self._waiting: dict[str, tuple[_Child, asyncio.Future[_Answer]]] = {}
+        self._waiting: dict[str, tuple[ChildProcess, asyncio.Future[_Answer]]] = {}
         self._issued = 0
 
     async def generate(self, request: Request) -> Completion:
@@ -253,9 +249,9 @@ class ServingCommandModel(_Command):
         self._starting = asyncio.Lock()
         for child in list(self._children):
             child.end_input()
-            await child.end(grace_seconds=_GRACE_SECONDS)
+            await child.end(grace_seconds=GRACE_SECONDS)
 
-    async def _running_child(self) -> _Child:
+    async def _running_child(self) -> ChildProcess:
         async with self._starting:
             if self._child is None or self._child.has_ended:
                 child = await self._start(self._answered, max_bytes_are_per_line=True)
@@ -264,12 +260,12 @@ class ServingCommandModel(_Command):
                 child.closed.add_done_callback(lambda _: self._ended(child))
             return self._child
 
-    def _drop(self, child: _Child) -> None:
+    def _drop(self, child: ChildProcess) -> None:
         if self._child is child:
             self._child = None
         child.kill()
 
-    def _answered(self, child: _Child, line: bytes) -> None:
+    def _answered(self, child: ChildProcess, line: bytes) -> None:
         answer = _read_line(line)
         if answer is None or not self._was_issued(str(answer.id)):
             self._fail_all(child, self._failed("bad_output", f"{_GARBAGE} {_shown(line)}"))
@@ -283,112 +279,18 @@ class ServingCommandModel(_Command):
     def _was_issued(self, request_id: str) -> bool:
         return request_id.isascii() and request_id.isdigit() and 0 < int(request_id) <= self._issued
 
-    def _ended(self, child: _Child) -> None:
+    def _ended(self, child: ChildProcess) -> None:
         self._children.discard(child)
         if child.overflow:
             self._fail_all(child, self._too_much())
         else:
-            message = f"the program {_ended(child.status or 0)} before it answered{child.last_words()}"
+            message = f"the program {how_it_ended(child.status or 0)} before it answered{child.last_words()}"
             self._fail_all(child, self._failed("exception", message, retryable=True))
 
-    def _fail_all(self, child: _Child, error: FailureError) -> None:
+    def _fail_all(self, child: ChildProcess, error: FailureError) -> None:
         for asked, waiting in self._waiting.values():
             if asked is child and not waiting.done():
                 waiting.set_exception(error)
-
-
-class _Child(asyncio.SubprocessProtocol):
-    """A running program: lines as they come, the end of its standard error, and one way to be rid of it."""
-
-    def __init__(self, on_line: _OnLine, max_bytes: int, max_bytes_are_per_line: bool) -> None:
-        self._on_line = on_line
-        self._max_bytes = max_bytes
-        self._per_line = max_bytes_are_per_line
-        self._partial = bytearray()
-        self._size = 0
-        self._stderr = bytearray()
-        self.overflow = False
-        self.status: int | None = None
-        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # other loops' transports have these methods without being of this class
-        self._transport = cast("asyncio.SubprocessTransport", transport)
-        self._pid = self._transport.get_pid()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == 2:
-            self._stderr += data
-            del self._stderr[:-_STDERR_TAIL_BYTES]
-        elif not self.overflow:
-            self._stdout(data)
-
-    def process_exited(self) -> None:
-        self.status = self._transport.get_returncode()
-        # what the program left running would hold its pipes open
-        self.kill()
-        asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._transport.close)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._partial and not self.overflow:
-            self._on_line(self, bytes(self._partial))
-            self._partial.clear()
-        self._transport.close()
-        self.closed.set_result(None)
-
-    @property
-    def has_ended(self) -> bool:
-        return self.status is not None or self.overflow or self.closed.done()
-
-    def write(self, data: bytes) -> None:
-        pipe = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
-        if pipe is not None and not pipe.is_closing():
-            pipe.write(data)
-
-    def end_input(self) -> None:
-        pipe = self._transport.get_pipe_transport(0)
-        if pipe is not None:
-            pipe.close()
-
-    def kill(self) -> None:
-        try:
-            os.killpg(self._pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass  # nobody of the group is left
-
-    async def end(self, grace_seconds: float = 0.0) -> None:
-        """Nothing of it is left when this returns, nor when it is cancelled."""
-        if self.closed.done():
-            return
-        try:
-            if grace_seconds:
-                await asyncio.wait([self.closed], timeout=grace_seconds)
-        finally:
-            self.kill()
-            self._transport.close()
-        await asyncio.wait([self.closed], timeout=_GRACE_SECONDS)
-
-    def last_words(self) -> str:
-        """The end of what it wrote to standard error, as a clause; empty when it wrote nothing."""
-        tail = self._stderr.decode("utf-8", "replace").strip()[-600:]
-        return f"; the end of its standard error: {tail}" if tail else ""
-
-    def _stdout(self, data: bytes) -> None:
-        self._partial += data
-        self._size += len(data)
-        if b"\n" in data:
-            *lines, rest = bytes(self._partial).split(b"\n")
-            self._partial = bytearray(rest)
-            for line in lines:
-                if line.strip():
-                    self._on_line(self, line)
-        if (len(self._partial) if self._per_line else self._size) > self._max_bytes:
-            self.overflow = True
-            self._partial.clear()
-            self.kill()
-
-
-_OnLine = Callable[[_Child, bytes], None]
 
 
 class _Answer(Struct, frozen=True):
@@ -452,15 +354,6 @@ def _is_small_file(path: Path) -> bool:
         return path.is_file() and path.stat().st_size <= 16 * 1024 * 1024
     except (OSError, ValueError):
         return False
-
-
-def _ended(status: int) -> str:
-    if status < 0:
-        try:
-            return f"was killed by {signal.Signals(-status).name}"
-        except ValueError:
-            return f"was killed by signal {-status}"
-    return f"ended with status {status}"
 
 
 def _shown(line: bytes) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Stage
-from assay.prompts.template import RenderError, Template
+from assay.prompts.jinja_rules import RenderError
+from assay.prompts.template import Template
 
 
 class FieldTemplate:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.prompts.template import Expression, RenderError, UnknownNameError
+from assay.prompts.jinja_rules import RenderError, UnknownNameError
+from assay.prompts.template import Expression
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "greater_than": operator.gt,

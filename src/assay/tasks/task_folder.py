@@ -7,56 +7,33 @@ rule where they have one. Whatever is wrong, in however many lines and files, is
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
-from assay.catalog import CATALOG, names, unknown_name
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
 from assay.datasets.repeated_ids import first_lines
-from assay.metrics.choice_likelihood import target_place
-from assay.strict_json import Line, StrictJsonError, decode_strictly, read_lines
-from assay.tasks.likelihood import CHOICE_WORDS, TEXT_WORDS, define_likelihood_task, is_likelihood
-from assay.tasks.wording import kind, plain, quoted, show
-
-CATALOG_NAMES: dict[str, str] = {
-    **{word: word for word in CATALOG["metric"]},
-    "exact_match": "normalized_exact_match",  # here the word has always meant: whatever the case and the spacing
-}
-"""What a metric is called in a task folder -> what the catalog calls it."""
-
-REQUIRED_FIELDS = ("id", "prompt", "targets", "metric")
-OPTIONAL_FIELDS = ("extras", "metadata", "post_process")
-_FIELDS = (*REQUIRED_FIELDS, *OPTIONAL_FIELDS)
-
-_NEEDS_NO_TARGETS = frozenset(
-    {"code_exec", "evaluator", "label_in_set", "forbidden_patterns", "instructions", "assertions", *TEXT_WORDS}
+from assay.strict_json import read_lines
+from assay.tasks.likelihood import define_likelihood_task, is_likelihood
+from assay.tasks.task_folder_rules import (
+    CATALOG_NAMES,
+    SCORER_WORDS,
+    Example,
+    LineError,
+    check_evaluator,
+    check_like_the_first,
+    check_line,
+    check_new,
+    shape_of,
 )
-_SCORER_WORDS = ("instructions", "assertions", "extracted_match")
-"""Metric words that are scorers of the same name."""
-_OWN_METRIC = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
+
 _SHOWN_PROBLEMS = 1000
-
-
-class Example(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a task file."""
-
-    id: str
-    prompt: str
-    targets: tuple[str, ...]
-    metric: str
-    """A metric's name in task folders, or `module:function`."""
-    extras: dict[str, Any] = field(default_factory=dict)
-    """What the metric needs besides the targets, like the `io_pairs` of `code_exec`."""
-    metadata: dict[str, Any] = field(default_factory=dict)
-    post_process: str | None = None
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -131,13 +108,13 @@ def iter_examples(path: Path) -> Iterator[Example | Problem]:
             continue
         empty = False
         try:
-            example = _check_line(line)
+            example = check_line(line)
             if first is not None:
-                _check_like_the_first(example, first)
+                check_like_the_first(example, first)
             elif example.metric == "evaluator":
-                _check_evaluator(example)
-            _check_new(example.id, seen.of(example.id, line.number), line.number)
-        except _LineError as error:
+                check_evaluator(example)
+            check_new(example.id, seen.of(example.id, line.number), line.number)
+        except LineError as error:
             yield Problem(path=str(path), line_number=line.number, field=error.field, detail=error.detail)
         else:
             first = first or example
@@ -266,13 +243,13 @@ def _sha256(path: Path) -> str:
 def _scorer(example: Example) -> PartSpec:
     options: dict[str, Any] = {"post_process": example.post_process} if example.post_process else {}
     if example.metric == "code_exec":
-        options["shape"] = _shape(example)
+        options["shape"] = shape_of(example)
         if options["shape"] == "tests":
             options["all_or_nothing"] = True  # a program passes its tests or does not
         return PartSpec(key=example.metric, use="code_exec", options=options)
     if example.metric == "evaluator":
         return PartSpec(key=example.metric, use="evaluator", options={**options, **example.extras["evaluator"]})
-    if example.metric in _SCORER_WORDS:
+    if example.metric in SCORER_WORDS:
         return PartSpec(key=example.metric, use=example.metric)
     options["metric"] = CATALOG_NAMES.get(example.metric, example.metric)
     return PartSpec(key=example.metric, use="metric", options=options)
@@ -288,158 +265,3 @@ def _told(problems: list[Problem]) -> str:
     if len(problems) > _SHOWN_PROBLEMS:
         lines.append(f"… and {len(problems) - _SHOWN_PROBLEMS} more")
     return "\n".join(lines)
-
-
-class _LineError(Exception):
-    def __init__(self, field_name: str, detail: str) -> None:
-        super().__init__(detail)
-        self.field, self.detail = field_name, detail
-
-
-def _check_line(line: Line) -> Example:
-    if line.too_long:
-        raise _LineError("", "is longer than 8 MiB; an example is one line of reasonable length")
-    try:
-        record = decode_strictly(line.content)
-    except StrictJsonError as bad:
-        raise _LineError("", f"{bad.detail} ({bad.rule})") from None
-    if not isinstance(record, dict):
-        raise _LineError("", f"is {kind(record)}; an example is a JSON object")
-    _check_fields(record)
-    _check_types(record)
-    example = msgspec.convert(record, Example)
-    _check_values(example)
-    return example
-
-
-def _check_fields(record: Mapping[str, Any]) -> None:
-    # an unknown field first: a misspelt one explains why another is missing
-    for name in record:
-        if name not in _FIELDS:
-            raise _LineError(plain(name), unknown_name("field", plain(name), _FIELDS))
-    for name in REQUIRED_FIELDS:
-        if name not in record:
-            raise _LineError(name, f"required and not there; an example has {', '.join(REQUIRED_FIELDS)}")
-
-
-def _check_types(record: Mapping[str, Any]) -> None:
-    for name, value in record.items():
-        expected, words = _TYPES[name]
-        if not isinstance(value, expected):
-            raise _LineError(name, f"is {kind(value)}; must be {words}{quoted(value) if expected is str else ''}")
-    for number, target in enumerate(record["targets"]):
-        if not isinstance(target, str):
-            raise _LineError(f"targets[{number}]", f"is {kind(target)}; must be a string{quoted(target)}")
-
-
-_TYPES: dict[str, tuple[type, str]] = {
-    "id": (str, "a string"),
-    "prompt": (str, "a string"),
-    "targets": (list, "a list of strings"),
-    "metric": (str, "a string"),
-    "extras": (dict, "an object"),
-    "metadata": (dict, "an object"),
-    "post_process": (str, "a string"),
-}
-
-
-def _check_values(example: Example) -> None:
-    if not example.id.strip():
-        raise _LineError("id", "is empty")
-    if not example.id.isprintable():
-        raise _LineError("id", f"{show(example.id)} has an invisible character")
-    if not example.prompt.strip():
-        raise _LineError("prompt", "is empty")
-    _check_metric(example.metric)
-    if example.post_process is not None and example.post_process not in CATALOG["post_process"]:
-        raise _LineError(
-            "post_process", unknown_name("post-process rule", plain(example.post_process), CATALOG["post_process"])
-        )
-    if not example.targets and example.metric not in _NEEDS_NO_TARGETS and ":" not in example.metric:
-        raise _LineError("targets", f"is empty; {example.metric} compares with at least one")
-    if check := _EXTRAS_CHECKS.get(example.metric):
-        check(example)
-
-
-def _check_metric(metric: str) -> None:
-    if metric in _METRIC_WORDS or _OWN_METRIC.fullmatch(metric):
-        return
-    if metric not in (known := {*_METRIC_WORDS, *names("metric")}):  # published metrics, too
-        raise _LineError("metric", f"{unknown_name('metric', plain(metric), known)}{_form(metric)}")
-
-
-def _form(metric: str) -> str:
-    return " A metric of your own is written `package.module:function`." if ":" in metric or "." in metric else ""
-
-
-_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", *_SCORER_WORDS, *CHOICE_WORDS, *TEXT_WORDS})
-
-
-def _check_code(example: Example) -> None:
-    pairs = example.extras.get("io_pairs")
-    if pairs is None and "tests" in example.extras:
-        return
-    if pairs is None and "stdout" not in example.extras:
-        wanted = "a list of [input, output] pairs; or give tests, or stdout"
-        raise _LineError("extras.io_pairs", f"required by code_exec; {wanted}")
-    if pairs is None and not example.targets:
-        raise _LineError("targets", "is empty; with extras.stdout the targets are the expected outputs")
-    if pairs is not None:
-        _check_pairs(pairs)
-
-
-def _check_pairs(pairs: object) -> None:
-    if not isinstance(pairs, list) or not pairs:
-        what = "an empty list" if pairs == [] else kind(pairs)
-        raise _LineError("extras.io_pairs", f"is {what}; must be a list of [input, output] pairs")
-    for number, pair in enumerate(pairs):
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise _LineError(f"extras.io_pairs[{number}]", f"is {show(pair)}; must be a pair [input, output]")
-
-
-def _check_evaluator(example: Example) -> None:
-    """The first example says who scores the whole file; `assay.scorers.evaluator` knows the options."""
-    if not isinstance(example.extras.get("evaluator"), dict):
-        wanted = 'an object such as {"url": "http://127.0.0.1:8000/score"} or {"command": ["python3", "score.py"]}'
-        raise _LineError("extras.evaluator", f"required in the first example of a file; {wanted}")
-
-
-def _check_choices(example: Example) -> None:
-    choices = example.extras.get("choices")
-    if not isinstance(choices, list) or len(choices) < 2 or not all(isinstance(c, str) and c for c in choices):
-        raise _LineError("extras.choices", f"required by {example.metric}; a list of at least two texts")
-    for number, target in enumerate(example.targets):
-        if target_place(target, choices) is None:
-            wanted = "the text of a choice, its letter (A is the first) or its number (0 is the first)"
-            raise _LineError(f"targets[{number}]", f"{show(target)} is none of the choices; write {wanted}")
-
-
-_EXTRAS_CHECKS: dict[str, Callable[[Example], None]] = {
-    "code_exec": _check_code,
-    **dict.fromkeys(CHOICE_WORDS, _check_choices),
-}
-
-
-def _shape(example: Example) -> str:
-    return next((shape for shape in ("io_pairs", "tests") if shape in example.extras), "stdout")
-
-
-def _check_like_the_first(example: Example, first: Example) -> None:
-    for name, this, other in (
-        ("metric", example.metric, first.metric),
-        ("post_process", example.post_process or "none", first.post_process or "none"),
-    ):
-        if this != other:
-            raise _LineError(name, f"is {plain(this)}, but the file began with {plain(other)}; a file has one {name}")
-    if (
-        example.metric == "evaluator"
-        and example.extras.get("evaluator", first.extras["evaluator"]) != (first.extras["evaluator"])
-    ):
-        raise _LineError("extras.evaluator", "is not the one the file began with; a file has one evaluator")
-    if example.metric == "code_exec" and _shape(example) != _shape(first):
-        raise _LineError("extras", f"has {_shape(example)}, but the file began with {_shape(first)}; a file has one")
-
-
-def _check_new(example_id: str, first_line: int, line_number: int) -> None:
-    if first_line != line_number:
-        raise _LineError("id", f"{show(example_id)} is already given on line {first_line}")

@@ -1,0 +1,125 @@
+"""The filters of templates: JSON, lists, patterns, and Jinja's own where those could make text without end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from jinja2 import pass_environment
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import SandboxedEnvironment
+
+from assay.patterns.matching import BadPatternError, substitute
+from assay.prompts.jinja_rules import (
+    NativeRules,
+    Rules,
+    Undefined,
+    bounded_join,
+    check_format,
+    check_replace,
+    defined,
+    steps,
+)
+
+MAX_PATTERN = 2_000
+
+
+def _fromjson(value: str) -> Any:
+    return json.loads(value)
+
+
+def _tojson(value: Any, indent: int | None = None) -> str:
+    """JSON as it is, without escapes for HTML: prompts are not web pages."""
+    return json.dumps(_plain(value), ensure_ascii=False, indent=indent)
+
+
+def _plain(value: Any) -> Any:
+    """Views give their plain form; everything else is JSON already or an error."""
+    as_json = getattr(value, "to_json", None)
+    if callable(as_json):
+        return as_json()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _json_escape(value: Any) -> str:
+    """Text for use between the quotes of a JSON string."""
+    return json.dumps(str(value), ensure_ascii=False)[1:-1]
+
+
+def _merge(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(first)
+    for other in others:
+        merged.update(other)
+    return merged
+
+
+def _zip(*sequences: Iterable[Any]) -> list[tuple[Any, ...]]:
+    return list(zip(*sequences, strict=False))
+
+
+def _regex_replace(
+    value: Any, pattern: str, repl: str = "", multiline: bool = False, ignorecase: bool = False, count: int = 0
+) -> str:
+    flags = (re.MULTILINE if multiline else 0) | (re.IGNORECASE if ignorecase else 0)
+    if len(pattern) > MAX_PATTERN:
+        raise BadPatternError(f"the pattern has {len(pattern)} characters; at most {MAX_PATTERN} are allowed")
+    return substitute(pattern, repl, str(value), flags, count)
+
+
+def _replace(value: Any, old: str, new: str, count: int | None = None) -> str:
+    check_replace(str(value), old, new)
+    return str(value).replace(old, new, -1 if count is None else count)
+
+
+@pass_environment
+def _join(environment: Rules, values: Iterable[Any], d: str = "", attribute: str | int | None = None) -> str:
+    if attribute is not None:
+        values = (defined(environment.getitem(value, attribute)) for value in values)
+    return bounded_join(values, str(d))
+
+
+def _format(value: Any, *args: Any, **kwargs: Any) -> str:
+    check_format(str(value))
+    return str(value) % (kwargs or args)
+
+
+def _bounded_width(name: str) -> Callable[..., Any]:
+    original = SandboxedEnvironment().filters[name]
+
+    def bounded(value: Any, *args: Any, **kwargs: Any) -> Any:
+        for number in (*args, *kwargs.values()):
+            if isinstance(number, int) and number > 10_000:
+                raise SecurityError(f"the filter `{name}` may not make more than 10,000 characters")
+        return original(value, *args, **kwargs)
+
+    return bounded
+
+
+def _environment(kind: type[Rules]) -> Rules:
+    environment = kind(undefined=Undefined, autoescape=False, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
+    environment.filters |= {
+        "__steps": steps,
+        "__joined": bounded_join,
+        "replace": _replace,
+        "join": _join,
+        "format": _format,
+        "fromjson": _fromjson,
+        "tojson": _tojson,
+        "json_escape": _json_escape,
+        "zip": _zip,
+        "merge": _merge,
+        "regex_replace": _regex_replace,
+        **{name: _bounded_width(name) for name in ("center", "indent", "batch", "slice", "wordwrap")},
+    }
+    del environment.globals["lipsum"]  # makes text of any length
+    return environment
+
+
+TEXT = _environment(Rules)
+NATIVE = _environment(NativeRules)
