@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -86,64 +87,79 @@ def _row(
     prices: Prices,
     examples: dict[str, list[PerExample]] | None,
 ) -> TaskRow:
-    size = definition.dataset.size if run.config.limit is None else min(run.config.limit, definition.dataset.size)
-    total = size * run.config.repeat
     summaries = _summaries(definition, table, view.level, python)
     headline = summaries[0] if summaries else Summary(name="score", value=None, reason="the task has no aggregate")
-    owed = total - table.scored - table.failed - table.timeouts - table.excluded
-    planned = total - table.excluded
-    refused = next((text for kind, text in table.failure_example.items() if kind.endswith(f"/{REFUSED_HERE}")), None)
     latency = table.latencies.summary()
-    name = str(run.model["name"])
-    judges = judge_rows(table.judges, prices)
     return TaskRow(
         task=definition.name,
         metric=definition.metric,
+        category=definition.category,
         score=headline.value,
-        correct=table.correct,
-        total=total,
-        latency_ms=latency.mean if latency else 0.0,
-        scored=table.scored,
-        failed=table.failed,
-        timeouts=table.timeouts,
-        excluded=table.excluded,
-        owed=owed,
-        complete=owed == 0 and not table.failed and not table.timeouts,
-        coverage=table.scored / planned if planned else 0.0,
+        reason=headline.reason,
+        interval=_interval(headline, view.level),
+        bounds=_bounds(definition, headline, table),
+        lower_is_better=table.measure.lower_is_better,
         sha256=definition.dataset.sha256,
         fingerprint=run.tasks[definition.name],
         signature=f"{_scoring_signature(definition)}|{headline.signature}",
         scoring=f"{_scoring_signature(definition)}|{headline.signature.split('|')[0]}",
-        lower_is_better=table.measure.lower_is_better,
         asking=short_fingerprint((definition.solver.use, definition.solver.options)),
-        interval=_interval(headline, view.level),
-        bounds=_bounds(definition, headline, table),
-        reason=headline.reason,
-        refused=refused,
-        truncated=table.truncated,
-        nothing_extracted=table.nothing_extracted,
-        left_out=definition.left_out,
-        cached=table.spent.cached,
-        tokens_in=table.spent.tokens_in,
-        tokens_out=table.spent.tokens_out,
-        tokens_unknown=table.spent.unknown,
-        cost=cost_of(table.spent, prices.quote(name), name),
-        judge_tokens_in=sum(each.tokens_in for each in judges),
-        judge_tokens_out=sum(each.tokens_out for each in judges),
-        judges=judges,
-        judge_cost=total_cost([each.cost for each in judges if each.cost is not None]),
+        latency_ms=latency.mean if latency else 0.0,
         latency=latency,
-        failures=dict(sorted(table.failure_kinds.items())),
-        failure_examples=dict(sorted(table.failure_example.items())),
-        outcomes=dict(sorted(table.outcomes.items())),
-        category=definition.category,
         aggregates=summaries,
         slices=_slices(definition, table, view),
         repetitions=_repetitions(table, run.config.repeat, view.level),
         calibration=calibration_of(table.likelihoods, view.level),
         likelihood=likelihood_of(table.likelihoods, view.level),
         per_example=UNSET if examples is None else examples.get(definition.name, []),
+        **_counted(definition, table, run),
+        **_spent(table, prices, str(run.model["name"])),
     )
+
+
+def _counted(definition: TaskDefinition, table: TaskTable, run: RunFile) -> dict[str, Any]:
+    """How many attempts there were to be, and what became of them."""
+    size = definition.dataset.size if run.config.limit is None else min(run.config.limit, definition.dataset.size)
+    total = size * run.config.repeat
+    owed = total - table.scored - table.failed - table.timeouts - table.excluded
+    planned = total - table.excluded
+    return {
+        "total": total,
+        "correct": table.correct,
+        "scored": table.scored,
+        "failed": table.failed,
+        "timeouts": table.timeouts,
+        "excluded": table.excluded,
+        "owed": owed,
+        "complete": owed == 0 and not table.failed and not table.timeouts,
+        "coverage": table.scored / planned if planned else 0.0,
+        "refused": next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None),
+        "truncated": table.truncated,
+        "nothing_extracted": table.nothing_extracted,
+        "left_out": definition.left_out,
+        "failures": dict(sorted(table.failure_kinds.items())),
+        "failure_examples": dict(sorted(table.failure_example.items())),
+        "outcomes": dict(sorted(table.outcomes.items())),
+    }
+
+
+_REFUSED = f"/{REFUSED_HERE}"
+
+
+def _spent(table: TaskTable, prices: Prices, model: str) -> dict[str, Any]:
+    """Tokens and money, of the measured model and of those that judged."""
+    judges = judge_rows(table.judges, prices)
+    return {
+        "cached": table.spent.cached,
+        "tokens_in": table.spent.tokens_in,
+        "tokens_out": table.spent.tokens_out,
+        "tokens_unknown": table.spent.unknown,
+        "cost": cost_of(table.spent, prices.quote(model), model),
+        "judges": judges,
+        "judge_tokens_in": sum(each.tokens_in for each in judges),
+        "judge_tokens_out": sum(each.tokens_out for each in judges),
+        "judge_cost": total_cost([each.cost for each in judges if each.cost is not None]),
+    }
 
 
 def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[SliceRow]:
