@@ -22,8 +22,8 @@ HURRIED_CPU_SECONDS = 0.005
 PATIENCE = 3
 """How often a pattern may use up its time before it gets the short limit: one bad pattern must not cost a run of ten
 thousand samples as many quarters of a second. A text that is easy on it still gets its verdict."""
-
-_timeouts: dict[tuple[str, int], int] = {}
+PATIENCE_IN_ALL = 100
+"""How often all patterns together may, before all of them get the short limit: a file may hold a bad one per sample."""
 
 
 class PatternTimeoutError(TimeoutError):
@@ -73,7 +73,7 @@ def _matched(operation: str, pattern: str, flags: int, text: str, *options: Any,
 
 
 def _from_helper(operation: str, pattern: str, flags: int, text: str, *options: Any) -> Any:
-    hurried = _timeouts.get((pattern, flags), 0) >= PATIENCE
+    hurried = _timeouts.are_enough(pattern)
     seconds = HURRIED_CPU_SECONDS if hurried else CPU_SECONDS
     outcome, value = helper.ask(seconds, operation, pattern, flags, text, *options)
     if outcome == "answer":
@@ -81,13 +81,34 @@ def _from_helper(operation: str, pattern: str, flags: int, text: str, *options: 
     if outcome == "refused":
         raise BadPatternError(f"bad regular expression {_short(pattern)}: {value}")
     if outcome == "timeout":
-        _timeouts[pattern, flags] = _timeouts.get((pattern, flags), 0) + 1
-        before = f" (no more than that, because it has used up {CPU_SECONDS:g} s {PATIENCE} times)" if hurried else ""
+        _timeouts.add(pattern)
+        before = (
+            f" (no more than that, after {CPU_SECONDS:g} s were used up {PATIENCE} times or more)" if hurried else ""
+        )
         raise PatternTimeoutError(
             f"the pattern {_short(pattern)} took more than {seconds:g} s of CPU time on a text of {len(text)} "
             f"characters{before}; rewrite it without a repetition inside a repetition"
         )
     raise RuntimeError(f"matching the pattern {_short(pattern)} failed: {value}")
+
+
+class _Timeouts:
+    """How often patterns used up their time in this process."""
+
+    def __init__(self) -> None:
+        self._in_all = 0
+        self._by_pattern: dict[str, int] = {}
+
+    def add(self, pattern: str) -> None:
+        if not self.are_enough(pattern):
+            self._in_all += 1
+            self._by_pattern[pattern] = self._by_pattern.get(pattern, 0) + 1
+
+    def are_enough(self, pattern: str) -> bool:
+        return self._in_all >= PATIENCE_IN_ALL or self._by_pattern.get(pattern, 0) >= PATIENCE
+
+
+_timeouts = _Timeouts()
 
 
 def _short(pattern: object) -> str:
