@@ -89,8 +89,11 @@ def test_max_min_and_std_dev():
     table = table_of("f1", values)
     [largest] = aggregates.maximum(table, field="f1")
     [smallest] = aggregates.minimum(table, field="f1", name="worst")
-    assert (largest.name, largest.value, largest.low, largest.signature) == ("f1_max", 1.0, None, "max")
-    assert (smallest.name, smallest.value) == ("worst", 0.2)
+    assert (largest.name, largest.value, largest.high) == ("f1_max", 1.0, 1.0)
+    assert 0.2 < largest.low < 0.5
+    assert largest.signature == "max|order-statistics|high=observed|level=0.95"
+    assert (smallest.name, smallest.value, smallest.low) == ("worst", 0.2, 0.2)
+    assert smallest.signature == "min|order-statistics|low=observed|level=0.95"
     [spread] = aggregates.std_dev(table, field="f1")
     assert spread.name == "f1_std_dev"
     assert spread.value == pytest.approx(np.std(values))
@@ -265,3 +268,21 @@ def test_repetitions_cluster_every_share():
     table = table_of("label", ["a", "a", "b", "b", "a", "b"], repeats=2)
     summaries = aggregates.frequency(table, field="label")
     assert summaries[0].signature == "frequency|clustered-wilson|level=0.95"
+
+
+def test_the_interval_of_an_extreme_ends_where_the_scale_does():
+    [largest] = aggregates.maximum(table_of("score", [0.2, 0.9, 0.5, 0.7]))
+    assert (largest.value, largest.high) == (0.9, 1.0)
+    assert largest.signature == "max|order-statistics|high=scale|level=0.95"
+    [rated] = aggregates.minimum(table_of("stars", [4, 5, 3, 4, 5, 5]), field="stars", bounds=(1, 5))
+    assert (rated.value, rated.low) == (3.0, 1.0)
+
+
+def test_nothing_wrong_is_not_certainty():
+    table = ScoreTable()
+    for sample in range(20):
+        table.add({"tp": 2, "fp": 0, "fn": 0}, sample=sample)
+    fields = {"num_true_positives_field": "tp", "num_false_positives_field": "fp", "num_false_negatives_field": "fn"}
+    [found] = aggregates.f1_score(table, **fields)
+    assert (found.value, found.low, found.high) == (1.0, wilson(20, 20).low, 1.0)
+    assert found.signature == "f1_score|wilson-of-samples|level=0.95"

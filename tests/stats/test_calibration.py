@@ -18,6 +18,15 @@ def test_calibration_error_worked_by_hand():
     assert cal.expected_calibration_error(CONFIDENCES, RIGHT) == pytest.approx((0.87 + 0.07 + 0.15) / 5)
 
 
+def test_calibration_error_equals_published_examples():
+    # TorchMetrics, documentation of BinaryCalibrationError (n_bins=2, norm="l1"): 0.2900
+    binary = cal.expected_calibration_error([0.25, 0.25, 0.55, 0.75, 0.75], [0, 0, 1, 1, 1], bins=2)
+    assert binary == pytest.approx(0.29, abs=5e-5)
+    # the same, MulticlassCalibrationError (n_bins=3, norm="l1"), top labels of its four rows: 0.2000
+    top = cal.expected_calibration_error([0.55, 0.55, 0.60, 0.90], [0, 0, 1, 1], bins=3)
+    assert top == pytest.approx(0.2, abs=5e-5)
+
+
 def test_bins_are_open_below_and_closed_above():
     bins = cal.reliability_bins([0.0, 0.1, 0.2, 1.0], [0, 0, 1, 1], bins=10)
     assert [each.count for each in bins] == [2, 1, 0, 0, 0, 0, 0, 0, 0, 1]

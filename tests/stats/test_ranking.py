@@ -95,3 +95,33 @@ def test_a_matrix_with_holes_is_refused():
         rank_ranges(["a", "b"], [[[0.1]]])
     with pytest.raises(ValueError, match="every model needs a score"):
         rank_ranges(["a", "b"], [[[0.1, float("nan")]]])
+
+
+def test_clustered_samples_widen_the_ranges_and_the_naive_ones_are_too_narrow():
+    random = np.random.default_rng(6)
+    groups = np.repeat(np.arange(20), 15)
+    sets, held, naive = 300, 0, 0
+    for _ in range(sets):
+        # two models as good as each other; what tells them apart is shared within a cluster
+        leaning = random.normal(0.0, 0.25, size=(20, 2))[groups]
+        matrix = (random.random((300, 2)) < 0.6 + leaning).astype(float)
+        held += rank_ranges("ab", [matrix], groups=[groups], resamples=200)[0].text == "1–2"
+        naive += rank_ranges("ab", [matrix], resamples=200)[0].text == "1–2"
+    assert held / sets >= 0.93
+    assert naive / sets < 0.8
+
+
+def test_win_rates_mean_ranks_and_normalised_scores_have_ranges_too():
+    random = np.random.default_rng(8)
+    tasks = [(random.random((150, 3)) < [0.8, 0.78, 0.3]).astype(float) for _ in range(4)]
+    found = by_model(rank_ranges("abc", tasks, normalisation="z"))
+    assert found["c"].win_rate == (0.0, 0.0)
+    assert found["c"].mean_rank == (3.0, 3.0)
+    low, high = found["a"].win_rate
+    assert 0.5 <= low < high <= 1.0
+    assert found["a"].normalised[0] > 0.0 > found["c"].normalised[1]
+
+
+def test_one_cluster_cannot_be_ranked_by():
+    with pytest.raises(ValueError, match="no spread to rank by"):
+        rank_ranges("ab", [np.eye(2)], groups=[["same", "same"]])

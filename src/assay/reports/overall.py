@@ -39,8 +39,11 @@ def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -
     width when a task is all right or all wrong, and leans the way its tasks' intervals lean.
     """
     counted = [row for row in rows if _counts(row)]
-    if overall is None or not counted:
-        return None
+    return None if overall is None or not counted else mean_of_tasks_interval(counted, overall, level)
+
+
+def mean_of_tasks_interval(counted: list[TaskRow], mean: float, level: float) -> Interval | None:
+    """The same for the mean of any tasks, such as those of a category; None when one of them has no interval."""
     if len(counted) == 1:
         return counted[0].interval
     below = above = 0.0
@@ -49,8 +52,8 @@ def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -
             return None
         below += (row.score - row.interval.low) ** 2
         above += (row.interval.high - row.score) ** 2
-    low = overall - math.sqrt(below) / len(counted)
-    high = overall + math.sqrt(above) / len(counted)
+    low = mean - math.sqrt(below) / len(counted)
+    high = mean + math.sqrt(above) / len(counted)
     if all(row.interval.low >= 0.0 and row.interval.high <= 1.0 for row in counted if row.interval is not None):
         low, high = max(0.0, low), min(1.0, high)
     return Interval(low=low, high=high, level=level, method=METHOD)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.reports.board import Cost, Interval, Latency, SliceRow, TaskRow
 from assay.reports.columns import Columns, Side, read_side
-from assay.reports.overall import overall_interval, overall_score
+from assay.reports.overall import mean_of_tasks_interval, overall_interval, overall_score
 from assay.reports.spending import price_notes
 from assay.reports.view import View
-from assay.stats.ranking import rank_ranges, standings
+from assay.stats.ranking import RankRange, rank_ranges, standings
 
 Normalisation = Literal["z", "chance", "none"]
 
@@ -48,7 +48,7 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     win_rate: float | None
     mean_rank: float | None
     tasks: dict[str, Cell]
-    categories: dict[str, float]
+    categories: dict[str, Cell]
     cost: Cost | None
     """Of the evaluated model."""
     judge_cost: Cost | None
@@ -59,6 +59,10 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     failed: int
     timeouts: int
     owed: int
+    normalised_interval: Interval | None = None
+    win_rate_interval: Interval | None = None
+    mean_rank_interval: Interval | None = None
+    """Of the last three: None when not every task can be paired sample by sample."""
 
     @property
     def rank(self) -> str:
@@ -117,7 +121,14 @@ def standings_of(
     if unknown:
         raise UsageError(f"--chance {unknown[0]}: no task is called that. Tasks: {', '.join(names)}")
     rising = [name for name in shared if not rows[0][name].lower_is_better]
-    ranges, ranking = _ranges(labels, sides, rising or shared, view, dict(chance or {}))
+    ranges, ranking = _ranges(labels, sides, rising or shared, view, normalisation, dict(chance or {}))
+    # what is turned round has a part in wins and ranks, none in the overall score
+    spread = (
+        ranges
+        if len(rising) in (0, len(shared))
+        else _ranges(labels, sides, shared, view, normalisation, dict(chance or {}))[0]
+    )
+    whole = len(shared) == len(names)
     scores = {
         label: {name: _upwards(each.get(name)) for name in names} for label, each in zip(labels, rows, strict=True)
     }
@@ -131,15 +142,18 @@ def standings_of(
                 label=label,
                 model=side.board.adapter,
                 source=str(side.source),
-                rank_low=ranges[label][0],
-                rank_high=ranges[label][1],
+                rank_low=ranges[label].low,
+                rank_high=ranges[label].high,
                 overall=overall,
                 interval=overall_interval(common, overall, view.level),
                 normalised=placed[label].score,
+                normalised_interval=_around(placed[label].score, spread[label].normalised, view.level),
                 win_rate=placed[label].win_rate,
+                win_rate_interval=_around(placed[label].win_rate, spread[label].win_rate, view.level, whole=whole),
                 mean_rank=placed[label].mean_rank,
+                mean_rank_interval=_around(placed[label].mean_rank, spread[label].mean_rank, view.level, whole=whole),
                 tasks={name: _cell(row) for name, row in each.items()},
-                categories=_categories(common),
+                categories=_categories(common, view.level),
                 cost=side.board.cost,
                 tokens_in=sum(row.tokens_in for row in side.board.tasks),
                 tokens_out=sum(row.tokens_out for row in side.board.tasks),
@@ -194,42 +208,65 @@ def _check_content(
 
 
 def _ranges(
-    labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], view: View, chance: dict[str, float]
-) -> tuple[dict[str, tuple[int, int]], str]:
+    labels: Sequence[str],
+    sides: Sequence[Side],
+    shared: Sequence[str],
+    view: View,
+    normalisation: Normalisation,
+    chance: dict[str, float],
+) -> tuple[dict[str, RankRange], str]:
     """By bootstrap over the samples that all models have; without per-example records only the order of the scores."""
-    matrices = [_matrix([side.tasks.get(name) for side in sides]) for name in shared]
-    known = [(name, matrix) for name, matrix in zip(shared, matrices, strict=True) if matrix is not None]
-    if len(labels) > 1 and shared and len(known) == len(shared):
-        found = rank_ranges(
+    found = [_matrix([side.tasks.get(name) for side in sides]) for name in shared]
+    matrices = [matrix for matrix in found if matrix is not None and matrix.units > 1]
+    if len(labels) > 1 and shared and len(matrices) == len(shared):
+        ranges = rank_ranges(
             labels,
-            [matrix for _, matrix in known],
-            normalisation="chance" if chance else "none",
-            chance=[chance.get(name, 0.0) for name in shared] if chance else None,
+            [each.scores for each in matrices],
+            groups=[each.groups for each in matrices],
+            normalisation=normalisation,
+            chance=[chance.get(name, 0.0) for name in shared],
             level=view.level,
         )
-        samples = sum(len(matrix) for _, matrix in known)
-        how = f"bootstrap over {samples:,} shared samples, 1000 resamples, seed 0, {view.level * 100:g} %"
-        return {each.model: (each.low, each.high) for each in found}, how
+        samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
+        clusters = "" if units == samples else f" in {units:,} clusters"
+        how = f"bootstrap over {samples:,} shared samples{clusters}, 1000 resamples, seed 0, {view.level * 100:g} %"
+        return {each.model: each for each in ranges}, how
     scores = [side.board.overall_score for side in sides]
     ranks = {}
     for label, score in zip(labels, scores, strict=True):
         better = sum(other is not None and (score is None or other > score) for other in scores)
         level = sum(other == score for other in scores)
-        ranks[label] = (1 + better, better + max(1, level))
+        ranks[label] = RankRange(model=label, score=score or 0.0, low=1 + better, high=better + max(1, level))
     return ranks, "order of the overall scores: not every result has per-example records, so ranks have no intervals"
 
 
-def _matrix(columns: Sequence[Columns | None]) -> NDArray[np.float64] | None:
-    """Samples × models: mean score over attempts, for the samples that every model was scored on."""
-    if any(each is None for each in columns):
+class _Matrix(NamedTuple):
+    """One task, paired by sample."""
+
+    scores: NDArray[np.float64]
+    """Samples × models."""
+    groups: NDArray[np.uint64] | None
+    """The cluster of each sample; None when every sample stands alone."""
+    units: int
+    """How many clusters there are."""
+
+
+def _matrix(columns: Sequence[Columns | None]) -> _Matrix | None:
+    """Mean score over attempts, for the samples that every model was scored on."""
+    known = [each for each in columns if each is not None]
+    if len(known) < len(columns):
         return None
-    means = [_sample_means(each) for each in columns if each is not None]
+    means = [_sample_means(each) for each in known]
     common = means[0][0]
     for samples, _ in means[1:]:
         common = np.intersect1d(common, samples, assume_unique=True)
     if not len(common):
         return None
-    return np.column_stack([scores[np.searchsorted(samples, common)] for samples, scores in means])
+    scores = np.column_stack([scores[np.searchsorted(samples, common)] for samples, scores in means])
+    samples, rows = np.unique(known[0].samples, return_index=True)
+    groups = known[0].groups[rows[np.searchsorted(samples, common)]]
+    units = len(np.unique(groups))
+    return _Matrix(scores, groups if units < len(groups) else None, units)
 
 
 def _sample_means(columns: Columns) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
@@ -256,12 +293,27 @@ def _cell(row: TaskRow) -> Cell:
     )
 
 
-def _categories(rows: Sequence[TaskRow]) -> dict[str, float]:
-    grouped: dict[str, list[float]] = {}
+def _categories(rows: Sequence[TaskRow], level: float) -> dict[str, Cell]:
+    """The mean of each category's tasks, with the tasks' intervals combined as for the overall score."""
+    grouped: dict[str, list[TaskRow]] = {}
     for row in rows:
         if row.category is not None and row.score is not None:
-            grouped.setdefault(row.category, []).append(row.score)
-    return {category: sum(scores) / len(scores) for category, scores in grouped.items()}
+            grouped.setdefault(row.category, []).append(row)
+    found = {}
+    for category, members in grouped.items():
+        score = sum(row.score or 0.0 for row in members) / len(members)
+        found[category] = Cell(score=score, interval=mean_of_tasks_interval(members, score, level))
+    return found
+
+
+def _around(
+    value: float | None, found: tuple[float, float] | None, level: float, *, whole: bool = True
+) -> Interval | None:
+    """Percentiles of the resampled number; what was measured is always inside. None when they leave tasks out."""
+    if value is None or found is None or not whole:
+        return None
+    low, high = min(found[0], value), max(found[1], value)
+    return Interval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
 
 
 def _notes(names: Sequence[str], shared: Sequence[str], models: Sequence[ModelRow]) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 
+from assay.reports.board import Interval
 from assay.reports.markdown import escaped, interval, number, table
 from assay.reports.spending import is_told, money
-from assay.reports.standings import ModelRow, Standings
+from assay.reports.standings import Cell, ModelRow, Standings
 
 
 def standings_markdown(found: Standings) -> str:
@@ -29,10 +30,12 @@ def standings_csv(found: Standings) -> str:
     """One line per model, everything in columns; empty where there is no number."""
     categories = category_names(found)
     header = ["rank_low", "rank_high", "model", "source", "overall", "overall_low", "overall_high"]
-    header += ["normalised", "win_rate", "mean_rank"]
+    for column in ("normalised", "win_rate", "mean_rank"):
+        header += [column, f"{column}_low", f"{column}_high"]
     for task in found.tasks:
         header += [task, f"{task}_low", f"{task}_high"]
-    header += [f"category_{name}" for name in categories]
+    for name in categories:
+        header += [f"category_{name}", f"category_{name}_low", f"category_{name}_high"]
     header += ["cost", "currency", "judge_cost", "tokens_in", "tokens_out", "judge_tokens"]
     header += ["latency_p50_ms", "latency_p95_ms"]
     header += ["failed", "timeouts", "owed"]
@@ -65,9 +68,9 @@ def place_cells(row: ModelRow, found: Standings) -> list[str]:
     return [
         number(row.overall),
         interval(row.interval),
-        "–" if row.normalised is None else f"{row.normalised:+.2f}",
-        "–" if row.win_rate is None else f"{row.win_rate:.2f}",
-        "–" if row.mean_rank is None else f"{row.mean_rank:.2f}",
+        _with_interval(row.normalised, row.normalised_interval, "+.2f"),
+        _with_interval(row.win_rate, row.win_rate_interval, ".2f"),
+        _with_interval(row.mean_rank, row.mean_rank_interval, ".2f"),
         money(row.cost),
         f"{row.tokens_in:,}",
         f"{row.tokens_out:,}",
@@ -78,30 +81,34 @@ def place_cells(row: ModelRow, found: Standings) -> list[str]:
     ]
 
 
+def _with_interval(value: float | None, found: Interval | None, form: str) -> str:
+    if value is None:
+        return "–"
+    return f"{value:{form}}" + (f" ({found.low:{form}} – {found.high:{form}})" if found is not None else "")
+
+
+def cell_text(cell: Cell | None) -> str:
+    """A score with its interval."""
+    if cell is None or cell.score is None:
+        return "–"
+    return number(cell.score) + (f" ({interval(cell.interval)})" if cell.interval is not None else "")
+
+
 def _places(found: Standings) -> str:
     rows = [[row.rank, escaped(row.label), *place_cells(row, found)] for row in found.models]
     return table(["rank", "model", *place_header(found)], rows, numeric_from=2)
 
 
 def _scores(found: Standings) -> str:
-    rows = [[escaped(row.label), *(_cell(row, task) for task in found.tasks)] for row in found.models]
+    rows = [[escaped(row.label), *(cell_text(row.tasks.get(task)) for task in found.tasks)] for row in found.models]
     return table(["model", *(escaped(task) for task in found.tasks)], rows, numeric_from=1)
-
-
-def _cell(row: ModelRow, task: str) -> str:
-    cell = row.tasks.get(task)
-    if cell is None or cell.score is None:
-        return "–"
-    if cell.interval is None:
-        return number(cell.score)
-    return f"{number(cell.score)} ({interval(cell.interval)})"
 
 
 def _categories(found: Standings) -> str | None:
     names = category_names(found)
     if not names:
         return None
-    rows = [[escaped(row.label), *(number(row.categories.get(name)) for name in names)] for row in found.models]
+    rows = [[escaped(row.label), *(cell_text(row.categories.get(name)) for name in names)] for row in found.models]
     return table(["model", *(escaped(f"category {name}") for name in names)], rows, numeric_from=1)
 
 
@@ -128,18 +135,20 @@ def _slices(found: Standings) -> str | None:
 
 def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[str | float | None]:
     cells: list[str | float | None] = [row.rank_low, row.rank_high, row.label, row.source, row.overall]
-    cells += [row.interval.low, row.interval.high] if row.interval else [None, None]
-    cells += [row.normalised, row.win_rate, row.mean_rank]
-    for task in found.tasks:
-        cell = row.tasks.get(task)
-        cells.append(cell.score if cell else None)
-        cells += [cell.interval.low, cell.interval.high] if cell and cell.interval else [None, None]
-    cells += [row.categories.get(name) for name in categories]
+    cells += _ends(row.interval)
+    cells += [row.normalised, *_ends(row.normalised_interval), row.win_rate, *_ends(row.win_rate_interval)]
+    cells += [row.mean_rank, *_ends(row.mean_rank_interval)]
+    for cell in [*(row.tasks.get(task) for task in found.tasks), *(row.categories.get(name) for name in categories)]:
+        cells += [cell.score, *_ends(cell.interval)] if cell else [None, None, None]
     cells += [row.cost.amount if row.cost else None, row.cost.currency if row.cost else None]
     cells += [row.judge_cost.amount if row.judge_cost else None]
     cells += [row.tokens_in, row.tokens_out, row.judge_tokens]
     cells += [row.latency.p50, row.latency.p95] if row.latency else [None, None]
     return [*cells, row.failed, row.timeouts, row.owed]
+
+
+def _ends(found: Interval | None) -> list[float | None]:
+    return [None, None] if found is None else [found.low, found.high]
 
 
 def _harmless(cell: str | float | None) -> str | float | None:

@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from assay.core.types import Summary
 from assay.stats.bootstrap import SumStatistic, bootstrap_sums, divide
+from assay.stats.extremes import largest_interval, smallest_interval
 from assay.stats.intervals import (
     Codes,
     Floats,
@@ -67,19 +69,35 @@ def interval_of_mean(values: Floats, clusters: ArrayLike | None, level: float) -
 
 
 def maximum(
-    table: ScoreTable, *, field: str = "score", name: str | None = None, level: float = 0.95, seed: int = 0
+    table: ScoreTable,
+    *,
+    field: str = "score",
+    name: str | None = None,
+    bounds: tuple[float, float] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> list[Summary]:
-    """The largest value. It has no interval: how far an extreme may still move cannot be told from the samples."""
-    del level, seed
-    return [_extreme(table, "max", field, name)]
+    """The largest value, with where the largest of a fresh run of the same size may well lie, from order statistics.
+
+    `bounds` is the range the value can take; `score` and `is_correct` lie in [0, 1]. Without one nothing is known
+    above the largest value seen, and the signature says that the interval ends there.
+    """
+    del seed
+    return [_extreme(table, "max", field, name, bounds, level)]
 
 
 def minimum(
-    table: ScoreTable, *, field: str = "score", name: str | None = None, level: float = 0.95, seed: int = 0
+    table: ScoreTable,
+    *,
+    field: str = "score",
+    name: str | None = None,
+    bounds: tuple[float, float] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> list[Summary]:
-    """The smallest value, without an interval, as for `max`."""
-    del level, seed
-    return [_extreme(table, "min", field, name)]
+    """The smallest value, with an interval as for `max`."""
+    del seed
+    return [_extreme(table, "min", field, name, bounds, level)]
 
 
 def std_dev(
@@ -319,13 +337,20 @@ def weighted_average(
     return [_summary(output, "weighted_average", float(values.mean()), interval, rows=labels, table=table)]
 
 
-def _extreme(table: ScoreTable, which: str, field: str, name: str | None) -> Summary:
+def _extreme(
+    table: ScoreTable, which: str, field: str, name: str | None, bounds: tuple[float, float] | None, level: float
+) -> Summary:
     numbers = table.numbers(field)
     output = name or f"{field}_{which}"
     if not len(numbers):
         return _nothing(output, which, numbers, table)
-    value = numbers.values.max() if which == "max" else numbers.values.min()
-    return _summary(output, which, float(value), None, rows=numbers, table=table)
+    lowest, highest = float(numbers.values.min()), float(numbers.values.max())
+    if bounds is None and field in ("score", "is_correct") and lowest >= 0.0 and highest <= 1.0:
+        bounds = (0.0, 1.0)
+    find = largest_interval if which == "max" else smallest_interval
+    interval = find(numbers.values, _groups(numbers), level, bounds)
+    value = highest if which == "max" else lowest
+    return _summary(output, which, value, interval, rows=numbers, table=table)
 
 
 def _share_of(name: str, definition: str, right: Mask, *, rows: Labels, table: ScoreTable, level: float) -> Summary:
@@ -375,6 +400,10 @@ def _ratio_of_counts(
     if not np.isfinite(value):
         return _nothing(name, definition, rows, table, empty)
     interval = bootstrap_sums(counts, statistic, groups=_groups(rows), level=level, resamples=resamples, seed=seed)
+    if interval.low is None and value in (0.0, 1.0):
+        # no resample can differ where nothing went wrong, or nothing right; as many samples, all alike, still can
+        units = int(rows.clusters.max()) + 1
+        interval = replace(wilson(value * units, units, level), method="wilson-of-samples")
     return _summary(name, definition, value, interval, rows=rows, table=table)
 
 

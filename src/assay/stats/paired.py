@@ -38,6 +38,8 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     n: int
     """Pairs compared."""
+    clusters: int | None = None
+    """The clusters that the pairs come in; None when every pair stands alone."""
     first: float | None
     second: float | None
     """The two means, over the same pairs."""
@@ -94,6 +96,7 @@ def compare(
         test, p_value = permutation_test(after - before, groups=groups, seed=seed, resamples=resamples)
     return PairedComparison(
         n=n,
+        clusters=None if groups is None else cluster_codes(groups, n)[1],
         first=float(before.mean()),
         second=float(after.mean()),
         difference=float((after - before).mean()),

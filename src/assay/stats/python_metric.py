@@ -19,8 +19,10 @@ Found = Mapping[str, Any]
 """`values` (name -> number) and `draws` (name -> the same number over resamples), or `error`."""
 
 RESAMPLES = 200
+FEWEST = 50
+"""With fewer resamples the percentiles of a 95 % interval are anyone's guess."""
 LONGEST_SECONDS = 20.0
-"""A metric that would take longer over all resamples has no interval."""
+"""A metric that would take longer over all resamples gets as many as fit, but not fewer than the fewest."""
 
 
 def python_metric(
@@ -74,21 +76,28 @@ async def compute_metrics(
     )
     try:
         found = await _call(snippet, scores)
-        if "error" in found or len(scores) < 2:
+        if "error" in found:
             return found
+        if len(scores) < 2:
+            return {**found, "no_interval": "one sample has no spread to judge by"}
         started = perf_counter()
         await _call(snippet, scores)
         seconds = perf_counter() - started
-        if seconds * RESAMPLES > LONGEST_SECONDS:
-            reason = f"{RESAMPLES} resamples of {seconds:.1f} s each would take too long"
+        resamples = min(RESAMPLES, max(FEWEST, int(LONGEST_SECONDS / max(seconds, 1e-9))))
+        if seconds * resamples > 3 * LONGEST_SECONDS:
+            reason = f"{resamples} resamples of {seconds:.1f} s each would take too long"
             return {**found, "no_interval": reason}
-        return {**found, "draws": await _draws(snippet, scores, clusters, found["values"])}
+        return {**found, "draws": await _draws(snippet, scores, clusters, found["values"], resamples)}
     finally:
         await snippet.aclose()
 
 
 async def _draws(
-    snippet: Snippet, scores: Sequence[Mapping[str, Any]], clusters: Sequence[Any] | None, values: Mapping[str, float]
+    snippet: Snippet,
+    scores: Sequence[Mapping[str, Any]],
+    clusters: Sequence[Any] | None,
+    values: Mapping[str, float],
+    resamples: int,
 ) -> dict[str, list[float | None]]:
     """Every number over each resample; None where the author's code could not make one."""
     rows: dict[Any, list[int]] = {}
@@ -97,7 +106,7 @@ async def _draws(
     members = list(rows.values())
     random = np.random.default_rng(0)
     draws: dict[str, list[float | None]] = {name: [] for name in values}
-    for _ in range(RESAMPLES):
+    for _ in range(resamples):
         chosen = random.integers(0, len(members), len(members))
         drawn = await _call(snippet, [scores[row] for cluster in chosen for row in members[cluster]])
         for name in values:

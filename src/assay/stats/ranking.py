@@ -15,8 +15,9 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from assay.stats.bootstrap import resampled_sums, row_histogram
-from assay.stats.intervals import Floats, check_level
+from assay.stats.intervals import Floats, check_level, cluster_codes
 from assay.stats.paired import compare, holm
+from assay.stats.quantiles import normal_quantile, student_t_quantile
 
 Normalisation = Literal["none", "chance", "z"]
 
@@ -92,12 +93,15 @@ def ranks(values: ArrayLike) -> Floats:
 
 
 class RankRange(Struct, frozen=True, kw_only=True):
-    """The ranks a model may really have."""
+    """The ranks a model may really have, and its other standings between the same percentiles."""
 
     model: str
     score: float
     low: int
     high: int
+    normalised: tuple[float, float] | None = None
+    win_rate: tuple[float, float] | None = None
+    mean_rank: tuple[float, float] | None = None
 
     @property
     def text(self) -> str:
@@ -109,37 +113,80 @@ def rank_ranges(
     models: Sequence[str],
     tasks: Sequence[ArrayLike],
     *,
-    normalisation: Literal["none", "chance"] = "chance",
+    groups: Sequence[ArrayLike | None] | None = None,
+    normalisation: Normalisation = "chance",
     chance: Sequence[float] | None = None,
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[RankRange]:
-    """Rank ranges by bootstrap over samples.
+    """Rank ranges by bootstrap over samples, or over whole clusters where `groups` names them, one per sample.
 
     Each task is a samples × models matrix of scores; its samples are resampled for all models at once, so that what
-    the models share cancels. A model's score is the mean over tasks of its normalised means.
+    the models share cancels. A model's place is that of the mean over tasks of its scores, normalised between chance
+    and 1 where chance is given; `normalisation` is that of the column `normalised`.
     """
     check_level(level)
     random = np.random.default_rng(seed)
     lows = list(chance) if chance is not None else [0.0] * len(tasks)
     point = np.zeros(len(models))
-    draws = np.zeros((resamples, len(models)))
-    for matrix, low in zip(tasks, lows, strict=True):
+    places, columns, wins, rank_sums = (np.zeros((resamples, len(models))) for _ in range(4))
+    for matrix, low, clusters in zip(tasks, lows, groups or [None] * len(tasks), strict=True):
         rows = _checked(matrix, len(models))
-        point += normalised(rows.mean(axis=0), normalisation, low)
-        distinct, counts = row_histogram(np.column_stack([rows, np.ones(len(rows))]))
-        sums = resampled_sums(distinct, counts, resamples, random)
-        draws += normalised(sums[:, :-1] / sums[:, -1:], normalisation, low)
-    drawn = _best_ranks(draws), _worst_ranks(draws)
+        means = rows.mean(axis=0)
+        draws = _resampled_means(rows, means, clusters, level, resamples, random)
+        point += normalised(means, "chance", low)
+        places += normalised(draws, "chance", low)
+        columns += _normalised_draws(draws, normalisation, low)
+        better, worst = _best_ranks(draws), _worst_ranks(draws)
+        rank_sums += (better + worst) / 2.0
+        # others that are worse are wins, others that are level are half of one
+        wins += len(models) - worst + (worst - better) / 2.0
     tails = 0.5 - level / 2.0, 0.5 + level / 2.0
-    low_ranks = np.quantile(drawn[0], tails[0], axis=0, method="inverted_cdf")
-    high_ranks = np.quantile(drawn[1], tails[1], axis=0, method="inverted_cdf")
+    low_ranks = np.quantile(_best_ranks(places), tails[0], axis=0, method="inverted_cdf")
+    high_ranks = np.quantile(_worst_ranks(places), tails[1], axis=0, method="inverted_cdf")
+    others = max(1, len(models) - 1)
+    between = [np.quantile(each / len(tasks), tails, axis=0) for each in (columns, wins / others, rank_sums)]
     found = [
-        RankRange(model=model, score=float(point[i] / len(tasks)), low=int(low_ranks[i]), high=int(high_ranks[i]))
+        RankRange(
+            model=model,
+            score=float(point[i] / len(tasks)),
+            low=int(low_ranks[i]),
+            high=int(high_ranks[i]),
+            normalised=(float(between[0][0, i]), float(between[0][1, i])),
+            win_rate=(float(between[1][0, i]), float(between[1][1, i])),
+            mean_rank=(float(between[2][0, i]), float(between[2][1, i])),
+        )
         for i, model in enumerate(models)
     ]
     return sorted(found, key=lambda each: (-each.score, each.model))
+
+
+def _resampled_means(
+    rows: Floats, means: Floats, clusters: ArrayLike | None, level: float, resamples: int, random: np.random.Generator
+) -> Floats:
+    """Means of all models over resampled samples, or resampled clusters; spread as far as Student's t asks for."""
+    units = np.column_stack([rows, np.ones(len(rows))])
+    if clusters is not None:
+        codes, count = cluster_codes(clusters, len(rows))
+        units = np.column_stack([np.bincount(codes, weights=column, minlength=count) for column in units.T])
+    if len(units) < 2:
+        raise ValueError("one sample, or one cluster, has no spread to rank by")
+    sums = resampled_sums(*row_histogram(units), resamples, random)
+    # a resample of few units varies too little, by just this much (Hesterberg 2015)
+    short = math.sqrt(len(units) / (len(units) - 1.0))
+    tail = 0.5 + level / 2.0
+    reach = short * student_t_quantile(tail, len(units) - 1.0) / normal_quantile(tail)
+    return means + reach * (sums[:, :-1] / sums[:, -1:] - means)
+
+
+def _normalised_draws(draws: Floats, normalisation: Normalisation, chance: float) -> Floats:
+    if normalisation != "z":
+        return normalised(draws, normalisation, chance)
+    spread = draws.std(axis=1, keepdims=True)
+    centred: Floats = draws - draws.mean(axis=1, keepdims=True)
+    scaled: Floats = centred / np.where(spread > 0.0, spread, 1.0)
+    return scaled
 
 
 def rank_ranges_by_tests(

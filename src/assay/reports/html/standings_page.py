@@ -10,7 +10,7 @@ from assay.reports.html.page import grid, listed, page
 from assay.reports.html.plots import Mark, forest
 from assay.reports.markdown import interval, number
 from assay.reports.standings import ModelRow, Standings
-from assay.reports.standings_tables import NORMALISED, category_names, place_cells, place_header
+from assay.reports.standings_tables import NORMALISED, category_names, cell_text, place_cells, place_header
 
 
 def write_standings_page(path: Path, found: Standings) -> None:
@@ -51,7 +51,7 @@ def scores_section(found: Standings) -> Child:
     names = category_names(found)
     if names:
         sums: list[list[Child]] = [
-            [row.label, *(number(row.categories.get(name)) for name in names)] for row in found.models
+            [row.label, *(cell_text(row.categories.get(name)) for name in names)] for row in found.models
         ]
         parts.append(grid(["model", *names], sums, numeric=range(1, len(names) + 1), caption="Means per category"))
     return parts

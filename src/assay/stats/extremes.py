@@ -1,0 +1,82 @@
+"""Where the largest and the smallest value of a fresh run of the same size may well lie: order statistics alone.
+
+Of n values seen and n to come, every order is equally likely, whatever their distribution. So all new ones fall below
+the k-th largest seen with chance ∏ (n − i)/(2n − i), i < k: about one half to the power k. Nothing in a sample says how
+far above its largest value the next one may go, so on that side the interval ends where the scale does, or at the
+value seen.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.stats.intervals import Floats, Interval, as_floats, check_level, cluster_codes, no_interval
+
+METHOD = "order-statistics"
+
+
+def largest_interval(
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    bounds: tuple[float, float] | None = None,
+) -> Interval:
+    """For the largest of as many new values; of as many new clusters, where values come in clusters."""
+    check_level(level)
+    each = _largest_per_cluster(as_floats(values), clusters)
+    method = METHOD if clusters is None else f"clustered-{METHOD}"
+    method += "|high=scale" if bounds is not None else "|high=observed"
+    if not len(each):
+        return no_interval(method, level, "nothing was scored")
+    ordered = np.sort(each)[::-1]
+    low = _low(ordered, 1.0 - level)
+    if low is None:
+        if bounds is None:
+            return no_interval(method, level, f"{len(each)} values are too few to tell where another run's would lie")
+        low = bounds[0]
+    high = float(ordered[0]) if bounds is None else max(bounds[1], float(ordered[0]))
+    return Interval(low=low, high=high, level=level, method=method)
+
+
+def smallest_interval(
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    bounds: tuple[float, float] | None = None,
+) -> Interval:
+    """The same for the smallest value."""
+    turned = None if bounds is None else (-bounds[1], -bounds[0])
+    found = largest_interval(-as_floats(values), clusters, level, turned)
+    return Interval(
+        low=None if found.high is None else 0.0 - found.high,
+        high=None if found.low is None else 0.0 - found.low,
+        level=level,
+        method=found.method.replace("high=", "low="),
+        reason=found.reason,
+    )
+
+
+def _low(ordered: Floats, tail: float) -> float | None:
+    """What all new values fall below with chance `tail`: between the two order statistics whose chances enclose it."""
+    n = len(ordered)
+    chance = 1.0
+    for k in range(n):
+        before, chance = chance, chance * (n - k) / (2 * n - k)
+        if chance <= tail:
+            if k == 0:
+                return float(ordered[0])
+            share = math.log(before / tail) / math.log(before / chance)
+            return float(ordered[k - 1] + share * (ordered[k] - ordered[k - 1]))
+    return None
+
+
+def _largest_per_cluster(values: Floats, clusters: ArrayLike | None) -> Floats:
+    if clusters is None:
+        return values
+    codes, count = cluster_codes(clusters, len(values))
+    largest = np.full(count, -math.inf)
+    np.maximum.at(largest, codes, values)
+    return largest
