@@ -26,8 +26,9 @@ class Exam:
 
     answer: Callable[[int, int], str] = lambda a, b: str(a + b)
     """What it says to `compute: A + B`."""
-    breaking: Request = BREAK
-    """The default is for models whose other end is scripted: they fail for any prompt with `break` in it."""
+    breaking: Request | None = BREAK
+    """The default is for models whose other end is scripted: they fail for any prompt with `break` in it. None is for
+    models that nothing breaks."""
 
 
 ARITHMETIC = Exam()
@@ -57,6 +58,8 @@ def check_model(make: MakeModel, exam: Exam = ARITHMETIC) -> None:
         answers_a_prompt,
         answers_a_single_message_like_the_same_prompt,
         answers_many_at_once_each_with_its_own,
+        answers_a_batch_as_it_answers_one_by_one,
+        scores_a_continuation_the_same_alone_and_in_company,
         fails_with_a_failure_error_and_answers_afterwards,
         can_be_cancelled_and_answers_afterwards,
         has_a_name_and_settings_that_are_plain_data,
@@ -86,7 +89,34 @@ async def answers_many_at_once_each_with_its_own(make: MakeModel, exam: Exam) ->
         assert [completion.text for completion in completions] == [exam.answer(number, 1) for number in range(40)]
 
 
+async def answers_a_batch_as_it_answers_one_by_one(make: MakeModel, exam: Exam) -> None:
+    """For models that take many requests in one call."""
+    async with make() as model:
+        batch = getattr(model, "generate_batch", None)
+        if batch is None:
+            return
+        asked = [(number, 1) for number in range(9)]
+        outcomes = await batch([question(a, b) for a, b in asked])
+        assert [getattr(outcome, "text", outcome) for outcome in outcomes] == [exam.answer(a, b) for a, b in asked]
+
+
+async def scores_a_continuation_the_same_alone_and_in_company(make: MakeModel, exam: Exam) -> None:
+    """For models that say they can: true log-likelihoods, to 0.0001 whatever is computed beside them."""
+    async with make() as model:
+        if not getattr(model, "scores_continuations", False):
+            return
+        requests = [Request(prompt="one two" + " three" * (n % 4), continuation=f" four {n}") for n in range(9)]
+        together = await asyncio.gather(*(model.generate(request) for request in requests))
+        for request, beside in zip(requests, together, strict=True):
+            alone = await model.generate(request)
+            assert alone.logprob is not None
+            assert alone.logprob < 0
+            assert beside.logprob == pytest.approx(alone.logprob, abs=1e-4)
+
+
 async def fails_with_a_failure_error_and_answers_afterwards(make: MakeModel, exam: Exam) -> None:
+    if exam.breaking is None:
+        return
     async with make() as model:
         with pytest.raises(FailureError) as caught:
             await model.generate(exam.breaking)

@@ -80,10 +80,15 @@ def test_a_server_named_twice_is_a_sentence() -> None:
         make_model("vllm:m", {"mod": "completions"})
 
 
-def test_it_keeps_the_contract_of_a_model() -> None:
+@pytest.mark.parametrize("word", [*LOCAL, *HOSTED])
+@pytest.mark.parametrize("mode", ["chat", "completions"])
+def test_it_keeps_the_contract_of_a_model(word: str, mode: str) -> None:
     @asynccontextmanager
     async def make_one() -> AsyncIterator[Model]:
-        async with fake_openai() as server, closing(make_model(f"vllm:m@{server.base_url}")) as model:
+        async with (
+            fake_openai() as server,
+            closing(make_model(f"{word}:m@{server.base_url}", {"mode": mode})) as model,
+        ):
             yield model
 
     check_model(make_one)

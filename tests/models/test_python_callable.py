@@ -95,7 +95,7 @@ EVERY_SHAPE = [
 
 
 @pytest.mark.parametrize("thing", EVERY_SHAPE)
-def test_every_shape_keeps_the_contract_of_a_model(thing: Any) -> None:
+def test_it_keeps_the_contract_of_a_model(thing: Any) -> None:
     @asynccontextmanager
     async def make() -> AsyncIterator[Model]:
         async with closing(as_model(thing)) as model:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.contracts.model import Exam, check_model, closing
 
 from assay.core.seams import Model
 from assay.core.types import Request
@@ -13,6 +17,15 @@ def test_every_request_gets_the_same_text() -> None:
     for model in (make("no"), make(text="no")):
         texts = {asyncio.run(model.generate(Request(prompt=prompt))).text for prompt in ("a", "b", "")}
         assert (model.name, texts) == ("stub:no", {"no"})
+
+
+def test_it_keeps_the_contract_of_a_model() -> None:
+    @asynccontextmanager
+    async def make_one() -> AsyncIterator[Model]:
+        async with closing(make("no")) as model:
+            yield model
+
+    check_model(make_one, Exam(answer=lambda a, b: "no", breaking=None))
 
 
 def test_by_default_it_says_nothing_and_fits_the_seam() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.contracts.model import Exam, check_model, closing
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model, ModelAdapter
@@ -110,3 +113,12 @@ def test_scoring_a_continuation_is_a_failure_not_a_number() -> None:
     with pytest.raises(FailureError) as caught:
         asyncio.run(ToyModel().generate(Request(prompt="a", continuation="b")))
     assert caught.value.failure.kind == "unsupported"
+
+
+def test_it_keeps_the_contract_of_a_model() -> None:
+    @asynccontextmanager
+    async def make_one() -> AsyncIterator[Model]:
+        async with closing(make()) as model:
+            yield model
+
+    check_model(make_one, Exam(breaking=Request(prompt="a", continuation="b")))

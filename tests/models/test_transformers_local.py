@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.model import closing
+from tests.contracts.model import Exam, check_model, closing, question
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Model
 from assay.core.types import Completion, Request
 from assay.models.build import make_model
 
@@ -50,6 +53,19 @@ def ask(folder: Path, *requests: Request, **options: Any) -> list[Completion]:
             return list(found)
 
     return asyncio.run(answers())
+
+
+def test_it_keeps_the_contract_of_a_model(folder: Path) -> None:
+    @asynccontextmanager
+    async def make_one() -> AsyncIterator[Model]:
+        async with closing(make_model(f"transformers:{folder}", {"max_tokens": 6})) as model:
+            yield model
+
+    asked = [*((n, 1) for n in range(40)), (2, 3), (20, 3), (1, 2)]
+    alone = {pair: ask(folder, question(*pair))[0].text for pair in asked[-3:]}
+    known = dict(zip(asked, (each.text for each in ask(folder, *(question(*pair) for pair in asked))), strict=True))
+    assert {pair: known[pair] for pair in alone} == alone
+    check_model(make_one, Exam(answer=lambda a, b: known[a, b], breaking=Request(prompt="a", tools=[{}])))
 
 
 def test_answers_are_the_same_alone_and_in_a_batch(folder: Path) -> None:

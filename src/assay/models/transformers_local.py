@@ -98,6 +98,8 @@ class TransformersModel:
         for place, request in enumerate(requests):
             if request.tools or request.response_format is not None:
                 outcomes[place] = self._failed("unsupported", "it takes no tools and no response format")
+            elif request.continuation == "":
+                outcomes[place] = self._failed("bad_request", "an empty continuation has no likelihood")
             else:
                 together.setdefault(_how(request, place), []).append(place)
         for how, places in together.items():
@@ -171,32 +173,40 @@ class _Loaded:
         ]
 
     def read(self, requests: list[Request]) -> list[Completion]:
-        """Log-likelihoods: every token that reaches into the continuation counts."""
+        """Log-likelihoods, one pass for all: every token that reaches into the continuation counts."""
+        torch = self._torch
+        rows, begins = zip(*(self._tokens(request) for request in requests), strict=True)
+        longest = max(map(len, rows))
+        # padded on the right and looking backwards only, so that no mask is needed for what was read before
+        padded = [[*row, *[row[-1]] * (longest - len(row))] for row in rows]
+        started = perf_counter()
+        with torch.inference_mode():
+            logits = self._model(torch.tensor(padded, device=self._device)).logits
+        seconds = (perf_counter() - started) / len(requests)
         found = []
-        for request in requests:
-            text = self._text(request, chat=False)
-            whole = self._tokenizer(
-                text + (request.continuation or ""), return_offsets_mapping=True, add_special_tokens=False
-            )
-            ids = whole["input_ids"]
-            before = sum(1 for _, end in whole["offset_mapping"] if end <= len(text))
-            begin = [self._begin_token()] if before == 0 else []
-            started = perf_counter()
-            with self._torch.inference_mode():
-                tokens = self._torch.tensor([begin + ids], device=self._device)
-                scores = self._torch.log_softmax(self._model(tokens).logits[0].float(), dim=-1)
-            places = range(len(begin) + before - 1, len(begin) + len(ids) - 1)
-            logprob = sum(float(scores[place, ids[place + 1 - len(begin)]]) for place in places)
+        for request, row, begin, scores in zip(requests, rows, begins, logits, strict=True):
+            logprobs = torch.log_softmax(scores[begin - 1 : len(row) - 1].double(), dim=-1)
+            targets = torch.tensor(row[begin:], device=logprobs.device)
             found.append(
                 Completion(
                     text=request.continuation or "",
-                    logprob=logprob,
-                    tokens_in=len(ids),
-                    seconds=perf_counter() - started,
-                    raw={"continuation_tokens": len(ids) - before},
+                    logprob=float(logprobs.gather(1, targets[:, None]).sum()),
+                    tokens_in=len(row),
+                    seconds=seconds,
+                    raw={"continuation_tokens": len(row) - begin},
                 )
             )
         return found
+
+    def _tokens(self, request: Request) -> tuple[list[int], int]:
+        """The tokens of prompt and continuation, and where the continuation begins: never at the very first."""
+        text = self._text(request, chat=False)
+        whole = self._tokenizer(
+            text + (request.continuation or ""), return_offsets_mapping=True, add_special_tokens=False
+        )
+        ids = list(whole["input_ids"])
+        begin = sum(1 for _, end in whole["offset_mapping"] if end <= len(text))
+        return (ids, begin) if begin else ([self._begin_token(), *ids], 1)
 
     def _begin_token(self) -> int:
         token = self._tokenizer.bos_token_id
