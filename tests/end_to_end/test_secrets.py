@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,98 @@ def test_a_key_in_an_address_is_refused_and_not_repeated(tmp_path: Path) -> None
         done = assay("run", "t.jsonl", "--model", f"vllm:m@{address}", cwd=tmp_path)
         assert done.returncode == 2
         assert search(told(done, tmp_path)) == []
+
+
+CENSUS = """
+import json, os, sys
+from pathlib import Path
+
+def parent(process):
+    return int(process.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+
+run = os.getppid()
+family = {}
+for process in Path("/proc").iterdir():
+    if not process.name.isdigit():
+        continue
+    try:
+        ancestor = process
+        while ancestor.name not in ("0", "1", str(run)):
+            ancestor = Path("/proc") / str(parent(ancestor))
+        if ancestor.name != str(run):
+            continue
+        words = process.joinpath("cmdline").read_bytes()
+        variables = b"" if process.name == str(run) else process.joinpath("environ").read_bytes()
+    except OSError:
+        continue  # it has ended, or nobody may look
+    family[process.name] = [words.decode("latin-1"), variables.decode("latin-1")]
+Path("census.json").write_text(json.dumps(family))
+"""
+"""Writes down the words and the variables of every process that the run started, and the words of the run itself."""
+
+CHILDREN = """\
+key: children
+display_name: Children
+description: ""
+definition:
+  dataset: {key: rows}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "compute: 1 + 1"}]}
+  scorers:
+    - {type: python, key: snippet, compute_scores_snippet: "def compute_scores(sample): return {'ok': True}"}
+    - {type: evaluator, key: command, command: ["PYTHON", census.py]}
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+def test_no_child_of_a_run_is_given_the_key_and_no_process_shows_it(tmp_path: Path, server: Server) -> None:
+    code = {
+        "id": "f",
+        "prompt": "compute: 1 + 1",
+        "targets": ["ok"],
+        "metric": "code_exec",
+        "extras": {"io_pairs": [[1, 1]]},
+    }
+    pattern = {
+        "id": "p",
+        "prompt": "a word " * 9 + "said back",
+        "targets": [],
+        "metric": "forbidden_patterns",
+        "extras": {"patterns": ["(a+)+b(c+)+$"]},
+    }
+    (tmp_path / "a.jsonl").write_text(json.dumps(code) + "\n")
+    (tmp_path / "b.jsonl").write_text(json.dumps(pattern) + "\n")
+    (tmp_path / "rows.yaml").write_text("key: rows\ndisplay_name: R\nsource: {type: inline, samples: [{n: 1}]}\n")
+    (tmp_path / "c.yaml").write_text(CHILDREN.replace("PYTHON", sys.executable))
+    (tmp_path / "census.py").write_text(CENSUS + "\nprint(json.dumps({'score': 1.0}))\n")
+    arguments = ("run", "a.jsonl", "b.jsonl", "c.yaml", "--model", "openai:m", "--concurrency", "1")
+    done = assay(
+        *arguments, "--model-arg", f"base_url={server.base_url}", cwd=tmp_path, OPENAI_API_KEY=KEY, OTHER_SECRET=KEY
+    )
+    assert done.returncode == 0, done.stderr
+    family = json.loads((tmp_path / "census.json").read_text())
+    words = " ".join(each[0] for each in family.values())
+    for child in ("sandbox", "snippets", "patterns", "census.py", "-m\0assay\0run"):
+        assert child in words
+    assert KEY not in json.dumps(family)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+def test_a_program_that_is_the_model_is_given_no_key_unless_it_is_named(tmp_path: Path) -> None:
+    write_task(tmp_path / "t.jsonl", {"hello": "done"})
+    (tmp_path / "census.py").write_text(
+        CENSUS
+        + "\nfor line in sys.stdin:\n    print(json.dumps({'id': json.loads(line)['id'], 'text': 'done'}), flush=True)\n"
+    )
+    model = f"command:{sys.executable} census.py"
+    done = assay("run", "t.jsonl", "--model", model, cwd=tmp_path, OPENAI_API_KEY=KEY)
+    assert done.returncode == 0, done.stderr
+    assert KEY not in (tmp_path / "census.json").read_text()
+    assert search(told(done, tmp_path)) == []
+    named = ("--model-arg", "pass_env=OPENAI_API_KEY", "--fresh")
+    done = assay("run", "t.jsonl", "--model", model, *named, cwd=tmp_path, OPENAI_API_KEY=KEY)
+    assert done.returncode == 0, done.stderr
+    assert KEY in (tmp_path / "census.json").read_text()
+    (tmp_path / "census.json").unlink()
+    assert search(told(done, tmp_path)) == []
