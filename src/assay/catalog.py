@@ -44,6 +44,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "extract_choice": "assay.metrics.extraction:extract_choice",
         "extract_stated_answer": "assay.metrics.answers:extract_stated_answer",
         "extract_program": "assay.metrics.answers:extract_program",
+        "extract_function_body": "assay.metrics.answers:extract_function_body",
     },
     "scorer": {
         "metric": "assay.scorers.from_metric:from_metric",

@@ -104,6 +104,12 @@ Path("census.json").write_text(json.dumps(family))
 """
 """Writes down the words and the variables of every process that the run started, and the words of the run itself."""
 
+ANSWER_DONE = """
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"id": asked["id"], "text": "done"}), flush=True)
+"""
+
 CHILDREN = """\
 key: children
 display_name: Children
@@ -155,10 +161,7 @@ def test_no_child_of_a_run_is_given_the_key_and_no_process_shows_it(tmp_path: Pa
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 def test_a_program_that_is_the_model_is_given_no_key_unless_it_is_named(tmp_path: Path) -> None:
     write_task(tmp_path / "t.jsonl", {"hello": "done"})
-    (tmp_path / "census.py").write_text(
-        CENSUS
-        + "\nfor line in sys.stdin:\n    print(json.dumps({'id': json.loads(line)['id'], 'text': 'done'}), flush=True)\n"
-    )
+    (tmp_path / "census.py").write_text(CENSUS + ANSWER_DONE)
     model = f"command:{sys.executable} census.py"
     done = assay("run", "t.jsonl", "--model", model, cwd=tmp_path, OPENAI_API_KEY=KEY)
     assert done.returncode == 0, done.stderr

@@ -40,6 +40,8 @@ NUMBERS = [
     ("Answer:\n\n42", "42"),
     ("1. We add.\n2. We get 42.", "42"),
     ("€ 42", "42"),
+    ("3 + 4 = 7\n#### 7\n\nQuestion: What is 2 + 2?\nAnswer: 2 + 2 = 4\n#### 4", "7"),
+    ("The answer is 7.\n\nQ: And 2 + 2?\nA: The answer is 4.", "7"),
     ("forty-two", ""),
     ("", ""),
     ("#### none, but 12 before", "12"),

@@ -58,7 +58,8 @@ def test_every_benchmark_becomes_valid_tasks(name: str, samples: int, tmp_path: 
         ("gsm8k", {"variant": "zero-shot"}),
         ("svamp", {}),
         ("mmlu", {"variant": "generate"}),
-        ("bbh", {"variant": "stated"}),
+        ("bbh", {}),
+        ("bbh", {"variant": "direct"}),
         ("nq-open", {}),
     ],
 )
@@ -190,3 +191,87 @@ def test_list_and_show_tell_what_there_is(capsys: pytest.CaptureFixture[str]) ->
         told = capsys.readouterr().out
         assert "licence:" in told
         assert "source:" in told
+
+
+EXEMPLARS = """\
+This file is for tests: keep it out of training data.
+-----
+Say whether a number is even.
+
+A number is even when two divides it.
+
+Q: Is 4 even?
+Options:
+- Yes
+- No
+A: Let's think step by step.
+4 = 2 * 2. So the answer is Yes.
+
+Q: Is 5 even?
+A: Let's think step by step.
+5 = 2 * 2 + 1. So the answer is No.
+
+Q: Is 6 even?
+A: Let's think step by step.
+6 = 2 * 3. So the answer is Yes.
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """In the layout of the original one: tasks, exemplars, and what other models answered."""
+    place = tmp_path / "BIG-Bench-Hard"
+    for folder in ("bbh", "cot-prompts", "some-model-outputs"):
+        (place / folder).mkdir(parents=True)
+    examples = [{"input": f"Is {n} even?", "target": "No" if n % 2 else "Yes"} for n in range(10, 15)]
+    (place / "bbh" / "even_numbers.json").write_text(json.dumps({"canary": "", "examples": examples}))
+    (place / "cot-prompts" / "even_numbers.txt").write_text(EXEMPLARS)
+    (place / "some-model-outputs" / "even_numbers.json").write_text("[]")
+    return place
+
+
+def bbh_rows(repository: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
+    settings = {"variant": None, "shots": None, "accept_unknown": True, **options}
+    write_tasks(find_recipe("bbh"), repository, out, **settings)
+    lines = (out / "bbh-even-numbers.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines if not line.startswith("#")]
+
+
+def test_bbh_takes_the_published_exemplars_where_they_are(repository: Path, tmp_path: Path) -> None:
+    rows = bbh_rows(repository, tmp_path / "out")
+    assert len(rows) == 5  # none is spent on examples
+    before = EXEMPLARS.partition("-----\n")[2]
+    assert rows[0]["prompt"] == f"{before}\nQ: Is 10 even?\nA: Let's think step by step."
+    told = json.loads((tmp_path / "out" / "recipe.json").read_text())
+    assert ({each["name"] for each in told["files"]}, told["remarks"]) == (
+        {"even_numbers.json", "even_numbers.txt"},
+        [],
+    )
+
+
+def test_bbh_without_reasoning_shows_the_same_questions_with_their_answers(repository: Path, tmp_path: Path) -> None:
+    rows = bbh_rows(repository, tmp_path / "out", variant="direct", shots=2)
+    assert rows[0]["prompt"].endswith("- No\nA: Yes\n\nQ: Is 5 even?\nA: No\n\nQ: Is 10 even?\nA:")
+
+
+def test_bbh_without_the_exemplars_says_so_and_records_it(repository: Path, tmp_path: Path) -> None:
+    (repository / "cot-prompts" / "even_numbers.txt").unlink()
+    said: list[str] = []
+    rows = bbh_rows(repository, tmp_path / "out", say=said.append)
+    assert len(rows) == 2
+    assert rows[0]["prompt"].startswith("Q: Is 10 even?\nA: So the answer is Yes.\n\nQ: Is 11 even?")
+    assert rows[0]["metadata"]["exemplars"] == "first questions"
+    assert "cot-prompts" in said[0]
+    assert json.loads((tmp_path / "out" / "recipe.json").read_text())["remarks"] == said
+
+
+def test_exemplars_in_another_form_are_a_sentence(repository: Path, tmp_path: Path) -> None:
+    (repository / "cot-prompts" / "even_numbers.txt").write_text("-----\nQ: what?\n")
+    with pytest.raises(UsageError, match=r"cot-prompts/even_numbers\.txt: not in the form"):
+        bbh_rows(repository, tmp_path / "out")
+
+
+def test_a_folder_without_the_benchmark_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no file of MMLU is here"):
+        write_tasks(find_recipe("mmlu"), tmp_path, tmp_path / "out", variant=None, shots=None)
+    assert not (tmp_path / "out").exists()

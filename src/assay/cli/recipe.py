@@ -100,6 +100,7 @@ def make(options: argparse.Namespace) -> None:
         variant=options.variant,
         shots=options.shots,
         accept_unknown=options.accept_other_source,
+        say=lambda sentence: print(f"note: {sentence}", file=sys.stderr),
     )
     if options.json:
         print(json.dumps({"folder": str(out), "tasks": counts}))

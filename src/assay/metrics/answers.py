@@ -7,6 +7,8 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.metrics.extraction import own_answer
+
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -51,18 +53,38 @@ def fuzzy_match(prediction: str, targets: Sequence[str], extras: Mapping[str, An
     return float(bool(said) and any(target in said or said in target for target in wanted if target))
 
 
-_STATED = re.compile(r"(?i)\banswer\b(?:\s+is)?\s*:?\s*(?=([^\n]+))")
+_STATED = re.compile(r"(?i)\banswer(?:\s+\w+){0,6}?\s*(?:\bis\b\s*:?|:)\s*(?=([^\n]+))")
 
 
 def extract_stated_answer(text: str) -> str:
     """What stands after the last "answer is" or "answer:", else the first line; no bold, no full stop at the end.
 
+    A line that begins with "Q:" or "Question:" ends the answer.
     Misleads when a model answers in a sentence without announcing its answer.
     Example: extract_stated_answer("We sort them. So the answer is apple pear.") == "apple pear"
     """
+    text = own_answer(text)
     announced = _STATED.findall(text)
     line = announced[-1] if announced else next((each for each in text.splitlines() if each.strip()), "")
     return line.strip().strip("*_`\"' ").removesuffix(".").strip("*_`\"' ").strip()
+
+
+_AFTER_THE_BODY = re.compile(r"\n(?=class\b|def\b|@|#|if\b|print\b|assert\b|```)")
+
+
+def extract_function_body(text: str) -> str:
+    """The program in a continuation of an unfinished function: its body up to the next thing at the margin.
+
+    A fenced block is taken as it is, and so is a text that begins with a definition of its own.
+    Misleads when a body needs a helper that the model wrote after it: that helper is cut off, as published.
+    Example: extract_function_body("    return x + 1\\n\\nprint(f(1))") == "    return x + 1\\n"
+    Reference: the stop sequences of Chen et al. 2021, section 2.1.
+    """
+    from assay.metrics.post_process import extract_code_block
+
+    if "```" in text or not text.lstrip("\n").startswith((" ", "\t")):
+        return extract_code_block(text)
+    return _AFTER_THE_BODY.split(text, maxsplit=1)[0]
 
 
 _CLOSED = re.compile(r"\[DONE\]|\[/?BEGIN\]")

@@ -16,13 +16,27 @@ _ANNOUNCED_NUMBER = re.compile(r"(?i)\banswer\b[^\n\d]{0,60}?(?:\bis\b|:|=)\s*(?
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 
 
+_NEXT_QUESTION = re.compile(r"(?<=\S)\s*\n\s*(?:Q|Question)\s*:")
+
+
+def own_answer(text: str) -> str:
+    """The text up to where a model that only continues invents the next question of a list and answers that too.
+
+    Example: own_answer("It is 7.\\n\\nQuestion: And 2 + 2?\\nAnswer: 4") == "It is 7."
+    """
+    begin = _NEXT_QUESTION.search(text)
+    return text[: begin.start()] if begin else text
+
+
 def extract_final_number(text: str) -> str:
     """The number a worked answer ends with, without commas, currency and idle zeros; "" when there is none.
 
     Signs, clearest first: after `####`, in `\\boxed{…}`, after "answer is" or "answer:", in bold, the last number.
+    A line that begins with "Q:" or "Question:" ends the answer.
     Misleads when the answer is followed by a check or a remark with another number in it, and nothing announces it.
     Example: extract_final_number("So 6 × 7 = 42 apples.") == "42"
     """
+    text = own_answer(text)
     for signs in (_HASHES.findall(text), _BOXED.findall(text)):
         if signs:
             return _last_number(signs[-1]) or _last_number(text)

@@ -54,7 +54,7 @@ RECIPE = Recipe(
     sha256={
         "test.jsonl": "3730d312f6e3440559ace48831e51066acaca737f6eabec99bccb9e4b3c39d14",
         "train-first-200.jsonl": "03a8e89683ff5335dd79e1d8468ede692f263b4de113e59025833eeadc0f05a9",
-        "train.jsonl": "",
+        "train.jsonl": "17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465",
     },
     notes=("the worked examples are the first ones of the training file, the same for every question",),
 )

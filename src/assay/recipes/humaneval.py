@@ -22,7 +22,7 @@ def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
             "prompt": prompt if settings.variant == "complete" else f"{INSTRUCTION}```python\n{prompt}```",
             "targets": [],
             "metric": "code_exec",
-            "post_process": "extract_code_block",
+            "post_process": "extract_function_body" if settings.variant == "complete" else "extract_code_block",
             "extras": {
                 # a body continues the prompt; a whole function after it takes the place of the bare signature
                 "prelude": prompt,
@@ -41,7 +41,8 @@ RECIPE = Recipe(
     licence="MIT",
     reference="Chen et al. 2021, Evaluating Large Language Models Trained on Code",
     variants={
-        "complete": "the prompt as published, for models that continue a text; every test must pass",
+        "complete": "the prompt as published, for models that continue a text; the body up to the next thing at the "
+        "margin must pass every test",
         "chat": "an instruction around the prompt, for chat models; code is taken from the first code block",
     },
     default_shots=0,

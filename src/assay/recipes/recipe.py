@@ -79,6 +79,12 @@ class Sources:
         self._known = known
         self._accept_unknown = accept_unknown
         self.used: dict[str, Source] = {}
+        self.remarks: list[str] = []
+
+    def remark(self, sentence: str) -> None:
+        """What whoever makes the task should know about these files; said once."""
+        if sentence not in self.remarks:
+            self.remarks.append(sentence)
 
     def names(self, pattern: str) -> list[str]:
         """The files below the folder whose path ends like this, by name."""
@@ -125,7 +131,8 @@ class Sources:
         if not known and not self._accept_unknown:
             wanted = f"not {expected}" if expected else "which this recipe does not know"
             raise UsageError(
-                f"{path}: its sha256 is {found}, {wanted}; --accept-other-source takes it as it is, and says so"
+                f"{path}: its sha256 is {found}, {wanted}. If it is the file you mean to use, add "
+                "--accept-other-source: it is then taken as it is, and recipe.json says that it is another"
             )
         self.used[path.name] = Source(path=path, sha256=found, known=known)
 
@@ -138,9 +145,19 @@ def find_recipe(name: str) -> Recipe:
 
 
 def write_tasks(
-    recipe: Recipe, data: Path, out: Path, *, variant: str | None, shots: int | None, accept_unknown: bool = False
+    recipe: Recipe,
+    data: Path,
+    out: Path,
+    *,
+    variant: str | None,
+    shots: int | None,
+    accept_unknown: bool = False,
+    say: Callable[[str], object] = lambda sentence: None,
 ) -> dict[str, int]:
-    """The task folder of a benchmark; how many samples each task has. Nothing is left half-written."""
+    """The task folder of a benchmark; how many samples each task has. Nothing is left half-written.
+
+    `say` hears what departs from the publication because of the files at hand.
+    """
     chosen = variant or next(iter(recipe.variants))
     if chosen not in recipe.variants:
         raise UsageError(unknown_name(f"variant of {recipe.name}", chosen, recipe.variants))
@@ -156,6 +173,10 @@ def write_tasks(
         used = ", ".join(f"{each.path.name} sha256 {each.sha256}" for each in sources.used.values())
         head = f"# {recipe.title}, variant {chosen}, {settings.shots} worked examples; from {used}"
         texts[task] = "\n".join([head, *lines]) + "\n"
+    if not counts:
+        raise UsageError(f"{data}: no file of {recipe.title} is here; give those of {recipe.source}")
+    for remark in sources.remarks:
+        say(remark)
     out.mkdir(parents=True, exist_ok=True)
     for task, text in texts.items():
         _write(out / f"{task}.jsonl", text)
@@ -177,6 +198,7 @@ def _provenance(recipe: Recipe, settings: Settings, sources: Sources, counts: di
         "files": [
             {"name": each.path.name, "sha256": each.sha256, "published": each.known} for each in sources.used.values()
         ],
+        "remarks": sources.remarks,
         "tasks": counts,
         "made_with": made_with,
     }
