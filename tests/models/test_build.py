@@ -114,6 +114,7 @@ def test_models_that_may_answer_differently_have_different_settings() -> None:
         ("my_models:shout", {"suffix": "!"}, "not a class"),
         ("my_models:Adapter", {"sufix": "!"}, "sufix"),
         ("no_such_module_at_all:x", {}, "no module"),
+        ("opnai:gpt-x", {}, "Did you mean the model `openai:gpt-x`"),
     ],
 )
 def test_a_wrong_spec_is_answered_with_a_sentence(spec: str, options: dict[str, Any], says: str) -> None:

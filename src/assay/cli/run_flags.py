@@ -39,7 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is asked of whom")
-    what.add_argument("--model", metavar="NAME", help="toy (the default), openai:MODEL, command:…, module:name, …")
+    what.add_argument(
+        "--model",
+        metavar="NAME",
+        help="toy (the default), embedded, openai:MODEL, anthropic:MODEL, gemini:MODEL, ollama:MODEL, vllm:MODEL@URL, "
+        "transformers:FOLDER, command:…, module:name, …; `assay list models` tells all",
+    )
     what.add_argument(
         "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the model (repeatable)"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,7 +19,13 @@ def make_model(spec: str, options: Mapping[str, Any] | None = None) -> Model:
     prefix, colon, argument = spec.partition(":")
     if not colon or prefix in names("model"):
         return _from_catalog(prefix, argument if colon else None, options)
-    return load_model(spec, options)
+    try:
+        return load_model(spec, options)
+    except UsageError as error:
+        nearest = difflib.get_close_matches(prefix, names("model"), n=1, cutoff=0.7)
+        if not nearest:
+            raise
+        raise UsageError(f"{error}. Did you mean the model `{nearest[0]}:{argument}`?") from error
 
 
 def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) -> Model:
