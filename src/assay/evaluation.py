@@ -38,10 +38,11 @@ from assay.models.likelihood_check import what_is_wrong
 from assay.models.pool import ModelPool, attempts_in_flight, identity_of
 from assay.models.python_callable import as_model
 from assay.reports.board import Leaderboard, write_leaderboard_file
-from assay.reports.budgets import Quotes, budgeted, prices_for
+from assay.reports.budgets import Quotes, budgeted, has_budget, make_budget, prices_for, spent_before
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.python_metrics import run_python_metrics
 from assay.reports.report_markdown import report_page, write_report
+from assay.reports.sandboxes import record_sandbox
 from assay.reports.view import view_of
 from assay.tasks.build import BuildContext, build_task
 from assay.tasks.declarative.trust import require_trust
@@ -235,6 +236,8 @@ def prepare_folder(folder: Path, run_file: RunFile, *, fresh: bool) -> None:
                 f"{folder}: holds another run: {', '.join(what_changed(earlier, run_file))}. "
                 "Use --fresh to put it aside and start anew, or another --run-dir."
             )
+        if (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
+            record_sandbox(folder, run_file)
         return
     write_whole(path, msgspec.json.format(msgspec.json.encode(run_file), indent=2))
 
@@ -267,8 +270,10 @@ async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -
     try:
         merge_shards(folder, journal)  # what shards of this run have finished need not be made again
         finished = finished_keys(journal.path)
-        if config.max_cost is not None or config.max_total_tokens is not None:
-            model = budgeted(model, parts.models.judges, parts.quotes, journal.path, config, stop)
+        if has_budget(config):
+            budget = make_budget(parts.quotes, config, stop)
+            budget.already(*spent_before(model.name, parts.quotes, [journal.path]))
+            model = budgeted(model, parts.models.judges, parts.quotes, budget)
         progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
         with signals(stop, progress):
             await run_attempts(

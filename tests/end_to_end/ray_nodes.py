@@ -33,10 +33,11 @@ class Nodes:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._start("--head", f"--port={self.address.rpartition(':')[2]}", "--num-cpus=0", place=HEAD)
 
-    def add(self, count: int) -> None:
+    def add(self, count: int, *has: str) -> None:
+        """Nodes that have one CPU, and whatever else `has` says in Ray's words, be it there or not."""
         for _ in range(count):
             place = f"127.0.0.{2 + len(self._processes)}"
-            self._start(f"--address={self.address}", "--num-cpus=1", place=place)
+            self._start(f"--address={self.address}", "--num-cpus=1", *has, place=place)
 
     def kill(self, number: int) -> None:
         """Node `number` (from 1) is gone at once, with everything that ran on it."""
@@ -67,10 +68,10 @@ class Nodes:
 
 
 @contextlib.contextmanager
-def ray_nodes(folder: Path, count: int) -> Iterator[Nodes]:
+def ray_nodes(folder: Path, count: int, *has: str) -> Iterator[Nodes]:
     nodes = Nodes(folder)
     try:
-        nodes.add(count)
+        nodes.add(count, *has)
         yield nodes
     finally:
         nodes.kill_all()

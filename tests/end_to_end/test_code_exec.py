@@ -10,6 +10,8 @@ import pytest
 
 from assay.core.config import RunConfig
 from assay.evaluation import Progress, run_evaluation
+from assay.reports.leaderboard import build_leaderboard
+from assay.shards import merge_run, run_shard
 from assay.tasks.load import load_tasks
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
@@ -64,3 +66,33 @@ def test_a_host_that_cannot_confine_asks_no_model(tmp_path: Path, monkeypatch: p
     assert {record["failures"][0]["kind"] for record in records} == {"refused_here"}
     assert asked == []
     assert any("is refused" in sentence for sentence in said.sentences)
+
+
+def test_a_shard_tells_records_and_refuses_as_a_whole_run_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_ALLOW_UNSANDBOXED", raising=False)
+    definitions = load_tasks([str(EXAMPLE)])
+    said = Said()
+    run_shard(definitions, RunConfig(), number=1, count=2, folder=tmp_path / "run", progress=said)
+    recorded = json.loads((tmp_path / "run" / "run.json").read_text())["sandbox"]
+    assert any(f"sandbox tier {recorded['tier']}" in sentence for sentence in said.sentences)
+    refused = run_shard(
+        definitions, RunConfig(min_sandbox="U"), number=2, count=2, folder=tmp_path / "run", progress=said
+    )
+    assert refused.counts.refused == refused.counts.planned > 0
+    assert any("is refused" in sentence for sentence in said.sentences)
+
+
+def test_the_leaderboard_tells_the_weakest_sandbox_of_all_machines(tmp_path: Path) -> None:
+    definitions = load_tasks([str(EXAMPLE)])
+    for number in (1, 2):
+        run_shard(definitions, RunConfig(), number=number, count=2, folder=tmp_path / "run")
+    merge_run(tmp_path / "run")
+    ours = build_leaderboard(tmp_path / "run").sandbox or {}
+    assert "machines" not in ours
+    (tmp_path / "run" / "sandboxes").mkdir()
+    (tmp_path / "run" / "sandboxes" / "old-box.json").write_text(json.dumps({**ours, "tier": "D"}))
+    (tmp_path / "run" / "sandboxes" / "broken.json").write_text("{")
+    board = build_leaderboard(tmp_path / "run")
+    assert board.sandbox is not None
+    assert (board.sandbox["tier"], board.sandbox["machines"]) == ("D", {"first": ours["tier"], "old-box": "D"})
+    assert any("old-box D" in notice for notice in board.notices)

@@ -16,7 +16,8 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.evaluation import put_together
-from assay.shards import WorkerPayload, run_shard
+from assay.ray_run import WorkerPayload
+from assay.shards import run_shard
 from assay.tasks.load import load_tasks
 
 FIRST, SECOND = 900, 350
@@ -109,7 +110,7 @@ def test_a_shard_writes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         config = RunConfig(model="openai:m", model_options={"base_url": server.base_url})
         parts = put_together(load_tasks([str(task)]), config)
-        payload = WorkerPayload(run_file=parts.run_file, folder="cut", project=str(tmp_path), workers=1)
+        payload = WorkerPayload(run_file=parts.run_file, folder="cut", project=str(tmp_path))
         assert search({"payload": msgspec.json.encode(payload)}) == []
 
 

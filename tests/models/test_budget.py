@@ -13,6 +13,7 @@ from assay.core.journal import read_records
 from assay.core.types import Completion, Request
 from assay.core.usage import about_tokens
 from assay.evaluation import RunResult, run_evaluation
+from assay.shards import ShardCounts, run_shard
 from assay.tasks.load import load_tasks
 
 
@@ -101,3 +102,20 @@ def test_what_an_uncounting_model_was_asked_before_counts_in_the_next_session(tm
     again = run(tmp_path, model, max_total_tokens=100)
     assert again.stopped is not None
     assert model.asked <= before + 4
+
+
+def test_a_shard_keeps_to_its_share_of_the_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    write_sums(tmp_path, "sums", 100)
+    definitions = load_tasks([str(tmp_path / "sums.jsonl")])
+
+    def shard(tokens: int) -> ShardCounts:
+        config = RunConfig(concurrency=2, max_total_tokens=tokens)
+        return run_shard(definitions, config, number=1, count=2, folder=tmp_path / "run").counts
+
+    first = shard(400)
+    assert first.stopped is not None
+    assert not first.interrupted
+    assert 0 < first.finished < first.planned == 50
+    assert shard(400).finished == first.finished  # what the first session used counts
+    rest = shard(1_000_000)
+    assert (rest.stopped, rest.finished) == (None, 50)

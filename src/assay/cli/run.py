@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.run_flags import add_arguments, config_of, models_by_key, refuse_contradictions
+from assay.cli.run_flags import add_arguments, config_of, models_by_key, refuse_contradictions, resources_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,9 +81,15 @@ def run_whole(group: list[TaskDefinition], config: RunConfig, options: argparse.
 
     if options.executor == "ray":
         from assay.executors.ray_cluster import Cluster
-        from assay.shards import run_on_ray
+        from assay.ray_run import run_on_ray
 
-        cluster = Cluster(address=options.ray_address, workers=options.workers, gpus=options.worker_gpus)
+        cluster = Cluster(
+            address=options.ray_address,
+            workers=options.workers,
+            cpus=options.worker_cpus,
+            gpus=options.worker_gpus,
+            resources=resources_of(options.worker_resource),
+        )
         return run_on_ray(
             group, config, cluster, shard_size=options.shard_size, fresh=options.fresh, **_how_of(options)
         )
@@ -155,6 +161,9 @@ def run_one_shard(group: list[TaskDefinition], config: RunConfig, options: argpa
         print(f", {counts.failed:,} failed" if counts.failed else "", end="")
         print(f", {counts.refused:,} of tasks that cannot be run here" if counts.refused else "")
     print(f"run: {result.folder}   when every shard is done: assay merge {result.folder}", file=sys.stderr)
+    if counts.stopped is not None:
+        print(f"{counts.stopped}; raise it and run the same command again to go on", file=sys.stderr)
+        return WITH_FAILURES
     if counts.interrupted:
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED

@@ -114,7 +114,15 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--executor", choices=("local", "ray"), default="local", help="here, or on a Ray cluster")
     where.add_argument("--ray-address", metavar="HOST:PORT", help="of the cluster (default: RAY_ADDRESS, or one here)")
     where.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per CPU there)")
+    where.add_argument("--worker-cpus", type=float, default=1.0, metavar="C", help="CPUs of each worker (default 1)")
     where.add_argument("--worker-gpus", type=float, default=0.0, metavar="G", help="GPUs of each worker (default 0)")
+    where.add_argument(
+        "--worker-resource",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="anything else of a node that each worker needs (repeatable)",
+    )
     where.add_argument("--shard-size", type=int, metavar="N", help="most samples that a worker is given at once")
     where.add_argument("--shard", metavar="K/N", help="only the K-th of N parts; `assay merge` puts them together")
 
@@ -154,8 +162,6 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
     """Flags that cannot be kept together."""
     from assay.core.errors import UsageError
 
-    if (options.shard is not None or options.executor != "local") and (options.max_cost or options.max_tokens):
-        raise UsageError("--max-cost and --max-tokens count in one process: leave out --shard and --executor")
     if options.shard is not None and (options.gate or options.junit):
         raise UsageError(
             "a shard has no leaderboard to check: leave out --gate and --junit until the shards are merged"
@@ -227,6 +233,18 @@ def key_values(pairs: list[str], flag: str) -> dict[str, Any]:
             found[key] = msgspec.json.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             found[key] = text
+    return found
+
+
+def resources_of(pairs: list[str]) -> dict[str, float]:
+    """`accelerator=1` and the like, by the names that the nodes of the cluster gave."""
+    from assay.core.errors import UsageError
+
+    found: dict[str, float] = {}
+    for name, value in key_values(pairs, "--worker-resource").items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise UsageError(f"--worker-resource {name}={value}: expected NAME=AMOUNT, an amount above zero")
+        found[name] = float(value)
     return found
 
 

@@ -36,8 +36,6 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     retries: int = 5
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
-    share_of: int = 1
-    """How many processes share what is allowed per minute."""
     cache: bool | None = None
     """None: cache what a model says may be cached."""
     cache_path: str = ".assay/cache.sqlite"

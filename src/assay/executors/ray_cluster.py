@@ -28,15 +28,36 @@ MOST_LOSSES = 8
 """A shard that has cost so many workers will cost the next one too: the run ends and says so."""
 
 
+class Report(NamedTuple):
+    """What a worker has done since it began."""
+
+    made: int = 0
+    failed: int = 0
+    tokens: float = 0
+    money: float = 0.0
+    said: tuple[str, ...] = ()
+    """Sentences for the user since the last report."""
+
+
+class Lender(Protocol):
+    """Lends workers what a run may use in all; the driver's side of `terms`."""
+
+    def terms(self, worker: int, report: Report, working: int) -> bytes: ...
+
+    def give_back(self, worker: int, report: Report) -> None: ...
+
+    def used_up(self) -> str | None: ...
+
+
 class ShardWorker(Protocol):
     """What the function that a worker imports must return."""
 
-    def run(self, start: int, stop: int) -> bytes:
-        """Run one shard; the answer goes back to the driver as it is."""
+    def run(self, start: int, stop: int, terms: bytes) -> bool:
+        """Run one shard on these terms; whether it was run to its end."""
         ...
 
-    def progress(self) -> tuple[int, int]:
-        """Attempts made and failed so far; called from another thread while a shard runs."""
+    def report(self, terms: bytes | None) -> Report:
+        """How far the worker has got, and new terms for it; called from another thread while a shard runs."""
         ...
 
     def stop(self) -> None:
@@ -50,8 +71,17 @@ class Cluster(NamedTuple):
     address: str | None = None
     workers: int | None = None
     """None: one per CPU of the cluster, or per GPU share when workers need GPUs."""
+    cpus: float = 1.0
+    """CPUs of each worker, as Ray counts them."""
     gpus: float = 0.0
-    """GPUs of each worker."""
+    """GPUs of each worker; Ray tells it which by `CUDA_VISIBLE_DEVICES`."""
+    resources: dict[str, float] = {}  # noqa: RUF012 - nobody writes to it
+    """Other things that nodes have by name and each worker needs so much of."""
+
+    def needs(self) -> dict[str, float]:
+        """All that a worker needs, by Ray's names."""
+        named = {"CPU": self.cpus, "GPU": self.gpus, **self.resources}
+        return {name: amount for name, amount in named.items() if amount}
 
 
 class Connection:
@@ -80,17 +110,22 @@ class Connection:
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             where = f"the Ray cluster at {cluster.address}" if cluster.address else "a Ray cluster"
             raise UsageError(f"--executor ray: {where} cannot be reached: {_first_line(error)}") from error
-        self.workers = cluster.workers or self._places()
+        places = self._places()
+        self.workers = cluster.workers or places
 
     def close(self) -> None:
         self._ray.shutdown()
 
     def _places(self) -> int:
-        resources = self._ray.cluster_resources()
-        places = int(resources.get("CPU", 0))
-        if self._cluster.gpus:
-            places = min(places, int(resources.get("GPU", 0) / self._cluster.gpus))
-        return max(1, places)
+        has = self._ray.cluster_resources()
+        needs = self._cluster.needs()
+        for name, amount in needs.items():
+            there = has.get(name, 0)
+            if there < amount and name != "CPU":
+                self.close()
+                # Ray itself would wait for such a node for ever, without a word
+                raise UsageError(f"--executor ray: a worker needs {amount:g} {name}, and the cluster has {there:g}")
+        return max(1, min((int(has.get(name, 0) / amount) for name, amount in needs.items()), default=1))
 
     async def run(
         self,
@@ -98,19 +133,21 @@ class Connection:
         payload: bytes,
         shards: Iterable[Shard],
         *,
+        lender: Lender,
         stop: Stop,
-        on_answer: Callable[[Shard, bytes], None],
         on_progress: Callable[[Sequence[tuple[int, int]], tuple[int, int]], None],
         say: Callable[[str], None],
     ) -> None:
         """Have every shard run by some worker. `worker` is `module:function`, called with `payload` in each worker."""
-        run = _Run(self._ray, self._cluster, worker, payload, shards, on_answer, say)
+        run = _Run(self._ray, self._cluster, worker, payload, shards, lender, say)
         asked_to_stop = False
         stop.bind(run.give_up)
         run.start(self.workers)
         try:
             while run.busy:
                 run.wait()
+                if run.out_of is not None:
+                    stop.end(run.out_of)
                 await asyncio.sleep(0.001)  # lets the signal handlers have their turn
                 if stop.asked and not asked_to_stop:
                     asked_to_stop = True
@@ -123,11 +160,12 @@ class Connection:
 class _Member:
     """One worker as the driver sees it."""
 
-    def __init__(self, actor: Any) -> None:
+    def __init__(self, number: int, actor: Any) -> None:
+        self.number = number
         self.actor = actor
         self.open = False
         self.shard: Shard | None = None
-        self.made: tuple[int, int] = (0, 0)
+        self.report = Report()
         self.asked_at = 0.0
 
 
@@ -141,28 +179,35 @@ class _Run:
         worker: str,
         payload: bytes,
         shards: Iterable[Shard],
-        on_answer: Callable[[Shard, bytes], None],
+        lender: Lender,
         say: Callable[[str], None],
     ) -> None:
         self._ray = ray
         self._worker, self._payload = worker, payload
-        self._on_answer, self._say = on_answer, say
+        self._lender, self._say = lender, say
         self._shards = deque(shards)
         self._losses: Counter[Shard] = Counter()
         self._waiting: dict[Any, tuple[str, _Member]] = {}
         self._members: list[_Member] = []
+        self._hired = 0
         self._lost: tuple[int, int] = (0, 0)
+        self.out_of: str | None = None
+        """What the run has used up, so that nothing new may be begun."""
         self._stopping = self._given_up = False
         self._actor = ray.remote(_Actor).options(
-            num_cpus=1, num_gpus=cluster.gpus, max_concurrency=2, max_restarts=0, scheduling_strategy="SPREAD"
+            num_cpus=cluster.cpus,
+            num_gpus=cluster.gpus,
+            resources=dict(cluster.resources),
+            max_concurrency=2,
+            max_restarts=0,
+            scheduling_strategy="SPREAD",
         )
 
     @property
     def busy(self) -> bool:
         if self._given_up:
             return False
-        working = any(member.shard is not None for member in self._members)
-        return working or (bool(self._shards) and not self._stopping)
+        return bool(self._working) or (bool(self._shards) and not self._stopping)
 
     def start(self, workers: int) -> None:
         for _ in range(min(workers, len(self._shards))):
@@ -184,7 +229,7 @@ class _Run:
 
     def made(self) -> tuple[list[tuple[int, int]], tuple[int, int]]:
         """Of each worker that is alive, and of all that were lost together."""
-        return [member.made for member in self._members], self._lost
+        return [member.report[:2] for member in self._members], self._lost
 
     def ask_to_stop(self) -> None:
         self._stopping = True
@@ -199,27 +244,48 @@ class _Run:
             self._ray.kill(member.actor)
 
     def _hire(self) -> None:
-        member = _Member(self._actor.remote())
+        self._hired += 1
+        member = _Member(self._hired, self._actor.remote())
         self._members.append(member)
         self._waiting[member.actor.open.remote(self._worker, self._payload)] = ("open", member)
 
     def _deal_with(self, question: str, member: _Member, answer: Any) -> None:
-        if question == "progress":
-            member.made = answer
-            return
         if isinstance(answer, _Refusal):
             raise UsageError(answer.sentence)
         if question == "shard" and member.shard is not None:
-            self._on_answer(member.shard, answer)
-        member.open = True
-        member.shard = None
+            if not answer.all_made:
+                self._shards.appendleft(member.shard)
+            self._lender.give_back(member.number, answer.report)
+        self._heard(member, answer.report)
+        if question != "progress":
+            member.open = True
+            member.shard = None
+
+    def _heard(self, member: _Member, report: Report) -> None:
+        member.report = report
+        for sentence in report.said:
+            self._say(sentence)
 
     def _hand_out(self) -> None:
         """Every worker that has nothing to do gets a shard, as long as there are any."""
         for member in self._members:
-            if self._shards and not self._stopping and member.open and member.shard is None:
-                member.shard = self._shards.popleft()
-                self._waiting[member.actor.run.remote(*member.shard)] = ("shard", member)
+            if not self._shards or self._stopping or not member.open or member.shard is not None:
+                continue
+            used_up = self._lender.used_up()
+            if used_up is not None:
+                # whoever still works may give something back; when nobody does, that was all
+                self.out_of = None if self._working else used_up
+                return
+            member.shard = self._shards.popleft()
+            terms = self._terms(member)
+            self._waiting[member.actor.run.remote(*member.shard, terms)] = ("shard", member)
+
+    @property
+    def _working(self) -> int:
+        return sum(member.shard is not None for member in self._members)
+
+    def _terms(self, member: _Member) -> bytes:
+        return self._lender.terms(member.number, member.report, self._working)
 
     def _ask_how_far(self) -> None:
         now = time.monotonic()
@@ -227,14 +293,14 @@ class _Run:
         for member in self._members:
             if member.shard is not None and id(member) not in asked and now - member.asked_at >= PROGRESS_SECONDS:
                 member.asked_at = now
-                self._waiting[member.actor.progress.remote()] = ("progress", member)
+                self._waiting[member.actor.report.remote(self._terms(member))] = ("progress", member)
 
     def _lose(self, member: _Member, error: Exception) -> None:
         if member not in self._members:
             return  # another question of the same worker told us before
         self._members.remove(member)
         self._waiting = {ref: entry for ref, entry in self._waiting.items() if entry[1] is not member}
-        self._lost = (self._lost[0] + member.made[0], self._lost[1] + member.made[1])
+        self._lost = (self._lost[0] + member.report.made, self._lost[1] + member.report.failed)
         shard = member.shard
         if shard is not None:
             self._losses[shard] += 1
@@ -257,29 +323,37 @@ class _Refusal(NamedTuple):
     sentence: str
 
 
+class _Answer(NamedTuple):
+    """What a worker says when it has opened, when it is asked how far it has got, and when a shard is over."""
+
+    report: Report
+    all_made: bool = True
+
+
 class _Actor:
     """Lives in a worker process, and with it whatever was built from the payload: models are loaded once."""
 
     def __init__(self) -> None:
         self._worker: ShardWorker | None = None
 
-    def open(self, worker: str, payload: bytes) -> _Refusal | None:
+    def open(self, worker: str, payload: bytes) -> _Refusal | _Answer:
         module, _, name = worker.partition(":")
         try:
             self._worker = getattr(importlib.import_module(module), name)(payload)
         except UsageError as error:
             return _Refusal(f"on node {os.uname().nodename}: {error}")
-        return None
+        return self.report(None)
 
-    def run(self, start: int, stop: int) -> bytes | _Refusal:
+    def run(self, start: int, stop: int, terms: bytes) -> _Refusal | _Answer:
         assert self._worker is not None  # noqa: S101 - the driver opens before it asks
         try:
-            return self._worker.run(start, stop)
+            all_made = self._worker.run(start, stop, terms)
         except UsageError as error:
             return _Refusal(f"on node {os.uname().nodename}: {error}")
+        return _Answer(self._worker.report(None), all_made)
 
-    def progress(self) -> tuple[int, int]:
-        return self._worker.progress() if self._worker is not None else (0, 0)
+    def report(self, terms: bytes | None) -> _Answer:
+        return _Answer(self._worker.report(terms) if self._worker is not None else Report())
 
     def stop(self) -> None:
         if self._worker is not None:
@@ -300,11 +374,6 @@ def _import_path() -> str:
     """What workers must find: this very assay, and the modules that the driver's folder holds."""
     ours = str(Path(__file__).parents[2])
     return os.pathsep.join(part for part in (ours, os.getcwd(), os.environ.get("PYTHONPATH", "")) if part)
-
-
-def _our_settings() -> dict[str, str]:
-    """Settings of ours that are no secret and change no number."""
-    return {name: os.environ[name] for name in ("ASSAY_HTTP",) if name in os.environ}
 
 
 def _first_line(error: BaseException) -> str:

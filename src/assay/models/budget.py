@@ -25,11 +25,12 @@ class Budget:
         self,
         stop: Stop,
         *,
-        max_tokens: int | None = None,
+        max_tokens: float | None = None,
         max_cost: float | None = None,
         currency: str = "USD",
     ) -> None:
-        self._stop = stop
+        self.stop = stop
+        """What to end when the budget is used up; a worker has another one for each of its shards."""
         self._max_tokens = max_tokens
         self._max_cost = max_cost
         self._currency = currency
@@ -44,6 +45,10 @@ class Budget:
         self._spent_before = (tokens, cost)
         self.tokens, self.cost = tokens, cost
         self._check()
+
+    def allow(self, max_tokens: float | None, max_cost: float | None) -> None:
+        """Another height from now on: a worker is lent a run's budget in pieces."""
+        self._max_tokens, self._max_cost = max_tokens, max_cost
 
     def begin(self) -> None:
         self._in_flight += 1
@@ -60,7 +65,7 @@ class Budget:
         self._check()
 
     def _check(self) -> None:
-        if self._stop.asked:
+        if self.stop.asked:
             return
         limits: tuple[tuple[float, float, float | None, str], ...] = (
             (self.tokens, self._spent_before[0], self._max_tokens, "--max-tokens"),
@@ -72,7 +77,7 @@ class Budget:
             likely = self._in_flight * (spent - before) / attempts if attempts else 0.0
             if limit is not None and spent + likely >= limit:
                 shown = f"{limit:,g} tokens" if flag == "--max-tokens" else f"{limit:,g} {self._currency}"
-                self._stop.end(f"the budget of {shown} ({flag}) is used up")
+                self.stop.end(f"the budget of {shown} ({flag}) is used up")
                 return
 
 

@@ -26,6 +26,7 @@ class ModelPool:
         self._config = config
         self._plain: list[Model] = []
         self._judges: dict[str, Judging] = {}
+        self._rate_limited: list[RateLimited] = []
         self._cache: CompletionCache | None = None
 
     def model_for(
@@ -67,16 +68,20 @@ class ModelPool:
             wrapped = Limited(wrapped, min(concurrency or config.concurrency, config.concurrency))
         if requests_per_minute or config.tokens_per_minute:
             wrapped = RateLimited(
-                wrapped,
-                requests_per_minute=requests_per_minute and requests_per_minute / config.share_of,
-                tokens_per_minute=config.tokens_per_minute and config.tokens_per_minute / config.share_of,
+                wrapped, requests_per_minute=requests_per_minute, tokens_per_minute=config.tokens_per_minute
             )
+            self._rate_limited.append(wrapped)
         if config.retries:
             wrapped = Retrying(wrapped, retries=config.retries)
         if getattr(model, "cacheable", False) if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
         result: Model = wrapped
         return result
+
+    def keep_to_share(self, share: float) -> None:
+        """Use only this part of the run's limits a minute: other processes have the rest."""
+        for model in self._rate_limited:
+            model.keep_to_share(share)
 
     async def aclose(self) -> None:
         for model in self._plain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from assay.core.config import RunConfig
@@ -35,22 +35,30 @@ def prices_for(names: Sequence[str], config: RunConfig) -> Quotes:
     return quotes
 
 
-def budgeted(
-    model: Model, judges: Sequence[Judging], quotes: Quotes, journal: Path, config: RunConfig, stop: Stop
-) -> Model:
-    """The model, and its judges with it, within the run's budget less what earlier sessions have used."""
+def has_budget(config: RunConfig) -> bool:
+    return config.max_cost is not None or config.max_total_tokens is not None
+
+
+def make_budget(quotes: Quotes, config: RunConfig, stop: Stop) -> Budget:
+    """The run's budget, with nothing spent."""
     known = [quote for quote in quotes.values() if quote is not None]
-    budget = Budget(
-        stop,
-        max_tokens=config.max_total_tokens,
-        max_cost=config.max_cost,
-        currency=known[0].currency if known else "USD",
-    )
-    spent, by_judge = spent_in(journal)
-    used = [(model.name, spent), *by_judge.items()]
-    budget.already(
-        sum(each.tokens_paid for _, each in used), sum(_money(each, quotes.get(name)) for name, each in used)
-    )
+    currency = known[0].currency if known else "USD"
+    return Budget(stop, max_tokens=config.max_total_tokens, max_cost=config.max_cost, currency=currency)
+
+
+def spent_before(model: str, quotes: Quotes, journals: Iterable[Path]) -> tuple[int, float]:
+    """Tokens and money that the attempts in these journals have used."""
+    tokens, money = 0, 0.0
+    for journal in journals:
+        spent, by_judge = spent_in(journal)
+        used = [(model, spent), *by_judge.items()]
+        tokens += sum(each.tokens_paid for _, each in used)
+        money += sum(_money(each, quotes.get(name)) for name, each in used)
+    return tokens, money
+
+
+def budgeted(model: Model, judges: Sequence[Judging], quotes: Quotes, budget: Budget) -> Model:
+    """The model, and its judges with it, within a budget."""
     for judge in judges:
         judge.spend_from(budget, _price(quotes, judge.name))
     return Budgeted(model, budget, _price(quotes, model.name))

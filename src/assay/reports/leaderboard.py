@@ -23,6 +23,7 @@ from assay.reports.overall import overall_interval, overall_score
 from assay.reports.per_example import PerExample, read_examples
 from assay.reports.prices import Prices, find_prices
 from assay.reports.python_metrics import Kept, found_for, read_python_metrics
+from assay.reports.sandboxes import sandbox_of, told_of
 from assay.reports.slices import MOST, slice_rows
 from assay.reports.spending import cost_of, judge_rows, total_cost
 from assay.reports.view import View, view_of
@@ -45,6 +46,7 @@ def build_leaderboard(folder: Path, view: View | None = None) -> Leaderboard:
     ]
     overall, reason = overall_score(rows)
     name = str(run.model["name"])
+    sandbox = sandbox_of(folder, run)
     return Leaderboard(
         schema=SCHEMA,
         timestamp=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -61,14 +63,14 @@ def build_leaderboard(folder: Path, view: View | None = None) -> Leaderboard:
         model=run.model,
         settings=run.settings,
         versions=run.versions,
-        sandbox=run.sandbox,
+        sandbox=sandbox,
         level=view.level,
         cost=total_cost([row.cost for row in rows if row.cost is not None]),
         judge_cost=total_cost([row.judge_cost for row in rows if row.judge_cost is not None]),
         latency=Latencies.together(table.latencies for table in tables.values()).summary(),
         created=run.created,
         command=run.command,
-        notices=_notices(tables, view),
+        notices=[*_notices(tables, view), *told_of(sandbox)],
     )
 
 
