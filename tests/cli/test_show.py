@@ -61,3 +61,37 @@ def test_the_run_file_is_there_as_json(tmp_path: Path, capsys: pytest.CaptureFix
     run = run_into(tmp_path / "run", write_sums(tmp_path, "sums", 1), Adder())
     main(["show", str(run), "--json"])
     assert json.loads(capsys.readouterr().out)["model"]["name"] == "adder"
+
+
+def test_a_part_of_your_own_is_shown_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "loudness.py").write_text('def shouts(p, t, e):\n    """1.0 when the answer is all capitals."""\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main(["show", "loudness:shouts"]) == 0
+    assert "1.0 when the answer is all capitals." in capsys.readouterr().out
+    assert main(["show", "loudness:whispers"]) == 2
+
+
+TASK = """\
+key: t
+display_name: T
+description: d
+config_spec: [{type: string, key: word, display_name: W}]
+definition:
+  dataset: {key: data}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "say << config.word >>"}]}
+  scorers: [{type: string_equals, ground_truth: "{{ sample.a }}"}]
+"""
+
+
+@pytest.mark.parametrize("word", ["1.50", "010", "null", "true", "[1]"])
+def test_a_text_of_the_command_line_stays_as_it_was_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    (tmp_path / "t.yaml").write_text(TASK)
+    (tmp_path / "data.jsonl").write_text('{"a": "b"}\n')
+    assert main(["show", str(tmp_path / "t.yaml"), "--config", f"word={word}"]) == 0
+    assert f'"content": "say {word}"' in capsys.readouterr().out

@@ -247,7 +247,7 @@ def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
 
 
 def _task_fitness(options: argparse.Namespace) -> Any:
-    from assay.cli.run_flags import key_values
+    from assay.cli.run_flags import key_texts, key_values
     from assay.core.config import RunConfig
     from assay.core.errors import UsageError
     from assay.optimize.task_fitness import TaskFitness
@@ -263,7 +263,7 @@ def _task_fitness(options: argparse.Namespace) -> Any:
         concurrency=options.concurrency,
         trust=options.trust,
     )
-    definitions = load_tasks(options.task, trust=options.trust, config=key_values(options.config, "--config"))
+    definitions = load_tasks(options.task, trust=options.trust, config=dict(key_texts(options.config, "--config")))
     return TaskFitness(definitions, config, prompt_at=options.prompt_at)
 
 

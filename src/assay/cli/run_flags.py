@@ -196,7 +196,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         logprobs=options.logprobs,
         repeat=options.repeat,
         limit=options.limit,
-        task_config=key_values(options.config, "--config"),
+        task_config=dict(key_texts(options.config, "--config")),
         concurrency=options.concurrency or 32,
         adaptive=options.concurrency is None,
         batch_size=options.batch_size,
@@ -222,17 +222,35 @@ def key_values(pairs: list[str], flag: str) -> dict[str, Any]:
     """`key=value` pairs; a value that is JSON (a number, true, a list) is that, anything else is text."""
     import msgspec
 
-    from assay.core.errors import UsageError
-
     found: dict[str, Any] = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not separator or not key:
-            raise UsageError(f"{flag} {pair!r}: expected KEY=VALUE")
+    for key, text in key_texts(pairs, flag).items():
         try:
             found[key] = msgspec.json.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             found[key] = text
+    return found
+
+
+def key_texts(pairs: list[str], flag: str) -> dict[str, str]:
+    """`key=value` pairs as they were written: what a value means is for whoever knows the key to say."""
+    from assay.core.errors import UsageError
+
+    found: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{flag} {pair!r}: expected KEY=VALUE")
+        found[key] = text
+    return found
+
+
+def models_by_key(pairs: list[str]) -> dict[str, str]:
+    from assay.core.errors import UsageError
+
+    found = key_texts(pairs, "--model-for")
+    for key, name in found.items():
+        if not name:
+            raise UsageError(f"--model-for '{key}=': expected KEY=MODEL")
     return found
 
 
@@ -245,16 +263,4 @@ def resources_of(pairs: list[str]) -> dict[str, float]:
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             raise UsageError(f"--worker-resource {name}={value}: expected NAME=AMOUNT, an amount above zero")
         found[name] = float(value)
-    return found
-
-
-def models_by_key(pairs: list[str]) -> dict[str, str]:
-    from assay.core.errors import UsageError
-
-    found: dict[str, str] = {}
-    for pair in pairs:
-        key, equals, name = pair.partition("=")
-        if not equals or not key or not name:
-            raise UsageError(f"--model-for {pair!r}: expected KEY=NAME")
-        found[key] = name
     return found

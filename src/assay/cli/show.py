@@ -77,14 +77,14 @@ def show_tasks(options: argparse.Namespace) -> None:
 
     import msgspec
 
-    from assay.cli.run_flags import key_values
+    from assay.cli.run_flags import key_texts
     from assay.tasks.build import build_task
     from assay.tasks.load import load_tasks
 
     for definition in load_tasks(
         [options.what],
         allow_bad=True,
-        config=key_values(options.config, "--config"),
+        config=dict(key_texts(options.config, "--config")),
         dataset=options.dataset,
         models_needed=False,
     ):

@@ -70,13 +70,11 @@ class Cached(Wrapper):
         super().__init__(model)
         self._cache = cache
         self._identity = identity
-        self.hits = 0
 
     async def generate(self, request: Request) -> Completion:
         key = self._cache.key(self._identity, request)
         found = self._cache.get(key)
         if found is not None:
-            self.hits += 1
             return msgspec.structs.replace(found, cached=True)
         completion = await self.model.generate(request)
         self._cache.put(key, completion)
@@ -104,7 +102,6 @@ class Retrying(Wrapper):
         self._longest_retry_after = longest_retry_after_seconds
         self._rng = rng or random.Random()
         self._sleep = sleep
-        self.retried = 0
 
     async def generate(self, request: Request) -> Completion:
         for retry in range(self._retries + 1):
@@ -114,7 +111,6 @@ class Retrying(Wrapper):
                 wait = self._wait_seconds(error, retry)
                 if wait is None:
                     raise _after_retries(error, retry) from error
-                self.retried += 1
                 await self._sleep(wait)
             else:
                 return msgspec.structs.replace(completion, retries=retry) if retry else completion

@@ -51,9 +51,9 @@ class Scorer(Protocol):
 
 
 class Aggregate(Protocol):
-    """Scores of many samples -> named numbers with their uncertainty."""
+    """Scores of many samples (one scorer's `stats.score_table.ScoreTable`) -> named numbers with their uncertainty."""
 
-    def __call__(self, records: Iterable[Record]) -> list[Summary]: ...
+    def __call__(self, table: Any, *, level: float, **options: Any) -> list[Summary]: ...
 
 
 class Dataset(Protocol):

@@ -18,6 +18,7 @@ from assay.evaluators.payload import (
     EvaluatorError,
     ScoreRange,
     check_score_range,
+    check_timeout,
     encode_payload,
     failed,
     read_answer,
@@ -47,11 +48,9 @@ def command_evaluator(
         raise UsageError(f"an evaluator command is a list of words such as ['python3', 'score.py'], not {command!r}")
     if not command[0] or any("\0" in word for word in (*command, task_model or "")):
         raise UsageError("an evaluator command needs a program, and none of its words may hold a NUL character")
-    if timeout_seconds <= 0:
-        raise UsageError(f"an evaluator's timeout must be more than 0 seconds, not {timeout_seconds:g}")
     return CommandEvaluator(
         command=tuple(command),
-        timeout_seconds=timeout_seconds,
+        timeout_seconds=check_timeout(timeout_seconds),
         cwd=None if cwd is None else Path(cwd).expanduser().absolute(),
         score_range=check_score_range(score_range),
         task_model=task_model,

@@ -13,6 +13,7 @@ from assay.evaluators.payload import (
     EvaluatorError,
     ScoreRange,
     check_score_range,
+    check_timeout,
     encode_payload,
     failed,
     read_answer,
@@ -35,11 +36,9 @@ def http_evaluator(
     max_body_bytes: int = MAX_BODY_BYTES,
 ) -> HttpEvaluator:
     """An evaluator that is a service. Redirects are not followed."""
-    if timeout_seconds <= 0:
-        raise UsageError(f"an evaluator's timeout must be more than 0 seconds, not {timeout_seconds:g}")
     return HttpEvaluator(
         url=_checked_url(url),
-        timeout_seconds=timeout_seconds,
+        timeout_seconds=check_timeout(timeout_seconds),
         headers=dict(headers or {}),
         score_range=check_score_range(score_range),
         task_model=task_model,

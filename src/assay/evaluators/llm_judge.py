@@ -18,7 +18,15 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
 from assay.evaluators.model_identity import unwrapped_identity
-from assay.evaluators.payload import Evaluation, EvaluatorError, failed, kind_of, shortened, why_not_a_number
+from assay.evaluators.payload import (
+    Evaluation,
+    EvaluatorError,
+    check_timeout,
+    failed,
+    kind_of,
+    shortened,
+    why_not_a_number,
+)
 from assay.strict_json import StrictJsonError, decode_strictly
 
 CONSTRAINTS_KEY = "hard_constraints_satisfied"
@@ -49,14 +57,12 @@ def llm_judge_evaluator(
         raise UsageError("a judge needs an objective that says what a good candidate is")
     if not hasattr(model, "generate"):
         raise UsageError(f"a judge needs a model that can generate, not {model!r}")
-    if timeout_seconds <= 0:
-        raise UsageError(f"a judge's timeout must be more than 0 seconds, not {timeout_seconds:g}")
     return JudgeEvaluator(
         objective=objective.strip(),
         model=model,
         dimensions=_checked_dimensions(quality_dimensions or {}),
         constraints=tuple(dict.fromkeys(text.strip() for text in hard_constraints if text.strip())),
-        timeout_seconds=timeout_seconds,
+        timeout_seconds=check_timeout(timeout_seconds),
         temperature=temperature,
         task_model=task_model,
     )

@@ -129,6 +129,13 @@ def check_score_range(score_range: str) -> ScoreRange:
     raise UsageError(f"unknown score range `{score_range}`. Known: {', '.join(get_args(ScoreRange))}")
 
 
+def check_timeout(timeout_seconds: float) -> float:
+    """The patience for one evaluation as it was given, or a sentence when it is none."""
+    if timeout_seconds <= 0:
+        raise UsageError(f"an evaluator's timeout must be more than 0 seconds, not {timeout_seconds:g}")
+    return timeout_seconds
+
+
 def failure_of(error: Exception, part: str) -> tuple[Failure, dict[str, Any]]:
     """What an evaluator of anybody's raised, as a failure with what was seen."""
     if isinstance(error, FailureError):

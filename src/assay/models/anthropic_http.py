@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
+from assay.models.chat_messages import call_arguments
 from assay.models.http_model import HttpModel, checked_base_url, endpoint, kind_of
 
 OFFICIAL_BASE_URL = "https://api.anthropic.com"
@@ -203,20 +204,11 @@ def _message(message: Message) -> dict[str, Any]:
             "type": "tool_use",
             "id": call.get("id"),
             "name": call["function"]["name"],
-            "input": _arguments(call["function"].get("arguments")),
+            "input": call_arguments(call["function"].get("arguments")),
         }
         for call in message.tool_calls
     ]
     return {"role": "assistant", "content": [*said, *calls]}
-
-
-def _arguments(text: Any) -> Any:
-    if not isinstance(text, str):
-        return text or {}
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return {"arguments": text}
 
 
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:

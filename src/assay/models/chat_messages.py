@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from assay.core.types import Message
 
 
@@ -18,3 +20,13 @@ def message_body(message: Message) -> dict[str, Any]:
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
     return body
+
+
+def call_arguments(text: Any) -> Any:
+    """The arguments of a tool call, which chat servers write as JSON in a text."""
+    if not isinstance(text, str):
+        return text or {}
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return {"arguments": text}

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
+from assay.models.chat_messages import call_arguments
 from assay.models.http_client import HttpAnswer
 from assay.models.http_model import HttpModel, checked_base_url, endpoint, kind_of, retry_after_seconds
 
@@ -190,19 +191,10 @@ def _parts(message: Message) -> list[dict[str, Any]]:
         return [{"text": part["text"]} if part.get("type") == "text" else part for part in message.content]
     said = [{"text": message.content}] if message.content or not message.tool_calls else []
     calls = [
-        {"functionCall": {"name": call["function"]["name"], "args": _arguments(call["function"].get("arguments"))}}
+        {"functionCall": {"name": call["function"]["name"], "args": call_arguments(call["function"].get("arguments"))}}
         for call in message.tool_calls or ()
     ]
     return [*said, *calls]
-
-
-def _arguments(text: Any) -> Any:
-    if not isinstance(text, str):
-        return text or {}
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return {"arguments": text}
 
 
 def _format(wanted: dict[str, Any] | None) -> dict[str, Any]:

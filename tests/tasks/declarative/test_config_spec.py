@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.config_spec import check_placeholders, config_from_flags, resolve_config, substitute
+from assay.tasks.declarative.config_spec import check_placeholders, resolve_config, substitute, typed_config
 from assay.tasks.declarative.yaml_reader import Document
 
 BASE = {"display_name": "P", "description": None, "default_value": None, "nullable": False}
@@ -107,7 +107,7 @@ def test_an_unknown_parameter_is_a_warning() -> None:
     ],
 )
 def test_flags_are_read_by_the_kind_of_their_parameter(kind: dict[str, Any], text: str, value: Any) -> None:
-    assert config_from_flags([f"p={text}"], [{**BASE, "key": "p", **kind}]) == {"p": value}
+    assert typed_config({"p": text}, [{**BASE, "key": "p", **kind}]) == {"p": value}
 
 
 def put(value: Any, **config: Any) -> Any:

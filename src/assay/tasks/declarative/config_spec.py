@@ -134,7 +134,7 @@ def _category_problem(parameter: Mapping[str, Any], value: Any) -> str | None:
 
 
 def typed_config(given: Mapping[str, Any], spec: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Values of the command line for these parameters: what was read as a number stays text where text is wanted."""
+    """Values for these parameters: a text, as the command line gives it, is read by the kind of its parameter."""
     kinds = {str(parameter["key"]): parameter for parameter in spec}
     return {name: _as_parameter(value, kinds.get(name)) for name, value in given.items()}
 
@@ -148,18 +148,6 @@ def _as_parameter(value: Any, parameter: Mapping[str, Any] | None) -> Any:
     if texts and isinstance(value, (int, float)):
         return msgspec.json.encode(value).decode()
     return value
-
-
-def config_from_flags(flags: Iterable[str], spec: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """`--config field=value` pairs as typed values: text stays text, everything else is read as JSON."""
-    kinds = {str(parameter["key"]): parameter for parameter in spec}
-    config: dict[str, Any] = {}
-    for flag in flags:
-        name, equals, text = flag.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--config {flag}: expected field=value")
-        config[name] = _typed(text, kinds.get(name))
-    return config
 
 
 def _typed(text: str, parameter: Mapping[str, Any] | None) -> Any:
