@@ -13,6 +13,9 @@ from assay.core.errors import UsageError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+KEY_NAMES: set[str] = set()
+"""Variables that a model of this process reads its key from, whatever they are called: no program gets them unasked."""
+
 
 def variable(name: str, path: Path | None = None) -> str | None:
     """The value a name has in the environment, else in `.env` of the current folder; None when in neither."""
@@ -20,6 +23,12 @@ def variable(name: str, path: Path | None = None) -> str | None:
         return os.environ[name]
     path = path or Path(".env")
     return read_env_file(path).get(name) if path.is_file() else None
+
+
+def key_variable(name: str) -> str | None:
+    """The value of a variable that holds a key, which is remembered as such."""
+    KEY_NAMES.add(name)
+    return variable(name)
 
 
 def read_env_file(path: Path) -> dict[str, str]:

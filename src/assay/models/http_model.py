@@ -17,7 +17,7 @@ import msgspec
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
-from assay.env_file import variable
+from assay.env_file import key_variable
 from assay.models.http_client import HttpAnswer, make_client
 from assay.models.options import checked_timeout
 
@@ -122,7 +122,7 @@ class HttpModel:
     # -- set-up ------------------------------------------------------------------------------------------------
 
     def _key_named(self, name: str, *, required: bool) -> str | None:
-        key = (variable(name) or "").strip()
+        key = (key_variable(name) or "").strip()
         if not key and required:
             raise UsageError(
                 f"`{self.name}` needs a key: set the environment variable {name} (or write it into .env), "
