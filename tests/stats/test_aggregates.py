@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.catalog import resolve
-from assay.stats import aggregates
+from assay.stats import aggregates, classification
 from assay.stats.intervals import clustered_mean_interval, clustered_wilson, mean_interval, wilson
 from assay.stats.score_table import ScoreTable
 
@@ -132,7 +132,7 @@ def answers(pairs):
 
 def test_binary_classification():
     pairs = [("yes", "yes")] * 6 + [("no", "yes")] * 2 + [("yes", "no")] * 3 + [("no", "no")] * 9 + [("yes", "maybe")]
-    summaries = aggregates.binary_classification(
+    summaries = classification.binary_classification(
         answers(pairs), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
     )
     values = {summary.name: summary.value for summary in summaries}
@@ -144,12 +144,12 @@ def test_binary_classification():
 
 
 def test_binary_classification_with_empty_denominators():
-    summaries = aggregates.binary_classification(
+    summaries = classification.binary_classification(
         answers([("no", "no")] * 3), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
     )
     assert [summary.value for summary in summaries] == [1.0, None, None, None]
     assert summaries[1].reason == "nothing was predicted positive"
-    nothing = aggregates.binary_classification(
+    nothing = classification.binary_classification(
         answers([("x", "y")]), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
     )
     assert [summary.value for summary in nothing] == [None] * 4
@@ -158,7 +158,7 @@ def test_binary_classification_with_empty_denominators():
 
 @pytest.mark.parametrize(("positive", "negative"), [(True, False), ("true", "false"), ("True", "False")])
 def test_truth_values_match_however_the_task_file_spells_them(positive, negative):
-    summaries = aggregates.binary_classification(
+    summaries = classification.binary_classification(
         answers([(True, True), (False, True)]),
         field_gt="gt",
         field_pred="pred",
@@ -170,7 +170,7 @@ def test_truth_values_match_however_the_task_file_spells_them(positive, negative
 
 def test_multiclass_classification():
     pairs = [("cat", "cat"), ("cat", "dog"), ("dog", "dog"), ("owl", "dog"), ("cat", "eel")]
-    summaries = aggregates.multiclass_classification(answers(pairs), field_gt="gt", field_pred="pred")
+    summaries = classification.multiclass_classification(answers(pairs), field_gt="gt", field_pred="pred")
     values = {summary.name: summary.value for summary in summaries}
     assert values == {
         "accuracy": 0.4,
@@ -206,7 +206,7 @@ FIELDS = {
 
 @pytest.mark.parametrize(("name", "value"), [("recall", 6 / 9), ("precision", 6 / 8), ("f1_score", 12 / 17)])
 def test_counts_are_summed_before_dividing(name, value):
-    [summary] = getattr(aggregates, name)(counted([(3, 1, 0), (2, 1, 1), (1, 0, 2)]), **FIELDS[name])
+    [summary] = getattr(classification, name)(counted([(3, 1, 0), (2, 1, 1), (1, 0, 2)]), **FIELDS[name])
     assert (summary.name, summary.value) == (name, pytest.approx(value))
     assert summary.low <= summary.value <= summary.high
     assert summary.signature == f"{name}|bootstrap|n=1000|seed=0|level=0.95"
@@ -214,10 +214,10 @@ def test_counts_are_summed_before_dividing(name, value):
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_an_empty_denominator_has_a_reason(name):
-    [summary] = getattr(aggregates, name)(counted([(0, 0, 0)] * 3), **FIELDS[name])
+    [summary] = getattr(classification, name)(counted([(0, 0, 0)] * 3), **FIELDS[name])
     assert summary.value is None
     assert "nothing" in summary.reason
-    [negative] = getattr(aggregates, name)(counted([(-1, -1, -1)] * 3), **FIELDS[name])
+    [negative] = getattr(classification, name)(counted([(-1, -1, -1)] * 3), **FIELDS[name])
     assert negative.reason == "a count is negative"
 
 
@@ -283,6 +283,6 @@ def test_nothing_wrong_is_not_certainty():
     for sample in range(20):
         table.add({"tp": 2, "fp": 0, "fn": 0}, sample=sample)
     fields = {"num_true_positives_field": "tp", "num_false_positives_field": "fp", "num_false_negatives_field": "fn"}
-    [found] = aggregates.f1_score(table, **fields)
+    [found] = classification.f1_score(table, **fields)
     assert (found.value, found.low, found.high) == (1.0, wilson(20, 20).low, 1.0)
     assert found.signature == "f1_score|wilson-of-samples|level=0.95"

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
-from assay.stats.aggregates import interval_of_mean
 from assay.stats.bootstrap import bootstrap_sums, divide
+from assay.stats.cells import interval_of_mean
 from assay.stats.intervals import Codes, Floats, Interval, no_interval
 
 Label = str | float | bool

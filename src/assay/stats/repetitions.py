@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from assay.core.types import Summary
-from assay.stats.aggregates import interval_of_mean
+from assay.stats.cells import interval_of_mean
 from assay.stats.intervals import Codes, Floats, Interval, as_floats
 from assay.stats.pass_at_k import majority_at_k, pass_at_k, pass_hat_k
 from assay.stats.score_table import ScoreTable

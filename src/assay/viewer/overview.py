@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.stats.aggregates import interval_of_mean
+from assay.stats.cells import interval_of_mean
 from assay.viewer.index import Snapshot
 from assay.viewer.query import Rows, numbers
 from assay.viewer.rows import EXCLUDED, FAILED, OUTCOMES, TIMEOUT

@@ -10,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.stats.aggregates import interval_of_mean
+from assay.stats.cells import interval_of_mean
 from assay.viewer.index import Snapshot
 from assay.viewer.rows import EXCLUDED, OUTCOMES, label_hash
 

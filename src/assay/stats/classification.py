@@ -1,0 +1,186 @@
+"""Aggregates of answers that are right or wrong in several ways: accuracy, precision, recall and F1."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+import numpy as np
+
+from assay.core.types import Summary
+from assay.stats.bootstrap import divide
+from assay.stats.cells import Mask, empty_cell, ratio_of_counts, share_among
+from assay.stats.intervals import Floats
+from assay.stats.score_table import Labels, Numbers, ScoreTable, as_text
+
+
+def binary_classification(
+    table: ScoreTable,
+    *,
+    field_gt: str,
+    field_pred: str,
+    positive_answer: str | bool | float,
+    negative_answer: str | bool | float,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> list[Summary]:
+    """accuracy, precision, recall and f1_score of a yes/no answer; the confusion matrix is in accuracy's details.
+
+    Values are compared as texts. A sample whose truth or prediction is neither answer is left out of all four and
+    counted as unscored: many of those make a good score mean little.
+    """
+    labels = table.labels(field_gt, field_pred)
+    positive, negative = (_code_of(labels, answer) for answer in (positive_answer, negative_answer))
+    known = ((labels.codes == positive) | (labels.codes == negative)).all(axis=1)
+    left = _only(labels, known)
+    if not len(left):
+        reason = labels.reason or (
+            f"no sample has `{as_text(positive_answer)}` or `{as_text(negative_answer)}` in both "
+            f"`{field_gt}` and `{field_pred}`"
+        )
+        names = ("accuracy", "precision", "recall", "f1_score")
+        return [empty_cell(name, f"binary-classification.{name}", left, table, reason) for name in names]
+    truth, said = (left.codes == positive).T
+    counts = np.column_stack([truth & said, ~truth & said, truth & ~said]).astype(np.float64)
+    tp, fp, fn = (int(count) for count in counts.sum(axis=0))
+    confusion = {"tp": tp, "fp": fp, "fn": fn, "tn": len(left) - tp - fp - fn}
+
+    def share(name: str, right: Mask, among: Mask, empty: str, **details: Any) -> Summary:
+        definition = f"binary-classification.{name}"
+        return share_among(name, definition, right, among, empty, rows=left, table=table, level=level, details=details)
+
+    everything = np.ones(len(left), dtype=bool)
+    return [
+        share("accuracy", truth == said, everything, "", confusion=confusion),
+        share("precision", truth, said, "nothing was predicted positive"),
+        share("recall", said, truth, "nothing is positive in truth"),
+        ratio_of_counts(
+            "f1_score",
+            "binary-classification.f1_score",
+            counts,
+            _f1,
+            "nothing is positive, neither in truth nor predicted",
+            rows=left,
+            table=table,
+            level=level,
+            seed=seed,
+            resamples=resamples,
+        ),
+    ]
+
+
+def multiclass_classification(
+    table: ScoreTable, *, field_gt: str, field_pred: str, level: float = 0.95, seed: int = 0
+) -> list[Summary]:
+    """accuracy, and `{class}_precision` and `{class}_recall` for every class seen in either field."""
+    del seed
+    labels = table.labels(field_gt, field_pred)
+    if not len(labels):
+        return [empty_cell("accuracy", "multiclass-classification.accuracy", labels, table)]
+    truth, said = labels.codes.T
+    everything = np.ones(len(labels), dtype=bool)
+
+    def share(name: str, kind: str, right: Mask, among: Mask, empty: str) -> Summary:
+        definition = f"multiclass-classification.{kind}"
+        return share_among(name, definition, right, among, empty, rows=labels, table=table, level=level)
+
+    summaries = [share("accuracy", "accuracy", truth == said, everything, "")]
+    for code in np.unique(labels.codes):
+        label = labels.vocabulary[code]
+        summaries.append(
+            share(f"{label}_precision", "precision", truth == code, said == code, f"`{label}` was never predicted")
+        )
+        summaries.append(
+            share(f"{label}_recall", "recall", said == code, truth == code, f"`{label}` is never the truth")
+        )
+    return summaries
+
+
+def recall(
+    table: ScoreTable,
+    *,
+    num_true_positives_field: str,
+    num_false_negatives_field: str,
+    name: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> list[Summary]:
+    """TP / (TP + FN), counts summed over the samples before dividing, with a bootstrap interval."""
+    numbers = table.numbers(num_true_positives_field, num_false_negatives_field)
+    how: _How = {"rows": numbers, "table": table, "level": level, "seed": seed, "resamples": resamples}
+    empty = "there is nothing to find: no true positive and no false negative"
+    return [ratio_of_counts(name or "recall", "recall", numbers.rows, _first_share, empty, **how)]
+
+
+def precision(
+    table: ScoreTable,
+    *,
+    num_true_positives_field: str,
+    num_false_positives_field: str,
+    name: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> list[Summary]:
+    """TP / (TP + FP), counts summed over the samples before dividing, with a bootstrap interval."""
+    numbers = table.numbers(num_true_positives_field, num_false_positives_field)
+    how: _How = {"rows": numbers, "table": table, "level": level, "seed": seed, "resamples": resamples}
+    empty = "nothing was claimed: no true positive and no false positive"
+    return [ratio_of_counts(name or "precision", "precision", numbers.rows, _first_share, empty, **how)]
+
+
+def f1_score(
+    table: ScoreTable,
+    *,
+    num_true_positives_field: str,
+    num_false_positives_field: str,
+    num_false_negatives_field: str,
+    name: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 1000,
+) -> list[Summary]:
+    """2 TP / (2 TP + FP + FN), counts summed over the samples before dividing, with a bootstrap interval."""
+    numbers = table.numbers(num_true_positives_field, num_false_positives_field, num_false_negatives_field)
+    how: _How = {"rows": numbers, "table": table, "level": level, "seed": seed, "resamples": resamples}
+    empty = "there is nothing to find and nothing was claimed"
+    return [ratio_of_counts(name or "f1_score", "f1_score", numbers.rows, _f1, empty, **how)]
+
+
+class _How(TypedDict):
+    """What `ratio_of_counts` wants to know besides the counts."""
+
+    rows: Numbers
+    table: ScoreTable
+    level: float
+    seed: int
+    resamples: int
+
+
+def _code_of(labels: Labels, answer: str | bool | float) -> int:
+    """The code of an answer in the vocabulary, or one that no row has."""
+    text = as_text(answer)
+    if set(labels.vocabulary) <= {"True", "False"}:
+        # a task file may spell the truth values of its scorer `true` or "true"
+        text = text.capitalize()
+    return labels.vocabulary.index(text) if text in labels.vocabulary else len(labels.vocabulary)
+
+
+def _only(labels: Labels, rows: Mask) -> Labels:
+    return Labels(
+        codes=labels.codes[rows],
+        vocabulary=labels.vocabulary,
+        clusters=np.unique(labels.clusters[rows], return_inverse=True)[1].reshape(-1),
+        clustered=labels.clustered,
+        unscored=labels.unscored + int(len(rows) - rows.sum()),
+        reason=labels.reason,
+    )
+
+
+def _first_share(sums: Floats) -> Floats:
+    return divide(sums[:, 0], sums[:, 0] + sums[:, 1])
+
+
+def _f1(sums: Floats) -> Floats:
+    return divide(2.0 * sums[:, 0], 2.0 * sums[:, 0] + sums[:, 1] + sums[:, 2])
