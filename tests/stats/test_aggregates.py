@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.catalog import resolve
-from assay.stats import aggregates, classification
+from assay.stats import aggregates
 from assay.stats.intervals import clustered_mean_interval, clustered_wilson, mean_interval, wilson
 from assay.stats.score_table import ScoreTable
 
@@ -123,74 +123,15 @@ def test_frequency_of_free_text_declines():
     assert "1,001 distinct values" in summary.reason
 
 
-def answers(pairs):
-    table = ScoreTable()
-    for sample, (truth, said) in enumerate(pairs):
-        table.add({"gt": truth, "pred": said}, sample=sample)
-    return table
-
-
-def test_binary_classification():
-    pairs = [("yes", "yes")] * 6 + [("no", "yes")] * 2 + [("yes", "no")] * 3 + [("no", "no")] * 9 + [("yes", "maybe")]
-    summaries = classification.binary_classification(
-        answers(pairs), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
-    )
-    values = {summary.name: summary.value for summary in summaries}
-    assert values == pytest.approx({"accuracy": 0.75, "precision": 0.75, "recall": 6 / 9, "f1_score": 12 / 17})
-    assert summaries[0].details["confusion"] == {"tp": 6, "fp": 2, "fn": 3, "tn": 9}
-    assert all((summary.scored, summary.unscored) == (20, 1) for summary in summaries)
-    assert (summaries[1].low, summaries[2].low) == (wilson(6, 8).low, wilson(6, 9).low)
-    assert summaries[3].low < 12 / 17 < summaries[3].high
-
-
-def test_binary_classification_with_empty_denominators():
-    summaries = classification.binary_classification(
-        answers([("no", "no")] * 3), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
-    )
-    assert [summary.value for summary in summaries] == [1.0, None, None, None]
-    assert summaries[1].reason == "nothing was predicted positive"
-    nothing = classification.binary_classification(
-        answers([("x", "y")]), field_gt="gt", field_pred="pred", positive_answer="yes", negative_answer="no"
-    )
-    assert [summary.value for summary in nothing] == [None] * 4
-    assert "`yes` or `no`" in nothing[0].reason
-
-
-@pytest.mark.parametrize(("positive", "negative"), [(True, False), ("true", "false"), ("True", "False")])
-def test_truth_values_match_however_the_task_file_spells_them(positive, negative):
-    summaries = classification.binary_classification(
-        answers([(True, True), (False, True)]),
-        field_gt="gt",
-        field_pred="pred",
-        positive_answer=positive,
-        negative_answer=negative,
-    )
-    assert summaries[0].value == 0.5
-
-
-def test_multiclass_classification():
-    pairs = [("cat", "cat"), ("cat", "dog"), ("dog", "dog"), ("owl", "dog"), ("cat", "eel")]
-    summaries = classification.multiclass_classification(answers(pairs), field_gt="gt", field_pred="pred")
-    values = {summary.name: summary.value for summary in summaries}
-    assert values == {
-        "accuracy": 0.4,
-        "cat_precision": 1.0,
-        "cat_recall": pytest.approx(1 / 3),
-        "dog_precision": pytest.approx(1 / 3),
-        "dog_recall": 1.0,
-        "eel_precision": 0.0,
-        "eel_recall": None,
-        "owl_precision": None,
-        "owl_recall": 0.0,
-    }
-    assert {s.name: s.reason for s in summaries}["owl_precision"] == "`owl` was never predicted"
-
-
-def counted(rows):
-    table = ScoreTable()
-    for sample, (tp, fp, fn) in enumerate(rows):
-        table.add({"tp": tp, "fp": fp, "fn": fn}, sample=sample)
-    return table
+def test_weighted_average():
+    table = table_of("label", ["good", "bad", "good", "fair"])
+    weights = {"good": 1.0, "fair": 0.5, "bad": 0.0}
+    [summary] = aggregates.weighted_average(table, field="label", weights=weights)
+    assert (summary.name, summary.value) == ("label_weighted_average", 0.625)
+    assert summary.low < 0.625 < summary.high
+    [unknown] = aggregates.weighted_average(table, field="label", weights={"good": 1.0, "bad": 0.0})
+    assert unknown.value is None
+    assert unknown.reason == "no weight for the label `fair`; weights are given for `good`, `bad`"
 
 
 FIELDS = {
@@ -202,35 +143,6 @@ FIELDS = {
         "num_false_negatives_field": "fn",
     },
 }
-
-
-@pytest.mark.parametrize(("name", "value"), [("recall", 6 / 9), ("precision", 6 / 8), ("f1_score", 12 / 17)])
-def test_counts_are_summed_before_dividing(name, value):
-    [summary] = getattr(classification, name)(counted([(3, 1, 0), (2, 1, 1), (1, 0, 2)]), **FIELDS[name])
-    assert (summary.name, summary.value) == (name, pytest.approx(value))
-    assert summary.low <= summary.value <= summary.high
-    assert summary.signature == f"{name}|bootstrap|n=1000|seed=0|level=0.95"
-
-
-@pytest.mark.parametrize("name", FIELDS)
-def test_an_empty_denominator_has_a_reason(name):
-    [summary] = getattr(classification, name)(counted([(0, 0, 0)] * 3), **FIELDS[name])
-    assert summary.value is None
-    assert "nothing" in summary.reason
-    [negative] = getattr(classification, name)(counted([(-1, -1, -1)] * 3), **FIELDS[name])
-    assert negative.reason == "a count is negative"
-
-
-def test_weighted_average():
-    table = table_of("label", ["good", "bad", "good", "fair"])
-    weights = {"good": 1.0, "fair": 0.5, "bad": 0.0}
-    [summary] = aggregates.weighted_average(table, field="label", weights=weights)
-    assert (summary.name, summary.value) == ("label_weighted_average", 0.625)
-    assert summary.low < 0.625 < summary.high
-    [unknown] = aggregates.weighted_average(table, field="label", weights={"good": 1.0, "bad": 0.0})
-    assert unknown.value is None
-    assert unknown.reason == "no weight for the label `fair`; weights are given for `good`, `bad`"
-
 
 EVERY = [
     ("mean", {}),
@@ -276,13 +188,3 @@ def test_the_interval_of_an_extreme_ends_where_the_scale_does():
     assert largest.signature == "max|order-statistics|high=scale|level=0.95"
     [rated] = aggregates.minimum(table_of("stars", [4, 5, 3, 4, 5, 5]), field="stars", bounds=(1, 5))
     assert (rated.value, rated.low) == (3.0, 1.0)
-
-
-def test_nothing_wrong_is_not_certainty():
-    table = ScoreTable()
-    for sample in range(20):
-        table.add({"tp": 2, "fp": 0, "fn": 0}, sample=sample)
-    fields = {"num_true_positives_field": "tp", "num_false_positives_field": "fp", "num_false_negatives_field": "fn"}
-    [found] = classification.f1_score(table, **fields)
-    assert (found.value, found.low, found.high) == (1.0, wilson(20, 20).low, 1.0)
-    assert found.signature == "f1_score|wilson-of-samples|level=0.95"
