@@ -1,8 +1,9 @@
 """One long bad day: 100,000 samples while everything goes wrong at once, then the same numbers as on a quiet day.
 
 All the time three requests in ten fail, each in another way. Round after round the run is killed, interrupted or
-terminated at a random moment, meets a disk that is full, or loses its server for a while; its wall clock jumps. In the
-end every sample must have succeeded exactly once and the leaderboard must agree with that of a run left in peace.
+terminated at a random moment, meets a disk that is full, or loses its server for a while, once for minutes; its wall
+clock jumps. In the end every sample must have succeeded exactly once and the leaderboard must agree with that of a run
+left in peace.
 
 `python -m bench.soak [--samples N] [--rounds N] [--seed N]`; bounded: about ten minutes on two cores.
 """
@@ -28,6 +29,9 @@ from tests.end_to_end.test_bad_days import JUMPING_CLOCK
 from assay.core.journal import read_records
 
 TROUBLE = 0.3
+IN_FLIGHT = 128
+LINE_BYTES = 300
+"""Of a journal line, about."""
 
 
 def main() -> None:
@@ -35,6 +39,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=25, help="bad moments before the run is left to finish")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--outage-seconds", type=float, default=150, help="how long the server is away once")
     parser.add_argument("--minutes", type=float, default=30, help="give up after so long")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="assay-soak-") as name:
@@ -46,6 +51,8 @@ def soak(folder: Path, options: argparse.Namespace) -> None:
     task = write_sums(folder / "sums.jsonl", options.samples)
     day = BadDay(folder, task, random.Random(options.seed))
     for number in range(options.rounds):
+        if number == options.rounds // 2:
+            day.outage(options.samples * number // (options.rounds + 1), options.outage_seconds)
         day.round(options.samples * (number + 1) // (options.rounds + 1))
     while (code := day.finish()) == 3:
         if time.monotonic() - started > options.minutes * 60:
@@ -111,6 +118,25 @@ class BadDay:
                 self._wait(goal + 200, process)
                 self._stop(process, "killed")
 
+    def outage(self, goal: int, seconds: float) -> None:
+        """The server is away for minutes while the run goes on; no attempt may be used up by that."""
+        self.happened["server gone for minutes"] += 1
+        with fake_server(self._port, TROUBLE) as server:
+            process = self._start("bad", server.base_url, None)
+            self._wait(goal + 500, process)
+        before = self._failed()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+            sys.exit("the run ended while its server was away")
+        if self._failed() - before > 2 * IN_FLIGHT:
+            sys.exit(f"{self._failed() - before} attempts were used up by an outage")
+        with fake_server(self._port, TROUBLE):
+            self._wait(self._size() // LINE_BYTES + 500, process)
+            self._stop(process, "killed")
+
+    def _failed(self) -> int:
+        return sum(record.failed for record in read_records(self._journal))
+
     def finish(self) -> int:
         with fake_server(self._port, TROUBLE) as server:
             return self._start("bad", server.base_url, None).wait()
@@ -126,7 +152,7 @@ class BadDay:
             if file_bytes is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
-        flags = ["--concurrency", "128", "--timeout", "5", "--no-cache", "--quiet", "--run-dir", run]
+        flags = ["--concurrency", str(IN_FLIGHT), "--timeout", "5", "--no-cache", "--quiet", "--run-dir", run]
         command = ["run", str(self._task), "--model", "openai:fake", "--model-arg", f"base_url={base_url}", *flags]
         path = f"{self.folder / 'clock'}:{environment()['PYTHONPATH']}"
         return subprocess.Popen(
@@ -144,7 +170,7 @@ class BadDay:
         process.wait()
 
     def _wait(self, goal: int, process: subprocess.Popen[bytes]) -> None:
-        bytes_wanted = goal * 300
+        bytes_wanted = goal * LINE_BYTES
         while process.poll() is None and self._size() < bytes_wanted:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.05)

@@ -274,6 +274,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -
             budget = make_budget(parts.quotes, config, stop)
             budget.already(*spent_before(model.name, parts.quotes, [journal.path]))
             model = budgeted(model, parts.models.judges, parts.quotes, budget)
+        parts.models.tell(stop, progress.say)
         progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
         with signals(stop, progress):
             await run_attempts(

@@ -152,6 +152,7 @@ async def run_range(
     # the journal's keys are of the whole run; how many of this shard are among them is known when all are made
     progress.begin(total, len(earlier))
     journal = Journal(new_file(folder, shard))
+    parts.models.tell(stop, progress.say)
     try:
         await run_attempts(
             parts.tasks,

@@ -230,11 +230,10 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
         return INTERRUPTED
     if result.stopped is not None:
         owed = sum(row.owed for row in board.tasks)
-        print(
-            f"stopped: {result.stopped}; {owed:,} attempts are owed. The same command with a larger budget goes on. "
-            "(The longest answer of the model is --max-answer-tokens.)",
-            file=sys.stderr,
-        )
+        again = "The same command goes on."
+        if "budget" in result.stopped:
+            again = "The same command with a larger budget goes on. (The longest answer is --max-answer-tokens.)"
+        print(f"stopped: {result.stopped}; {owed:,} attempts are owed. {again}", file=sys.stderr)
         return WITH_FAILURES
     return DONE if is_done(board) else WITH_FAILURES
 

@@ -94,6 +94,13 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for one answer")
     how.add_argument("--retries", type=int, default=5, metavar="N", help="for failures worth a retry (default 5)")
+    how.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="MINUTES",
+        help="how long to wait for a server that went away, before the run stops and can be gone on with (default 60)",
+    )
     how.add_argument("--rpm", type=float, metavar="N", help="at most so many requests a minute")
     how.add_argument("--tpm", type=float, metavar="N", help="at most so many tokens a minute")
     cache = how.add_mutually_exclusive_group()
@@ -202,6 +209,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         batch_size=options.batch_size,
         timeout_seconds=options.timeout,
         retries=options.retries,
+        patience_seconds=checked_patience(options.patience),
         requests_per_minute=options.rpm,
         tokens_per_minute=options.tpm,
         cache=options.cache,
@@ -242,6 +250,15 @@ def key_texts(pairs: list[str], flag: str) -> dict[str, str]:
             raise UsageError(f"{flag} {pair!r}: expected KEY=VALUE")
         found[key] = text
     return found
+
+
+def checked_patience(minutes: float) -> float:
+    """In seconds."""
+    from assay.core.errors import UsageError
+
+    if not 0 <= minutes < float("inf"):
+        raise UsageError(f"--patience {minutes:g}: expected a number of minutes, 0 for none")
+    return minutes * 60
 
 
 def models_by_key(pairs: list[str]) -> dict[str, str]:

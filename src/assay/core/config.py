@@ -34,6 +34,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     timeout_seconds: float | None = None
     """Time limit for one answer; None means none but the transport's own."""
     retries: int = 5
+    patience_seconds: float = 3600.0
+    """How long to wait for a server that has gone away before the run ends itself."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     cache: bool | None = None

@@ -10,7 +10,7 @@ raise is caught in exactly one place, `core/attempt.py`, and becomes a `Failure`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from assay.core.types import Failure
@@ -27,7 +27,14 @@ class UsageError(AssayError):
 class FailureError(AssayError):
     """A `Failure` on its way to the journal."""
 
-    def __init__(self, failure: Failure, retry_after_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        failure: Failure,
+        retry_after_seconds: float | None = None,
+        away: Literal["unreachable", "refusing"] | None = None,
+    ) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.retry_after_seconds = retry_after_seconds
+        self.away = away
+        """Set when a server does not listen, or turns a request down for reasons that are not the request's."""

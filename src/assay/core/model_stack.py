@@ -133,7 +133,7 @@ def _after_retries(error: FailureError, retry: int) -> FailureError:
     if not retry:
         return error
     message = f"{error.failure.message} (after {retry} {'retry' if retry == 1 else 'retries'})"
-    return FailureError(msgspec.structs.replace(error.failure, message=message), error.retry_after_seconds)
+    return FailureError(msgspec.structs.replace(error.failure, message=message), error.retry_after_seconds, error.away)
 
 
 class Limited(Wrapper):

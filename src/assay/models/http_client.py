@@ -148,10 +148,12 @@ class HttpClient:
         if isinstance(error, aiohttp.ClientHttpProxyError):
             message = f"the proxy in front of {place} answered {error.status}"
             return self._failed("connection", message, retryable=error.status >= 500)
-        return self._failed("connection", f"{place}: {_what_broke(error)}", retryable=True)
+        unreachable = isinstance(error, aiohttp.ClientConnectorError)
+        return self._failed("connection", f"{place}: {_what_broke(error)}", retryable=True, unreachable=unreachable)
 
-    def _failed(self, kind: str, message: str, *, retryable: bool) -> FailureError:
-        return FailureError(Failure(stage="model", part=self._part, kind=kind, message=message, retryable=retryable))
+    def _failed(self, kind: str, message: str, *, retryable: bool, unreachable: bool = False) -> FailureError:
+        failure = Failure(stage="model", part=self._part, kind=kind, message=message, retryable=retryable)
+        return FailureError(failure, away="unreachable" if unreachable else None)
 
 
 def place_of(url: str) -> str:

@@ -97,7 +97,9 @@ class HttpModel:
         if kind == "auth" and not self._key:
             message += "; no key was sent"
         wait = self._retry_after_seconds(answer) if retryable else None
-        return self._failed(kind, message, retryable=retryable, retry_after_seconds=wait)
+        failed = self._failed(kind, message, retryable=retryable, retry_after_seconds=wait)
+        failed.away = "refusing" if retryable and status in _NOT_NOW else None
+        return failed
 
     def _retry_after_seconds(self, answer: HttpAnswer) -> float | None:
         return retry_after_seconds(answer.headers)
@@ -188,6 +190,9 @@ def error_text(body: bytes) -> tuple[str, set[str]]:
             return str(error[field]), codes
     return body[:4000].decode("utf-8", "replace"), codes
 
+
+_NOT_NOW = {429, 502, 503, 504, 529}
+"""Too many requests, and what gateways and busy servers say when nobody would be answered."""
 
 _OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _FILTERED = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}

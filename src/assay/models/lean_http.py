@@ -61,6 +61,7 @@ class LeanHttpClient(HttpClient):
         target = self._target(url)
         request = self._request(target, headers, body, url)
         deadline = None if timeout_seconds is None else loop.time() + timeout_seconds
+        connection = None
         try:
             connection = self._take(target) or await self._connect(target, timeout_seconds)
             self._sweep_soon(loop)
@@ -75,7 +76,8 @@ class LeanHttpClient(HttpClient):
             message = f"no full answer from {place_of(url)}{limit}"
             raise self._failed("timeout", message, retryable=True) from error
         except (_BrokenError, OSError) as error:
-            raise self._failed("connection", f"{place_of(url)}: {_why(error)}", retryable=True) from error
+            message = f"{place_of(url)}: {_why(error)}"
+            raise self._failed("connection", message, retryable=True, unreachable=connection is None) from error
 
     async def aclose(self) -> None:
         """Close every connection. The client may be used again; it then opens new ones."""

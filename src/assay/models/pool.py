@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from assay.core.cache import CompletionCache
 from assay.core.config import RunConfig
 from assay.core.model_stack import Cached, Limited, Retrying, Timed, close_model
+from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.models.adaptive import Adaptive
 from assay.models.batched import Batched
 from assay.models.budget import Judging
 from assay.models.build import make_model
+from assay.models.outage import Enduring
 from assay.models.rate_limit import RateLimited
 
 WIDEST = 256
@@ -27,6 +30,7 @@ class ModelPool:
         self._plain: list[Model] = []
         self._judges: dict[str, Judging] = {}
         self._rate_limited: list[RateLimited] = []
+        self._enduring: list[Enduring] = []
         self._cache: CompletionCache | None = None
 
     def model_for(
@@ -71,12 +75,20 @@ class ModelPool:
                 wrapped, requests_per_minute=requests_per_minute, tokens_per_minute=config.tokens_per_minute
             )
             self._rate_limited.append(wrapped)
+        if config.patience_seconds and getattr(model, "remote", False):
+            wrapped = Enduring(wrapped, patience_seconds=config.patience_seconds)
+            self._enduring.append(wrapped)
         if config.retries:
             wrapped = Retrying(wrapped, retries=config.retries)
         if getattr(model, "cacheable", False) if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
         result: Model = wrapped
         return result
+
+    def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
+        """Whom to tell when a server is away, and what to end when it stays away."""
+        for model in self._enduring:
+            model.tell(stop, say)
 
     def keep_to_share(self, share: float) -> None:
         """Use only this part of the run's limits a minute: other processes have the rest."""

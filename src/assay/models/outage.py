@@ -1,0 +1,148 @@
+"""A server that goes away for a while costs time and nothing else: nobody asks but one that looks whether it is back.
+
+Away is a server that answered before and now either does not listen at all, or turns everybody down (429, 502, 503,
+504, 529) with no answer in between. While it is, waiting does not count as trying: no attempt is used up by an outage.
+What only one request meets is that request's trouble, and left to `Retrying`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+from assay.core.errors import FailureError
+from assay.core.model_stack import Wrapper
+from assay.core.run import Stop
+from assay.core.seams import Model
+from assay.core.types import Completion, Request
+
+IN_A_ROW = 4
+"""So many refusals without an answer in between are an outage; fewer than the retries that an attempt has."""
+
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
+NAP_SECONDS = 1.0
+"""Whoever waits looks so often whether the run is to end."""
+TELL_SECONDS = 30.0
+
+
+class Enduring(Wrapper):
+    """Waits out an outage, up to a limit; then the run ends by itself, and can be gone on with."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        patience_seconds: float,
+        clock: Callable[[], float] = monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(model)
+        self._patience = patience_seconds
+        self._clock, self._sleep = clock, sleep
+        self._answered = self._given_up = False
+        self._in_a_row = 0
+        self._callers: set[int] = set()
+        self._away_since: float | None = None
+        self._told_at = 0.0
+        self._wait_seconds = FIRST_WAIT_SECONDS
+        self._looking = False
+        self._waiting: list[asyncio.Future[None]] = []
+        self._stop = Stop()
+        self._say: Callable[[str], None] = lambda sentence: None
+
+    def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
+        """Whom to tell of an outage, and what to end when it lasts too long."""
+        self._stop, self._say = stop, say
+
+    async def generate(self, request: Request) -> Completion:
+        call = id(request)
+        while True:
+            looking = await self._turn()
+            try:
+                completion = await self.model.generate(request)
+            except FailureError as error:
+                if not self._outlasts(error, call):
+                    raise
+            else:
+                self._answered = True
+                self._back()
+                return completion
+            finally:
+                if looking:
+                    self._looking = False
+                    self._wake_one()
+
+    async def _turn(self) -> bool:
+        """At once while the server is there; else after a while and one at a time: whether this call is that one."""
+        while self._away_since is not None and not self._given_up:
+            if not self._looking:
+                self._looking = True
+                try:
+                    await self._nap(self._wait_seconds)
+                except BaseException:
+                    self._looking = False
+                    self._wake_one()
+                    raise
+                return True
+            place = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            try:
+                await place
+            finally:
+                if place in self._waiting:
+                    self._waiting.remove(place)
+        return False
+
+    async def _nap(self, seconds: float) -> None:
+        until = self._clock() + seconds
+        while (left := until - self._clock()) > 0:
+            await self._sleep(min(left, NAP_SECONDS))
+            if self._stop.asked:
+                self._stop.now()  # nothing is in flight that would be lost
+
+    def _outlasts(self, error: FailureError, call: int) -> bool:
+        """Whether this failure is the server's being away, to be waited out."""
+        if error.away is None or not self._answered or self._given_up:
+            return False
+        self._in_a_row += 1
+        self._callers.add(call)
+        now = self._clock()
+        if self._away_since is None:
+            if self._in_a_row < IN_A_ROW or (error.away == "refusing" and len(self._callers) < 2):
+                return False
+            self._away_since = self._told_at = now
+            self._say(f"{error}; waiting until it is back (Ctrl-C is safe: nothing finished is lost)")
+        elif now - self._away_since >= self._patience:
+            self._give_up(now - self._away_since)
+            return False
+        elif now - self._told_at >= TELL_SECONDS:
+            self._told_at = now
+            self._say(f"{self.name}: no answer for {now - self._away_since:.0f} s, still waiting")
+        longer = min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS)
+        self._wait_seconds = longer if error.retry_after_seconds is None else max(error.retry_after_seconds, 0.1)
+        return True
+
+    def _back(self) -> None:
+        self._in_a_row = 0
+        self._callers.clear()
+        if self._away_since is not None:
+            self._say(f"{self.name}: answers again after {self._clock() - self._away_since:.0f} s")
+            self._away_since = None
+            self._wait_seconds = FIRST_WAIT_SECONDS
+            self._wake_all()
+
+    def _give_up(self, seconds: float) -> None:
+        self._given_up = True
+        self._stop.end(f"{self.name} has not answered for {seconds / 60:,.0f} minutes (--patience)")
+        self._wake_all()
+
+    def _wake_one(self) -> None:
+        if self._waiting and not self._waiting[0].done():
+            self._waiting.pop(0).set_result(None)
+
+    def _wake_all(self) -> None:
+        while self._waiting:
+            place = self._waiting.pop()
+            if not place.done():
+                place.set_result(None)
