@@ -245,3 +245,13 @@ def test_a_port_in_use_is_a_sentence(cache: Path, address: str) -> None:
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "choose another with --port" in said
+
+
+def test_the_token_that_ends_a_text_is_among_its_tokens(address: str, texts: TokenTexts) -> None:
+    """Programs that score prompts leave out the last token as the one that was written, so one must be there."""
+    prompt = texts.encode("say")
+    body = {"prompt": prompt, "max_tokens": 30, "echo": True, "logprobs": 1, "temperature": 2.0, "n": 64}
+    answer = post(f"{address}/v1/completions", body)
+    told = [(choice["finish_reason"], choice["logprobs"]["tokens"]) for choice in answer["choices"]]
+    assert sum(len(tokens) - len(prompt) for _, tokens in told) == answer["usage"]["completion_tokens"]
+    assert {tokens[-1] for reason, tokens in told if reason == "stop"} == {"<|im_end|>"}

@@ -268,6 +268,8 @@ class Writing:
     logprobs: list[Told] = field(default_factory=list)
     prompt_logprobs: list[Told] = field(default_factory=list)
     """From the second token on: before the first there is nothing that could make it likely."""
+    end: tuple[int, Told] | None = None
+    """The token that ended the text, where log-probabilities are kept."""
     finish_reason: str | None = None
 
     @property
@@ -445,6 +447,8 @@ class _Writer:
         token = self._chosen(logits)
         if token in job.ends:
             job.finish_reason = "stop"
+            if job.alternatives is not None:
+                job.end = token, told(logits, token, job.alternatives)
             return
         job.tokens.append(token)
         if job.alternatives is not None:

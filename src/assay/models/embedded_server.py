@@ -234,11 +234,12 @@ class EmbeddedServer:
     def _logprobs(self, asked: TextAsked, prompt: list[int], before: str, found: Completion) -> dict[str, Any]:
         """The protocol's parallel lists: the echoed prompt, whose first token has nothing before it, and the answer."""
         raw = found.raw or {}
-        written = list(
-            zip(raw["tokens"], raw["logprobs"], self._texts.offsets(raw["tokens"], len(before)), strict=True)
-        )
-        # a stop text was cut off, and so are the tokens that wrote it
-        kept = [each for each in written if each[2] < len(before) + len(found.text)]
+        begins = self._texts.offsets(raw["tokens"], len(before))
+        kept = list(zip(raw["tokens"], raw["logprobs"], begins, strict=True))
+        if raw["end"] is not None:  # programs count on one more token than the prompt has, even when it is the end
+            kept.append((*raw["end"], len(before) + len(found.text)))
+        elif found.finish_reason == "stop":  # a stop text was cut off, and so are the tokens that wrote it
+            kept = [each for each in kept if each[2] < len(before) + len(found.text)]
         told = [*([None, *raw["prompt_logprobs"]] if asked.echo and prompt else []), *(each[1] for each in kept)]
         tokens = [*(prompt if asked.echo else []), *(each[0] for each in kept)]
         tops = [None if each is None else self._top(token, each) for token, each in zip(tokens, told, strict=True)]

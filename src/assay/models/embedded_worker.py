@@ -166,7 +166,12 @@ class Talker:
 
 def _by_number(job: Writing) -> dict[str, Any]:
     """For whoever asked with token numbers: the answer with token numbers."""
-    return {"tokens": job.tokens, "logprobs": job.logprobs, "prompt_logprobs": job.prompt_logprobs}
+    return {
+        "tokens": job.tokens,
+        "logprobs": job.logprobs,
+        "prompt_logprobs": job.prompt_logprobs,
+        "end": job.end,
+    }
 
 
 def _cut(text: str, stops: Sequence[str]) -> int | None:
