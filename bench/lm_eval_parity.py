@@ -1,12 +1,17 @@
-"""An imported task against lm-evaluation-harness itself: same server, same 200 questions, score by score.
+"""Imported tasks against lm-evaluation-harness itself: same servers, same 200 questions each, score by score.
 
-Needs the embedded model's file (`assay model get`), the package xllamacpp, and the other program: `LM_EVAL` names its
-command (default `lm_eval`, in an environment of its own). The server is llama.cpp's, with one slot, so that both
-programs ask it the same questions in the same order.
+Writing is asked of llama.cpp's server with one slot, so that both programs ask it the same questions in the same order;
+multiple choice by log-likelihood of `assay model serve`, whose answers do not depend on their company.
+
+Needs the embedded model's file (`assay model get`) and the other program: `LM_EVAL` names its command (default
+`lm_eval`; `pip install 'lm_eval[api]'` into an environment of its own). Writing also needs the package xllamacpp,
+multiple choice the benchmark files that `ASSAY_SHARED_DATA` names.
 """
 
 from __future__ import annotations
 
+import csv
+import importlib.util
 import json
 import os
 import random
@@ -14,14 +19,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from assay.cli.main import main as assay
 from assay.core.journal import read_records
+from assay.core.types import Record
 from assay.models.embedded_weights import is_here, model_folder
 
 SAMPLES = 200
-TASK = """\
+LONGEST_QUESTION = 100
+"""Characters: short questions keep a small processor's patience."""
+DATA = Path(os.environ.get("ASSAY_SHARED_DATA", "../shared/data")) / "mmlu" / "test" / "miscellaneous_test.csv"
+SUMS = """\
 task: parity_sums
 dataset_path: json
 dataset_kwargs: {data_files: {test: DATA}}
@@ -36,6 +48,28 @@ filter_list:
 metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]
 metadata: {version: 1.0}
 """
+CHOICES = """\
+task: parity_choices
+dataset_path: json
+dataset_kwargs: {data_files: {test: DATA}}
+output_type: multiple_choice
+test_split: test
+doc_to_text: "Question: {{question}}\\nAnswer:"
+doc_to_choice: choices
+doc_to_target: answer
+metric_list: [{metric: acc}, {metric: acc_norm}]
+metadata: {version: 1.0}
+"""
+
+
+class Judged(NamedTuple):
+    """What a program made of one sample: its scores by name, and what it heard from the model."""
+
+    scores: dict[str, float]
+    heard: Any
+
+
+Found = dict[str, Judged]
 
 
 def main() -> None:
@@ -43,77 +77,119 @@ def main() -> None:
     if command is None or not is_here(model_folder()):
         print("left out: needs lm_eval (LM_EVAL names its command) and `assay model get`")
         return
+    print("| task, measure | lm-evaluation-harness | assay, imported | equal scores | what the model said |")
+    print("| --- | ---: | ---: | ---: | --- |", flush=True)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_task(folder)
-        server = subprocess.Popen(
-            [sys.executable, "-m", "assay.models.local_server", str(model_folder() / "model.gguf"), "--slots", "1"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        try:
-            assert server.stdout is not None
-            address = server.stdout.readline().strip()
-            theirs, ours = ask_them(command, folder, address), ask_us(folder, address)
-        finally:
-            server.kill()
-            server.communicate()
-    print(table(theirs, ours))
+        if importlib.util.find_spec("xllamacpp") is not None:
+            for row in sums(command, Path(name) / "sums"):
+                print(row, flush=True)
+        if DATA.exists():
+            for row in choices(command, Path(name) / "choices"):
+                print(row, flush=True)
 
 
-def write_task(folder: Path) -> None:
+def sums(command: str, folder: Path) -> list[str]:
     rng = random.Random(0)
     pairs = [(rng.randint(1, 60), rng.randint(1, 60)) for _ in range(SAMPLES)]
-    lines = [json.dumps({"question": f"What is {a} + {b}?", "answer": str(a + b)}) for a, b in pairs]
-    (folder / "sums.jsonl").write_text("\n".join(lines) + "\n")
-    (folder / "sums.yaml").write_text(TASK.replace("DATA", str(folder / "sums.jsonl")))
+    write_task(folder, SUMS, [{"question": f"What is {a} + {b}?", "answer": str(a + b)} for a, b in pairs])
+    server = ["assay.models.local_server", str(model_folder() / "model.gguf"), "--slots", "1"]
+    with serving(*server) as address:
+        logged = ask_them(command, folder, address, "tokenizer_backend=None,num_concurrent=1")
+        asked = ask_us(folder, address, "1")
+    theirs = {str(each["doc_id"]): Judged({"exact_match": each["exact_match"]}, each["resps"][0][0]) for each in logged}
+    ours = {each.sample_id: Judged({"exact_match": value(each, "score")}, prediction(each)) for each in asked}
+    same = sum(theirs[key].heard == ours[key].heard for key in theirs)
+    return [row("sums, exact_match", "exact_match", theirs, ours, f"{same} of {len(theirs)} answers equal")]
 
 
-def ask_them(command: str, folder: Path, address: str) -> dict[str, tuple[float, str]]:
-    arguments = f"model=m,base_url={address}/v1/completions,num_concurrent=1,tokenized_requests=False"
-    model = ("--model", "local-completions", "--model_args", f"{arguments},tokenizer_backend=None")
-    task = ("--tasks", "parity_sums", "--include_path", str(folder))
-    subprocess.run(
-        [command, *model, *task, "--log_samples", "--output_path", "out"],
+def choices(command: str, folder: Path) -> list[str]:
+    with DATA.open(newline="") as file:
+        lines = [line for line in csv.reader(file) if len(line[0]) <= LONGEST_QUESTION][:SAMPLES]
+    write_task(folder, CHOICES, [{"question": q, "choices": c, "answer": "ABCD".index(a)} for q, *c, a in lines])
+    with serving("assay", "model", "serve", "--port", "0") as address:
+        logged = ask_them(command, folder, address, "tokenizer_backend=remote,num_concurrent=4")
+        asked = ask_us(folder, address, "4")
+    theirs = {
+        str(each["doc_id"]): Judged(
+            {name: each[name] for name in ("acc", "acc_norm")}, [float(resp[0][0]) for resp in each["resps"]]
+        )
+        for each in logged
+    }
+    ours = {
+        each.sample_id: Judged(
+            {"acc": value(each, "raw"), "acc_norm": value(each, "per_character")},
+            [item["logprob"] for item in (each.trace.items if each.trace and each.trace.items else [])],
+        )
+        for each in asked
+    }
+    far = max(abs(a - b) for key in theirs for a, b in zip(theirs[key].heard, ours[key].heard, strict=True))
+    count = sum(len(each.heard) for each in theirs.values())
+    said = f"{count} log-likelihoods, largest difference {far:.1e}"
+    return [row(f"MMLU miscellaneous, {name}", name, theirs, ours, said) for name in ("acc", "acc_norm")]
+
+
+def row(title: str, name: str, theirs: Found, ours: Found, said: str) -> str:
+    if theirs.keys() != ours.keys():
+        raise SystemExit(f"{title}: {len(theirs)} samples there, {len(ours)} here")
+    equal = sum(theirs[key].scores[name] == ours[key].scores[name] for key in theirs)
+    means = [sum(each.scores[name] for each in found.values()) / len(found) for found in (theirs, ours)]
+    return f"| {title} | {means[0]:.3f} | {means[1]:.3f} | {equal} of {len(theirs)} | {said} |"
+
+
+def write_task(folder: Path, task: str, documents: list[dict[str, Any]]) -> None:
+    folder.mkdir()
+    (folder / "data.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
+    (folder / "task.yaml").write_text(task.replace("DATA", str(folder / "data.jsonl")))
+
+
+@contextmanager
+def serving(*module: str) -> Iterator[str]:
+    """A server of ours in a process of its own; its first line is its address."""
+    command = [sys.executable, "-m", *module]
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def ask_them(command: str, folder: Path, address: str, how: str) -> list[dict[str, Any]]:
+    model = f"model=embedded,base_url={address}/v1/completions,tokenized_requests={'remote' in how},{how}"
+    (task,) = (line.removeprefix("task: ") for line in (folder / "task.yaml").read_text().splitlines()[:1])
+    about = ("--model", "local-completions", "--model_args", model, "--tasks", task)
+    done = subprocess.run(
+        [command, *about, "--include_path", str(folder), "--log_samples", "--output_path", "out"],
         cwd=folder,
         env={**os.environ, "HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"},
-        check=True,
+        check=False,
         capture_output=True,
+        text=True,
     )
-    (log,) = (folder / "out").rglob("samples_parity_sums*.jsonl")
-    records = map(json.loads, log.read_text().splitlines())
-    return {str(each["doc_id"]): (float(each["exact_match"]), each["resps"][0][0]) for each in records}
+    if done.returncode:
+        raise SystemExit(done.stderr[-3000:])
+    (log,) = (folder / "out").rglob(f"samples_{task}*.jsonl")
+    return [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def ask_us(folder: Path, address: str) -> dict[str, tuple[float, str]]:
-    assay(["import", "lm-eval", str(folder / "sums.yaml"), "--out", str(folder / "tasks")])
-    model = ["--model", "openai:m", "--model-arg", f"base_url={address}/v1", "--model-arg", "mode=completions"]
-    options = ["--concurrency", "1", "--no-cache", "--quiet", "--run-dir", str(folder / "run")]
+def ask_us(folder: Path, address: str, concurrency: str) -> list[Record]:
+    assay(["import", "lm-eval", str(folder / "task.yaml"), "--out", str(folder / "tasks")])
+    model = ["--model", "openai:embedded", "--model-arg", f"base_url={address}/v1", "--model-arg", "mode=completions"]
+    options = ["--concurrency", concurrency, "--no-cache", "--quiet", "--run-dir", str(folder / "run")]
     assay(["run", str(folder / "tasks"), *model, *options])
-    found = {}
-    for record in read_records(folder / "run" / "journal.jsonl"):
-        assert record.trace is not None
-        score = record.scores[0].values["score"]
-        found[record.sample_id] = (float(score or 0), record.trace.prediction)
-    return found
+    return list(read_records(folder / "run" / "journal.jsonl"))
 
 
-def table(theirs: dict[str, tuple[float, str]], ours: dict[str, tuple[float, str]]) -> str:
-    equal_scores = sum(theirs[key][0] == ours[key][0] for key in theirs)
-    equal_texts = sum(theirs[key][1] == ours[key][1] for key in theirs)
-    means = [sum(score for score, _ in found.values()) / len(found) for found in (theirs, ours)]
-    return "\n".join(
-        [
-            "| | lm-evaluation-harness | assay, imported |",
-            "| --- | ---: | ---: |",
-            f"| samples | {len(theirs)} | {len(ours)} |",
-            f"| mean score | {means[0]:.3f} | {means[1]:.3f} |",
-            f"| equal answers | | {equal_texts} of {len(theirs)} |",
-            f"| equal scores | | {equal_scores} of {len(theirs)} |",
-        ]
-    )
+def value(record: Record, name: str) -> float:
+    return float(record.scores[0].values[name] or 0)
+
+
+def prediction(record: Record) -> str:
+    assert record.trace is not None
+    return record.trace.prediction
 
 
 if __name__ == "__main__":
