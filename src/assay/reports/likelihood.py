@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -34,12 +35,17 @@ class Token(Struct):
     logprob: float | None = None
 
 
+class Told(Struct):
+    continuation_tokens: Any = None
+
+
 class Said(Struct):
     """As much of a completion as likelihoods need."""
 
     text: str = ""
     logprobs: list[Token] | None = None
     logprob: float | None = None
+    raw: Told | None = None
 
 
 def values_of(
@@ -58,6 +64,8 @@ def values_of(
             confidence = math.exp(total / len(logs)) if confidence is None else confidence
     elif len(scored) == 1 and scored[0].logprob is not None:
         found.update(log_likelihood=scored[0].logprob, bytes=_bytes(scored[0].text))
+        if scored[0].raw is not None and isinstance(count := scored[0].raw.continuation_tokens, int):
+            found["tokens"] = float(count)
     elif scored and confidence is None:
         confidence = _share_of_choices(scored, prediction)
     if confidence is not None and right in (0.0, 1.0) and -1e-9 <= confidence <= 1.0 + 1e-9:

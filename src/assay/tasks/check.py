@@ -8,6 +8,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from assay.core.attempt import score_trace
+from assay.core.errors import FailureError
 from assay.core.task import Task
 from assay.core.types import Sample, Score, Trace
 
@@ -53,6 +54,10 @@ async def check_task(task: Task) -> TaskCheck:
         samples += 1
         findings.extend(_look_at(task, sample, seen))
         gold = gold_answer(task, sample)
+        if hasattr(task.solver, "pretended"):
+            gold_checked += 1
+            findings.extend(await _try_choices(task, sample))
+            continue
         if gold is not None:
             gold_checked += 1
             findings.extend(await _try_gold(task, sample, gold))
@@ -82,6 +87,24 @@ async def _try_gold(task: Task, sample: Sample, gold: str) -> list[Finding]:
         )
         for score in low
     ]
+
+
+async def _try_choices(task: Task, sample: Sample) -> list[Finding]:
+    """Multiple choice by likelihood has no answer to try: the right choice being the likeliest is full marks."""
+    full = 0
+    try:
+        traces = task.solver.pretended(sample)  # type: ignore[attr-defined]  # asked for by the caller
+    except FailureError as error:
+        return [_finding(task, sample, "gold_failed", f"{error.failure.kind}: {error.failure.message}")]
+    for trace in traces:
+        scores, failures, _ = await score_trace(task, sample, trace)
+        if failures:
+            return [_finding(task, sample, "gold_failed", f"{failures[0].kind}: {failures[0].message}")]
+        full += any(_full(score) for score in scores)
+    if 0 < full < len(traces):
+        return []
+    told = "every choice" if full else "no choice"
+    return [_finding(task, sample, "gold_not_full_marks", f"{told} of {len(traces)} is right when it is the likeliest")]
 
 
 async def _try_empty(task: Task, sample: Sample) -> list[Finding]:
