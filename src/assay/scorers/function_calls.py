@@ -8,7 +8,7 @@ from typing import Any
 from assay.core.errors import UsageError
 from assay.core.types import Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
-from assay.scorers.text_equals import parse_list
+from assay.prompts.row_sample import parse_list
 from assay.snippets.payload import solver_output
 
 Call = tuple[str, Any]

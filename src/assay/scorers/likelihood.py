@@ -10,6 +10,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick, target_place
 from assay.metrics.extraction import final_letter
+from assay.prompts.row_sample import RowSample
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -17,11 +18,13 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 class ChoiceLikelihoodScorer:
     """`score` under the normalisation the task names, and right or wrong under each that can be told."""
 
-    def __init__(self, name: str, normalize: str) -> None:
+    def __init__(self, name: str, normalize: str, read: RowSample) -> None:
         self.name = name
         self._normalize = normalize
+        self._read = read
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        sample = self._read.of(sample)
         items = _items(trace, self.name)
         right = right_places(sample, [str(item["choice"]) for item in items], self.name)
         values: dict[str, ScoreValue] = {"score": float(pick(items, self._normalize) in right)}
@@ -34,10 +37,12 @@ class ChoiceLikelihoodScorer:
 class LetteredChoiceScorer:
     """1.0 when the letter read out of the prediction is that of a right choice."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, read: RowSample) -> None:
         self.name = name
+        self._read = read
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        sample = self._read.of(sample)
         choices = [str(choice) for choice in sample.extras["choices"]]
         letter = final_letter(trace.prediction, LETTERS[: len(choices)])
         right = right_places(sample, choices, self.name)
@@ -67,16 +72,27 @@ class TextLikelihoodScorer:
         return Score(name=self.name, values=values)
 
 
-def choice_likelihood(key: str, *, normalize: str = "raw", context: object = None) -> ChoiceLikelihoodScorer:
-    """Whether the likeliest of `extras.choices` is the target (a choice's text, its letter, or its number from 0)."""
+def choice_likelihood(
+    key: str, *, normalize: str = "raw", ground_truth_choice: str | None = None, context: object = None
+) -> ChoiceLikelihoodScorer:
+    """Whether the likeliest of `extras.choices` is the target (a choice's text, its letter, or its number from 0).
+
+    `ground_truth_choice` is a template of the target over the sample's row.
+    """
     if normalize not in NORMALIZATIONS:
         raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
-    return ChoiceLikelihoodScorer(key, normalize)
+    return ChoiceLikelihoodScorer(key, normalize, _row_sample(key, context, target=ground_truth_choice))
 
 
-def lettered_choice(key: str, *, context: object = None) -> LetteredChoiceScorer:
+def lettered_choice(
+    key: str, *, ground_truth_choice: str | None = None, choices: str | None = None, context: object = None
+) -> LetteredChoiceScorer:
     """Whether the letter that the model wrote is that of the target; how the letter is read out is logged."""
-    return LetteredChoiceScorer(key)
+    return LetteredChoiceScorer(key, _row_sample(key, context, target=ground_truth_choice, choices=choices))
+
+
+def _row_sample(key: str, context: object, **templates: str | None) -> RowSample:
+    return RowSample(templates, where=f"scorers.{key}", stage="scorer", part=key, context=context)
 
 
 def text_likelihood(key: str, *, context: object = None) -> TextLikelihoodScorer:

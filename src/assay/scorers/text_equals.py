@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
-
-import msgspec
 
 from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.types import Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
+from assay.prompts.row_sample import parse_list
 from assay.scorers.variables import answer_variables
 
 
@@ -121,20 +119,6 @@ def string_equals_mcqa(
     if not has_solver:
         raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare")
     return MultipleChoice(key, ground_truth_choice, choices, context)
-
-
-def parse_list(text: str) -> list[Any]:
-    """A rendered list: JSON, or the Python form that printing a list gives."""
-    try:
-        found = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        try:
-            found = ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-            raise ValueError("not a list") from error
-    if not isinstance(found, (list, tuple)):
-        raise ValueError("not a list")
-    return list(found)
 
 
 def _validity(predicted: str, choices: list[str]) -> str:

@@ -13,6 +13,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
+from assay.prompts.row_sample import RowSample
 
 DEFAULT_SEPARATOR = " "
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -23,27 +24,51 @@ class ChoiceLikelihood:
 
     needs_continuations = True
 
-    def __init__(self, normalize: str, unconditional_prompt: str) -> None:
+    def __init__(
+        self, normalize: str, unconditional_prompt: str, *, unconditional: bool, separator: str, read: RowSample
+    ) -> None:
         self._normalize = normalize
         self._unconditional_prompt = unconditional_prompt
+        self._unconditional = unconditional or normalize == "unconditional"
+        self._separator = separator
+        self._read = read
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
+        sample = self._read.of(sample)
         choices = _choices(sample)
-        separator = str(sample.extras.get("separator", DEFAULT_SEPARATOR))
+        separator = str(sample.extras.get("separator", self._separator))
         system = sample.extras.get("system")
         asked = [_request(sample.prompt, separator + choice, system) for choice in choices]
-        if self._normalize == "unconditional":
+        if self._unconditional:
             asked += [_request(self._unconditional_prompt, separator + choice, None) for choice in choices]
         completions = await asyncio.gather(*(model.generate(request) for request in asked))
         logprobs = [_logprob(completion, model) for completion in completions]
         items: list[dict[str, Any]] = []
         for place, choice in enumerate(choices):
             item: dict[str, Any] = {"choice": choice, "logprob": logprobs[place]}
-            if self._normalize == "unconditional":
+            if self._unconditional:
                 item["unconditional_logprob"] = logprobs[len(choices) + place]
             items.append(item)
         prediction = choices[pick(items, self._normalize)]
         return Trace(prediction=prediction, prompt=sample.prompt, completions=tuple(completions), items=items)
+
+    def pretended(self, sample: Sample) -> list[Trace]:
+        """A trace for each choice, in which it is by far the likeliest: for checking a task without a model."""
+        sample = self._read.of(sample)
+        choices = _choices(sample)
+        return [
+            Trace(
+                prediction=chosen,
+                prompt=sample.prompt,
+                items=[
+                    # far enough apart that no normalisation brings them together
+                    {"choice": each, "logprob": -1.0 if place == at else -1e6 * len(each) - 1e6}
+                    | {"unconditional_logprob": -1.0 * len(each) - 1.0}
+                    for place, each in enumerate(choices)
+                ],
+            )
+            for at, chosen in enumerate(choices)
+        ]
 
 
 class TextLikelihood:
@@ -51,10 +76,12 @@ class TextLikelihood:
 
     needs_continuations = True
 
-    def __init__(self, window: int, stride: int) -> None:
+    def __init__(self, window: int, stride: int, read: RowSample) -> None:
         self._window, self._stride = window, stride
+        self._read = read
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
+        sample = self._read.of(sample)
         prompt, text = (sample.prompt, sample.targets[0]) if sample.targets else ("", sample.prompt)
         rolling = (sample.extras.get("window", self._window), sample.extras.get("stride", self._stride))
         if wrong := _wrong_window(*rolling):
@@ -70,7 +97,11 @@ class TextLikelihood:
 class LetteredChoice:
     """The generative variant: the choices are shown with letters, and the model is asked for one."""
 
+    def __init__(self, read: RowSample) -> None:
+        self._read = read
+
     async def __call__(self, sample: Sample, model: Model) -> Trace:
+        sample = self._read.of(sample)
         choices = _choices(sample)
         lettered = choices == list(LETTERS[: len(choices)])  # then the prompt has them already
         lines = [] if lettered else [f"{LETTERS[place]}. {choice}" for place, choice in enumerate(choices)]
@@ -80,29 +111,44 @@ class LetteredChoice:
 
 
 def choice_likelihood(
-    *, normalize: str = "raw", unconditional_prompt: str = "", context: object = None
+    *,
+    normalize: str = "raw",
+    unconditional: bool = False,
+    unconditional_prompt: str = "",
+    separator: str = DEFAULT_SEPARATOR,
+    prompt: str | None = None,
+    choices: str | None = None,
+    system_prompt: str | None = None,
+    context: object = None,
 ) -> ChoiceLikelihood:
     """Multiple choice by log-likelihood: each of `extras.choices` is scored as a continuation of the prompt.
 
     `normalize` says what the likeliest is: `raw` (the sum over tokens), `per_character`, `per_byte`, or
     `unconditional` (how much likelier the prompt makes it). `extras.separator` stands before a choice, a space unless
-    given. A model that cannot score a given text is refused before the first call.
+    given. A model that cannot score a given text is refused before the first call. `prompt`, `choices` and
+    `system_prompt` are templates over the sample's row, in place of what the sample itself says.
     """
     if normalize not in NORMALIZATIONS:
         raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
-    return ChoiceLikelihood(normalize, unconditional_prompt)
+    read = _row_sample("choice_likelihood", context, prompt=prompt, choices=choices, system=system_prompt)
+    return ChoiceLikelihood(
+        normalize, unconditional_prompt, unconditional=unconditional, separator=separator, read=read
+    )
 
 
-def text_likelihood(*, window: int = 0, stride: int = 0, context: object = None) -> TextLikelihood:
+def text_likelihood(
+    *, window: int = 0, stride: int = 0, prompt: str | None = None, text: str | None = None, context: object = None
+) -> TextLikelihood:
     """How likely the model finds a given text: for perplexity and bits per byte.
 
     A text longer than the model reads is scored in windows, every token exactly once: `window` is their size in tokens
     (0: what the model can read), `stride` how far each moves on (0: all but one token, the fewest windows; less shows
-    each token more of what stands before it). A sample's `extras.window` and `extras.stride` win.
+    each token more of what stands before it). A sample's `extras.window` and `extras.stride` win. `text` (scored) and
+    `prompt` (only read before it) are templates over the sample's row.
     """
     if wrong := _wrong_window(window, stride):
         raise UsageError(wrong)
-    return TextLikelihood(window, stride)
+    return TextLikelihood(window, stride, _row_sample("text_likelihood", context, prompt=prompt, target=text))
 
 
 def _wrong_window(window: Any, stride: Any) -> str | None:
@@ -112,9 +158,19 @@ def _wrong_window(window: Any, stride: Any) -> str | None:
     return None
 
 
-def lettered_choice(*, context: object = None) -> LetteredChoice:
+def lettered_choice(
+    *,
+    prompt: str | None = None,
+    choices: str | None = None,
+    system_prompt: str | None = None,
+    context: object = None,
+) -> LetteredChoice:
     """Multiple choice by writing: the choices with letters before them, and a request for the letter alone."""
-    return LetteredChoice()
+    return LetteredChoice(_row_sample("lettered_choice", context, prompt=prompt, choices=choices, system=system_prompt))
+
+
+def _row_sample(part: str, context: object, **templates: str | None) -> RowSample:
+    return RowSample(templates, where="definition.solver", stage="solver", part=part, context=context)
 
 
 def _request(prompt: str, continuation: str, system: Any) -> Request:

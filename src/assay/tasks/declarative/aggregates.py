@@ -29,6 +29,10 @@ def default_metrics(scorer: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: PL
         return _ACCURACY
     if kind in ("model_as_a_judge_scorer", "evaluator"):
         return [{"type": "mean", "field": "score"}]
+    if kind == "choice_likelihood":
+        return _choice_means(scorer["normalize"])
+    if kind == "text_likelihood":
+        return [{"type": "bits_per_byte"}, {"type": "perplexity", "unit": "word"}]
     if kind == "bleu":
         return [{"type": "mean", "field": "bleu_score"}]
     if kind == "labeler_via_model":
@@ -87,6 +91,15 @@ def headline(aggregates: Sequence[PartSpec]) -> str:
     if first.use in ("mean", "max", "min", "std_dev", "weighted_average"):
         return str(first.options.get("name") or f"{first.options['field']}_{first.use}")
     return str(first.options.get("name") or first.use)
+
+
+def _choice_means(normalize: str) -> list[dict[str, Any]]:
+    """The share of right choices, and what it would be under the other normalisations that can always be told."""
+    others = [each for each in ("raw", "per_character", "per_byte") if each != normalize]
+    return [
+        {"type": "mean", "field": "score", "name": "accuracy"},
+        *({"type": "mean", "key": each, "field": each, "name": each} for each in others),
+    ]
 
 
 def _means(fields: Sequence[str]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from assay.tasks.declarative.aggregates import aggregates_of, free_name, headlin
 from assay.tasks.declarative.config_spec import check_placeholders, resolve_config, substitute
 from assay.tasks.declarative.library import Library
 from assay.tasks.declarative.schema import checked_task
+from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.tasks.declarative.yaml_reader import Document, FieldPath
 
 SNIPPET_FIELDS = (
@@ -137,7 +138,7 @@ def _benchmark_parts(
     has_solver = definition["solver"] is not None
     keyed = _keyed(definition["scorers"])
     with _at(document, (*where, "solver")):
-        solver = _solver(definition["solver"], library)
+        solver = _solver(definition["solver"], definition["scorers"], library)
     scorers = []
     for at, (key, scorer) in enumerate(keyed):
         with _at(document, (*where, "scorers", at, "model_key")):
@@ -170,13 +171,27 @@ def _keyed(scorers: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     return keyed
 
 
-def _solver(solver: Mapping[str, Any] | None, library: Library) -> PartSpec:
+def _solver(solver: Mapping[str, Any] | None, scorers: Sequence[Mapping[str, Any]], library: Library) -> PartSpec:
     if solver is None:
         return PartSpec(key="solver", use="no_solver")
     options = {name: value for name, value in solver.items() if name not in ("type", "message_format")}
+    if solver["type"] in LIKELIHOOD_SOLVERS:
+        return _likelihood_solver(solver["type"], options, scorers)
     if solver["type"] == "multi_turn_solver":
         options["message_builders"] = [_with_model(each, library) for each in options["message_builders"]]
     return PartSpec(key="solver", use=solver["type"], options=options)
+
+
+def _likelihood_solver(kind: str, options: dict[str, Any], scorers: Sequence[Mapping[str, Any]]) -> PartSpec:
+    """What the scorers want decides what is asked: how choices are compared, and whether without the prompt too."""
+    use = LIKELIHOOD_SOLVERS[kind]
+    asked = {name: value for name, value in options.items() if value is not None}
+    wanted = [scorer["normalize"] for scorer in scorers if scorer["type"] == use == "choice_likelihood"]
+    if wanted:
+        asked["normalize"] = wanted[0]
+        if "unconditional" in wanted[1:]:
+            asked["unconditional"] = True
+    return PartSpec(key="solver", use=use, options=asked)
 
 
 def _with_model(builder: Mapping[str, Any], library: Library) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.tasks.declarative.schema.fields import USER_KEY, text, word
-from assay.tasks.declarative.shape import Field, MapOf, Number, Scalar, Shaped, Tagged
+from assay.tasks.declarative.shape import Field, MapOf, Number, Scalar, Shaped, Tagged, Text
 
 
 def _metric(kind: str, doc: str, **own: Field) -> Shaped:
@@ -58,6 +58,13 @@ METRIC = Tagged(
             num_true_positives_field=_FIELD,
             num_false_positives_field=_FIELD,
             num_false_negatives_field=_FIELD,
+            name=_NAME,
+        ),
+        "bits_per_byte": _metric("bits_per_byte", "Bits that the texts cost over their bytes.", name=_NAME),
+        "perplexity": _metric(
+            "perplexity",
+            "exp of the nats that the texts cost over their words, tokens or bytes.",
+            unit=Field(Text(words=("word", "token", "byte")), "word", "`token` is for models with the same tokens."),
             name=_NAME,
         ),
         "weighted_average": _metric(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.metrics.choice_likelihood import NORMALIZATIONS
 from assay.scorers.rag_checker import ALL_SCORES as RAG_SCORES
 from assay.tasks.declarative.schema.fields import REFERENCED_KEY, USER_KEY, text, word
 from assay.tasks.declarative.schema.metrics import METRIC
@@ -84,6 +85,13 @@ SCORER = Tagged(
             ground_truth_choice_field=text("Old name.", None),
             choices_field=text("Old name.", None),
         ),
+        "choice_likelihood": _scorer(
+            "choice_likelihood",
+            "Whether the choice that the model finds likeliest is the right one.",
+            ground_truth_choice=text("Template of the right choice: its text, its letter, or its number from 0."),
+            normalize=Field(Text(words=tuple(NORMALIZATIONS)), "raw", "What is compared between choices."),
+        ),
+        "text_likelihood": _scorer("text_likelihood", "What the text cost the model: nats, bytes, words, tokens."),
         "model_as_a_judge_classifier": _scorer(
             "model_as_a_judge_classifier",
             "A judge says one of the labels.",

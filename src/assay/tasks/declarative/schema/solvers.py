@@ -115,6 +115,29 @@ SOLVER = Tagged(
             "Takes the recorded trace in a column as the answer.",
             {"type": word("pass_through_solver"), "trace_column": text(min_length=1), "message_format": _FORMAT},
         ),
+        "choice_likelihood_solver": Shaped(
+            "a choice_likelihood_solver",
+            "Asks how likely each choice is after the prompt; the model writes nothing.",
+            {
+                "type": word("choice_likelihood_solver"),
+                "prompt": text("Template of what stands before a choice.", min_length=1),
+                "choices": text("Template of the list of choices.", min_length=1),
+                "separator": text("Between prompt and choice.", " "),
+                "system_prompt": text("Template; makes it a chat, in which a choice is the answer.", None),
+                "unconditional_prompt": text("What stands before a choice without the question.", ""),
+            },
+        ),
+        "text_likelihood_solver": Shaped(
+            "a text_likelihood_solver",
+            "Asks how likely a text is; the model writes nothing.",
+            {
+                "type": word("text_likelihood_solver"),
+                "text": text("Template of the text that is scored.", min_length=1),
+                "prompt": text("Template of what is only read before it.", ""),
+                "window": Field(Number(whole=True, least=0), 0, "Tokens per window; 0 is the model's context."),
+                "stride": Field(Number(whole=True, least=0), 0, "Tokens a window moves on; 0 is all but one."),
+            },
+        ),
         "python": Shaped(
             "a python solver",
             "The author's `async def run_solver(sample, model, trace)`.",
@@ -122,3 +145,6 @@ SOLVER = Tagged(
         ),
     },
 )
+
+LIKELIHOOD_SOLVERS = {"choice_likelihood_solver": "choice_likelihood", "text_likelihood_solver": "text_likelihood"}
+"""A solver that asks for likelihoods -> the scorer that reads what it found."""

@@ -8,7 +8,7 @@ from assay.tasks.declarative.schema.fields import REFERENCED_KEY, USER_KEY, text
 from assay.tasks.declarative.schema.filters import ACTION
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
 from assay.tasks.declarative.schema.scorers import SCORER
-from assay.tasks.declarative.schema.solvers import SOLVER
+from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS, SOLVER
 from assay.tasks.declarative.shape import Anything, Field, ListOf, Report, Shaped, Tagged, Text
 from assay.tasks.declarative.yaml_reader import FieldPath
 
@@ -23,8 +23,20 @@ def _benchmark_rule(result: dict[str, Any], where: FieldPath, report: Report) ->
         for name in ("dataset", "solver"):
             if result[name] is None:
                 report.wrong(where, f"a task that evaluates models needs `{name}`")
+    _likelihood_rule(result, where, report)
     _unique(result["scorers"], (*where, "scorers"), report)
     _unique(result["actions"] or [], (*where, "actions"), report)
+
+
+def _likelihood_rule(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+    """Solver and scorer of likelihoods go together."""
+    solver = (result["solver"] or {}).get("type")
+    for at, scorer in enumerate(result["scorers"]):
+        for needed, kind in LIKELIHOOD_SOLVERS.items():
+            if scorer["type"] == kind and solver != needed:
+                report.wrong((*where, "scorers", at, "type"), f"a {kind} scorer needs the solver `{needed}`")
+    if solver in LIKELIHOOD_SOLVERS and all(each["type"] != LIKELIHOOD_SOLVERS[solver] for each in result["scorers"]):
+        report.wrong((*where, "scorers"), f"a {solver} needs a scorer of type `{LIKELIHOOD_SOLVERS[solver]}`")
 
 
 def _unique(items: list[dict[str, Any]], where: FieldPath, report: Report) -> None:
