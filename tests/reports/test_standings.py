@@ -82,7 +82,10 @@ def test_a_task_that_one_model_lacks_is_left_out_of_overall_numbers(runs: Path, 
     assert found.shared == ["sums"]
     assert found.models[0].label == "part"
     assert "more" not in found.models[0].tasks
-    assert found.notes == ["overall numbers leave out what not every model has a score on: more"]
+    assert found.notes[0] == "overall numbers leave out what not every model has a score on: more"
+    assert "cost: no price is known for `good`; add it to prices.yaml" in found.notes
+    # over another set of tasks than the interval could be made of
+    assert found.models[0].win_rate_interval is None
     assert "–" in standings_markdown(found)
 
 
@@ -99,3 +102,21 @@ def test_two_results_of_one_model_are_told_apart(runs: Path) -> None:
     found = build_standings([runs / "good", runs / "good"])
     assert sorted(row.label for row in found.models) == ["good (good) #1", "good (good) #2"]
     assert {row.rank for row in found.models} == {"1–2"}
+
+
+def test_samples_of_one_group_are_drawn_together(tmp_path: Path) -> None:
+    """Eight wrong answers that are one wrong passage are one piece of evidence, not eight."""
+    alone = write_sums(tmp_path / "alone", "sums", 80)
+    grouped = write_sums(tmp_path / "grouped", "sums", 80, metadata=lambda n: {"group": n // 8})
+    for tasks, name in ((alone, "alone"), (grouped, "grouped")):
+        run_into(tmp_path / name / "right", tasks, Adder(name="right"))
+        run_into(tmp_path / name / "wrong", tasks, Adder(range(8), name="wrong"))
+    found = {
+        name: build_standings([tmp_path / name / "right", tmp_path / name / "wrong"]) for name in ("alone", "grouped")
+    }
+    assert [row.rank for row in found["alone"].models] == ["1", "2"]
+    assert [row.rank for row in found["grouped"].models] == ["1–2", "1–2"]
+    assert "80 shared samples in 10 clusters" in found["grouped"].ranking
+    worse = found["grouped"].models[1]
+    assert worse.win_rate_interval is not None
+    assert (worse.win_rate_interval.low, worse.win_rate_interval.high) == (0.0, 0.5)

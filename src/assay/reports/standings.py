@@ -173,7 +173,7 @@ def standings_of(
         tasks=names,
         shared=shared,
         ranking=ranking,
-        notes=[*_notes(names, shared, models), *price_notes([side.board for side in sides])],
+        notes=[*_notes(names, shared, models), *_cost_notes(sides)],
     )
 
 
@@ -314,6 +314,13 @@ def _around(
         return None
     low, high = min(found[0], value), max(found[1], value)
     return Interval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
+
+
+def _cost_notes(sides: Sequence[Side]) -> list[str]:
+    """Which prices, and why a cost is unknown: here every model has a cell for its cost."""
+    unknown = (side.board.cost for side in sides if side.board.cost is not None and side.board.cost.amount is None)
+    said = [*price_notes([side.board for side in sides]), *(f"cost: {cost.reason}" for cost in unknown)]
+    return list(dict.fromkeys(said))
 
 
 def _notes(names: Sequence[str], shared: Sequence[str], models: Sequence[ModelRow]) -> list[str]:

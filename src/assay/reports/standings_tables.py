@@ -63,14 +63,9 @@ def judged(found: Standings) -> bool:
     return any(is_told(row.judge_cost) for row in found.models)
 
 
-def place_cells(row: ModelRow, found: Standings) -> list[str]:
-    """A model's line in the table of ranks, without its name and rank."""
-    return [
-        number(row.overall),
-        interval(row.interval),
-        _with_interval(row.normalised, row.normalised_interval, "+.2f"),
-        _with_interval(row.win_rate, row.win_rate_interval, ".2f"),
-        _with_interval(row.mean_rank, row.mean_rank_interval, ".2f"),
+def place_cells(row: ModelRow, found: Standings) -> list[tuple[str, str]]:
+    """A model's line in the table of ranks, without its name and rank: each number, and its interval or nothing."""
+    plain = [
         money(row.cost),
         f"{row.tokens_in:,}",
         f"{row.tokens_out:,}",
@@ -79,12 +74,20 @@ def place_cells(row: ModelRow, found: Standings) -> list[str]:
         "–" if row.latency is None else f"{row.latency.p95:.1f}",
         f"{row.failed + row.timeouts:,}",
     ]
+    return [
+        (number(row.overall), ""),
+        (interval(row.interval), ""),
+        _with_interval(row.normalised, row.normalised_interval, "+.2f"),
+        _with_interval(row.win_rate, row.win_rate_interval, ".2f"),
+        _with_interval(row.mean_rank, row.mean_rank_interval, ".2f"),
+        *((cell, "") for cell in plain),
+    ]
 
 
-def _with_interval(value: float | None, found: Interval | None, form: str) -> str:
+def _with_interval(value: float | None, found: Interval | None, form: str) -> tuple[str, str]:
     if value is None:
-        return "–"
-    return f"{value:{form}}" + (f" ({found.low:{form}} – {found.high:{form}})" if found is not None else "")
+        return "–", ""
+    return f"{value:{form}}", "" if found is None else f"{found.low:{form}} – {found.high:{form}}"
 
 
 def cell_text(cell: Cell | None) -> str:
@@ -95,7 +98,14 @@ def cell_text(cell: Cell | None) -> str:
 
 
 def _places(found: Standings) -> str:
-    rows = [[row.rank, escaped(row.label), *place_cells(row, found)] for row in found.models]
+    rows = [
+        [
+            row.rank,
+            escaped(row.label),
+            *(f"{value} ({sure})" if sure else value for value, sure in place_cells(row, found)),
+        ]
+        for row in found.models
+    ]
     return table(["rank", "model", *place_header(found)], rows, numeric_from=2)
 
 

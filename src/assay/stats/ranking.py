@@ -7,6 +7,7 @@ that spans 0.70 to 0.75. Ranks and win rates do not have that problem; for avera
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from assay.stats.bootstrap import resampled_sums, row_histogram
 from assay.stats.intervals import Floats, check_level, cluster_codes
 from assay.stats.paired import compare, holm
-from assay.stats.quantiles import normal_quantile, student_t_quantile
+from assay.stats.quantiles import normal_cdf, student_t_quantile
 
 Normalisation = Literal["none", "chance", "z"]
 
@@ -130,11 +131,15 @@ def rank_ranges(
     random = np.random.default_rng(seed)
     lows = list(chance) if chance is not None else [0.0] * len(tasks)
     point = np.zeros(len(models))
+    fewest = sys.maxsize
     places, columns, wins, rank_sums = (np.zeros((resamples, len(models))) for _ in range(4))
     for matrix, low, clusters in zip(tasks, lows, groups or [None] * len(tasks), strict=True):
         rows = _checked(matrix, len(models))
         means = rows.mean(axis=0)
-        draws = _resampled_means(rows, means, clusters, level, resamples, random)
+        units = _units(rows, clusters)
+        fewest = min(fewest, len(units))
+        sums = resampled_sums(*row_histogram(units), resamples, random)
+        draws = sums[:, :-1] / sums[:, -1:]
         point += normalised(means, "chance", low)
         places += normalised(draws, "chance", low)
         columns += _normalised_draws(draws, normalisation, low)
@@ -142,7 +147,7 @@ def rank_ranges(
         rank_sums += (better + worst) / 2.0
         # others that are worse are wins, others that are level are half of one
         wins += len(models) - worst + (worst - better) / 2.0
-    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
+    tails = _tails(level, fewest)
     low_ranks = np.quantile(_best_ranks(places), tails[0], axis=0, method="inverted_cdf")
     high_ranks = np.quantile(_worst_ranks(places), tails[1], axis=0, method="inverted_cdf")
     others = max(1, len(models) - 1)
@@ -162,22 +167,21 @@ def rank_ranges(
     return sorted(found, key=lambda each: (-each.score, each.model))
 
 
-def _resampled_means(
-    rows: Floats, means: Floats, clusters: ArrayLike | None, level: float, resamples: int, random: np.random.Generator
-) -> Floats:
-    """Means of all models over resampled samples, or resampled clusters; spread as far as Student's t asks for."""
+def _units(rows: Floats, clusters: ArrayLike | None) -> Floats:
+    """What is resampled: every sample's scores and a one to count by, or their sums over each cluster."""
     units = np.column_stack([rows, np.ones(len(rows))])
     if clusters is not None:
         codes, count = cluster_codes(clusters, len(rows))
         units = np.column_stack([np.bincount(codes, weights=column, minlength=count) for column in units.T])
     if len(units) < 2:
         raise ValueError("one sample, or one cluster, has no spread to rank by")
-    sums = resampled_sums(*row_histogram(units), resamples, random)
-    # a resample of few units varies too little, by just this much (Hesterberg 2015)
-    short = math.sqrt(len(units) / (len(units) - 1.0))
-    tail = 0.5 + level / 2.0
-    reach = short * student_t_quantile(tail, len(units) - 1.0) / normal_quantile(tail)
-    return means + reach * (sums[:, :-1] / sums[:, -1:] - means)
+    return units
+
+
+def _tails(level: float, units: int) -> tuple[float, float]:
+    """Percentiles moved outwards by what resamples of few units lack, as `bootstrap.py` does."""
+    low = normal_cdf(math.sqrt(units / (units - 1.0)) * student_t_quantile(0.5 - level / 2.0, units - 1.0))
+    return low, 1.0 - low
 
 
 def _normalised_draws(draws: Floats, normalisation: Normalisation, chance: float) -> Floats:

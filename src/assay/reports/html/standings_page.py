@@ -31,7 +31,9 @@ def standings_page(found: Standings) -> str:
 
 def standings_section(found: Standings) -> Child:
     """The table of ranks."""
-    rows: list[list[Child]] = [[row.label, row.rank, *place_cells(row, found)] for row in found.models]
+    rows: list[list[Child]] = [
+        [row.label, row.rank, *(_number(*cell) for cell in place_cells(row, found))] for row in found.models
+    ]
     header = ["model", "rank", *place_header(found)]
     return [
         grid(header, rows, numeric=range(1, len(header))),
@@ -105,3 +107,8 @@ def _cell(row: ModelRow, task: str) -> Child:
     if cell.interval is None:
         return number(cell.score)
     return [number(cell.score), " ", tag("span", interval(cell.interval), class_="soft")]
+
+
+def _number(value: str, sure: str) -> Child:
+    """A number with its interval below it."""
+    return [value, " ", tag("span", sure, class_="soft")] if sure else value
