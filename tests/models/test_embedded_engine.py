@@ -158,3 +158,62 @@ def test_weights_are_mapped_and_not_copied(tmp_path: Path) -> None:
     weights = load_weights(tiny_llama.write_folder(tmp_path))
     assert isinstance(weights.embedding.base, np.ndarray)
     assert not weights.embedding.flags.writeable
+
+
+class Counting(Engine):
+    """Counts the tokens that go through the layers."""
+
+    tokens = 0
+
+    def read(self, pieces: Any) -> Any:
+        self.tokens += sum(len(piece.tokens) for piece in pieces)
+        return super().read(pieces)
+
+
+BEGINNING = [int(n) for n in np.random.default_rng(2).integers(3, 250, 40)]
+
+
+@pytest.mark.parametrize("slots", [1, 16])
+def test_prompts_that_begin_alike_are_read_from_where_they_part(engine: Engine, slots: int) -> None:
+    counting = Counting(engine.weights)
+    readings = [Reading(key=n, prompt=[*BEGINNING, n, n + 1], continuation=[8, n]) for n in range(5)]
+    writings = [Writing(key=n, prompt=[*BEGINNING, n, n + 2], most_tokens=2) for n in range(5)]
+    finish(counting, [*readings, *writings], slots)
+    each_time = len(BEGINNING) + 2 + 1
+    assert counting.tokens < 2 * each_time + 8 * 4  # read whole: 10 times
+    for job in readings:
+        scores = log_softmax(tiny_llama.reference_logits([*job.prompt, *job.continuation]))
+        expected = sum(scores[len(job.prompt) - 1 + n, token] for n, token in enumerate(job.continuation))
+        assert job.logprob == pytest.approx(expected, abs=1e-4)
+    for writing in writings:
+        said = [*writing.prompt, *writing.tokens]
+        likeliest = np.argmax(tiny_llama.reference_logits(said), axis=-1)
+        assert writing.tokens == [int(token) for token in likeliest[len(writing.prompt) - 1 : -1]]
+
+
+def test_what_a_writer_added_is_no_part_of_the_prompt_for_others(engine: Engine) -> None:
+    first = Writing(key=0, prompt=BEGINNING, most_tokens=8)
+    same = Writing(key=1, prompt=BEGINNING, most_tokens=8)
+    longer = Writing(key=2, prompt=[*BEGINNING, 7], most_tokens=8)
+    batch = Batch(engine, 16)
+    batch.add(first)
+    batch.step()
+    batch.step()
+    batch.add(same)
+    batch.add(longer)
+    while batch.busy:
+        batch.step()
+    assert first.tokens == same.tokens
+    alone = Writing(key=3, prompt=[*BEGINNING, 7], most_tokens=8)
+    finish(engine, [alone], 1)
+    assert longer.tokens == alone.tokens
+
+
+def test_only_so_much_is_remembered(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded_engine, "REMEMBERED_TOKENS", 50)
+    batch = Batch(engine, 2)
+    for n in range(6):
+        batch.add(Reading(key=n, prompt=[n, *BEGINNING], continuation=[1]))
+    while batch.busy:
+        batch.step()
+    assert sum(map(len, batch._remembered)) <= 50

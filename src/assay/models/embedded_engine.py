@@ -20,6 +20,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float32]
+Prompt = tuple[int, ...]
 
 CHUNK_TOKENS = 512
 """A long prompt is fed in pieces, which bounds the memory that attention needs."""
@@ -38,7 +40,13 @@ TOLD_TOKENS = 128
 """For so many tokens at once the scores of the whole vocabulary are held: they are a hundred times their states."""
 
 KEPT_TOKENS = 8192
-"""Sequences in flight hold at most about so many tokens, and so do the prompts kept for their next continuation."""
+"""Sequences in flight hold at most about so many tokens."""
+
+REMEMBERED_TOKENS = 4096
+"""As many tokens of prompts are remembered, for other continuations and for prompts that begin in the same way."""
+
+LEAST_SHARED = 16
+"""A shorter common beginning is read again: that is quicker than copying."""
 
 
 class Shape(NamedTuple):
@@ -113,15 +121,15 @@ class Memory:
     def capacity(self) -> int:
         return int(self.keys.shape[2])
 
-    def copy(self, capacity: int) -> Memory:
-        """A sequence that goes on from here, with room for `capacity` tokens."""
+    def copy(self, length: int, capacity: int) -> Memory:
+        """A sequence that goes on after the first `length` tokens of this one, with room for `capacity`."""
         layers, kv_heads, _, head_width = self.keys.shape
         twin = Memory.__new__(Memory)
         twin.keys = np.empty((layers, kv_heads, capacity, head_width), np.float32)
         twin.values = np.empty_like(twin.keys)
-        twin.keys[:, :, : self.length] = self.keys[:, :, : self.length]
-        twin.values[:, :, : self.length] = self.values[:, :, : self.length]
-        twin.length = self.length
+        twin.keys[:, :, :length] = self.keys[:, :, :length]
+        twin.values[:, :, :length] = self.values[:, :, :length]
+        twin.length = length
         return twin
 
 
@@ -304,7 +312,7 @@ class Batch:
         self._slots = slots
         self._waiting: list[Job] = []
         self._writing: list[_Writer] = []
-        self._prompts: OrderedDict[tuple[int, ...], _ReadPrompt] = OrderedDict()
+        self._remembered: OrderedDict[Prompt, _ReadPrompt] = OrderedDict()
 
     @property
     def busy(self) -> bool:
@@ -341,14 +349,19 @@ class Batch:
         return taken
 
     def _begin(self, jobs: list[Writing]) -> None:
-        memories = [Memory(self._engine.shape, job.room) for job in jobs]
-        hidden = self._read_whole([Piece(memory, job.prompt) for memory, job in zip(memories, jobs, strict=True)])
-        for job, states in zip(jobs, hidden, strict=True):
-            if job.echo:
-                job.prompt_logprobs = self._told(states[:-1], job.prompt[1:], job.alternatives or 0)
-        writers = [_Writer(job, memory) for job, memory in zip(jobs, memories, strict=True)]
-        self._choose(writers, np.stack([states[-1] for states in hidden]))
+        read = self._read_prompts([(tuple(job.prompt), job.room) for job in jobs if not job.echo])
+        read += [self._read_aloud(job) for job in jobs if job.echo]
+        begun = [*(job for job in jobs if not job.echo), *(job for job in jobs if job.echo)]
+        writers = [_Writer(job, each.memory) for job, each in zip(begun, read, strict=True)]
+        self._choose(writers, np.stack([each.last for each in read]))
         self._writing += writers
+
+    def _read_aloud(self, job: Writing) -> _ReadPrompt:
+        """Read a prompt whose own tokens are told about: every state is wanted, so nothing is recalled."""
+        memory = Memory(self._engine.shape, job.room)
+        states = self._read_whole([Piece(memory, job.prompt)])[0]
+        job.prompt_logprobs = self._told(states[:-1], job.prompt[1:], job.alternatives or 0)
+        return _ReadPrompt(memory, states[-1])
 
     def _write_on(self) -> None:
         pieces = [Piece(writer.memory, writer.job.tokens[-1:]) for writer in self._writing]
@@ -377,36 +390,72 @@ class Batch:
 
     def _read_continuations(self, jobs: list[Reading]) -> None:
         """Each prompt is read once; its continuations are read after copies of its memory."""
-        self._read_prompts(jobs)
-        sequences = [self._prompts[tuple(job.prompt)] for job in jobs]
+        new = [prompt for prompt in dict.fromkeys(tuple(job.prompt) for job in jobs) if prompt not in self._remembered]
+        just_read = dict(zip(new, self._read_prompts([(prompt, len(prompt)) for prompt in new]), strict=True))
+        sequences = [just_read.get(tuple(job.prompt)) or self._remembered[tuple(job.prompt)] for job in jobs]
         tails = [
-            Piece(read.memory.copy(job.room), job.continuation[:-1]) for read, job in zip(sequences, jobs, strict=True)
+            Piece(read.memory.copy(len(job.prompt), job.room), job.continuation[:-1])
+            for read, job in zip(sequences, jobs, strict=True)
         ]
         for job, read, states in zip(jobs, sequences, self._read_whole(tails), strict=True):
             before = np.concatenate([read.last[None], states]) if len(states) else read.last[None]
             job.token_logprobs = [logprob for logprob, _ in self._told(before, job.continuation, 0)]
             job.logprob = float(np.sum(job.token_logprobs))
-        self._forget_prompts()
 
-    def _read_prompts(self, jobs: list[Reading]) -> None:
-        for job in jobs:
-            if (known := tuple(job.prompt)) in self._prompts:
-                self._prompts.move_to_end(known)
-        new = [prompt for prompt in dict.fromkeys(tuple(job.prompt) for job in jobs) if prompt not in self._prompts]
-        if new:
-            memories = [Memory(self._engine.shape, len(prompt)) for prompt in new]
-            hidden = self._read_whole([Piece(memory, prompt) for memory, prompt in zip(memories, new, strict=True)])
-            for prompt, memory, states in zip(new, memories, hidden, strict=True):
-                self._prompts[prompt] = _ReadPrompt(memory, states[-1].copy())
+    def _read_prompts(self, wanted: Sequence[tuple[Prompt, int]]) -> list[_ReadPrompt]:
+        """Read prompts, each into a memory with so much room, from where its longest known beginning ends.
 
-    def _forget_prompts(self) -> None:
-        while len(self._prompts) > 1 and sum(map(len, self._prompts)) > KEPT_TOKENS:
-            self._prompts.popitem(last=False)
+        Of newcomers that begin in the same way, one leads and the others follow when it has been read.
+        """
+        found: dict[int, _ReadPrompt] = {}
+        leaders = self._leaders([prompt for prompt, _ in wanted])
+        followers = [number for number in range(len(wanted)) if number not in leaders]
+        for wave in (leaders, followers):
+            memories = [self._recalled(*wanted[number]) for number in wave]
+            pieces = [
+                Piece(memory, wanted[number][0][memory.length :]) for number, memory in zip(wave, memories, strict=True)
+            ]
+            hidden = self._read_whole(pieces) if pieces else []
+            for number, memory, states in zip(wave, memories, hidden, strict=True):
+                found[number] = self._remembered[wanted[number][0]] = _ReadPrompt(memory, states[-1].copy())
+        self._forget()
+        return [found[number] for number in range(len(wanted))]
+
+    def _leaders(self, prompts: Sequence[Prompt]) -> list[int]:
+        """Those that gain nothing by waiting for another one."""
+        leaders: list[int] = []
+        for number, prompt in enumerate(prompts):
+            known = max((_common(prompt, other) for other in self._remembered), default=0)
+            ahead = max((_common(prompt, prompts[leader]) for leader in leaders), default=0)
+            if ahead < known + LEAST_SHARED:
+                leaders.append(number)
+        return leaders
+
+    def _recalled(self, prompt: Prompt, room: int) -> Memory:
+        """What is known of the prompt already; its last token is always read again, for its state is wanted."""
+        nearest = max(self._remembered, key=lambda other: _common(prompt, other), default=())
+        shared = min(_common(prompt, nearest), len(prompt) - 1)
+        if shared < LEAST_SHARED:
+            return Memory(self._engine.shape, room)
+        self._remembered.move_to_end(nearest)
+        return self._remembered[nearest].memory.copy(shared, room)
+
+    def _forget(self) -> None:
+        while len(self._remembered) > 1 and sum(map(len, self._remembered)) > REMEMBERED_TOKENS:
+            self._remembered.popitem(last=False)
+
+
+def _common(one: Prompt, other: Prompt) -> int:
+    """How many tokens two prompts begin with alike."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in alike)
 
 
 class _ReadPrompt(NamedTuple):
     memory: Memory
+    """It may hold more by now: what a text's writer has added."""
     last: Array
+    """The state of the prompt's last token."""
 
 
 def _passes(pieces: Sequence[Piece]) -> Iterator[list[tuple[int, Piece]]]:
