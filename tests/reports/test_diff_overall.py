@@ -2,49 +2,62 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from assay.reports.diff_overall import overall_diff
+from assay.reports.diff_overall import Units, overall_diff, units_of
+from assay.reports.diff_types import OverallDiff
 from assay.stats.paired import PairedComparison, compare, paired_share_difference
 
 DATA_SETS = 2000
-Draw = Callable[[np.random.Generator, float], PairedComparison]
+Found = tuple[PairedComparison, Units]
+Draw = Callable[[np.random.Generator, float], Found]
 
 
-def right_and_wrong(random: np.random.Generator, truth: float) -> PairedComparison:
+def task(before: ArrayLike, after: ArrayLike, groups: NDArray[np.uint64] | None = None) -> Found:
+    differences = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
+    return compare(before, after, groups=groups, resamples=2), units_of(differences, groups)
+
+
+def overall(found: Sequence[Found], level: float = 0.95) -> OverallDiff:
+    return overall_diff([each for each, _ in found], [units for _, units in found], level)
+
+
+def right_and_wrong(random: np.random.Generator, truth: float) -> Found:
     return _answers(random, 100, 0.1, truth)
 
 
-def seldom_different(random: np.random.Generator, truth: float) -> PairedComparison:
+def seldom_different(random: np.random.Generator, truth: float) -> Found:
     return _answers(random, 50, 0.06, truth)
 
 
-def _answers(random: np.random.Generator, n: int, differ: float, truth: float) -> PairedComparison:
+def _answers(random: np.random.Generator, n: int, differ: float, truth: float) -> Found:
     move = random.choice([1, -1, 0], size=n, p=[(differ + truth) / 2, (differ - truth) / 2, 1 - differ])
     same = random.random(n) < 0.7
     before = np.where(move == 0, same, move < 0).astype(float)
-    return compare(before, before + move, resamples=2)
+    return task(before, before + move)
 
 
-def graded(random: np.random.Generator, truth: float) -> PairedComparison:
-    return compare(np.zeros(15), random.normal(truth, 0.2, 15), resamples=2)
+def graded(random: np.random.Generator, truth: float) -> Found:
+    return task(np.zeros(15), random.normal(truth, 0.2, 15))
 
 
-def clustered(random: np.random.Generator, truth: float) -> PairedComparison:
-    groups = np.repeat(np.arange(8), 10)
-    moves = random.normal(truth, 0.2, 8)[groups] + random.normal(0.0, 0.2, 80)
-    return compare(np.zeros(80), moves, groups=groups, resamples=2)
+def clustered(random: np.random.Generator, truth: float) -> Found:
+    groups = np.repeat(np.arange(8, dtype=np.uint64), 10)
+    moves = random.normal(truth, 0.2, 8)[groups.astype(int)] + random.normal(0.0, 0.2, 80)
+    return task(np.zeros(80), moves, groups=groups)
 
 
-def naive(random: np.random.Generator, truth: float) -> PairedComparison:
+def naive(random: np.random.Generator, truth: float) -> Found:
     """The same clusters, not told."""
     moves = np.repeat(random.normal(truth, 0.2, 8), 10) + random.normal(0.0, 0.2, 80)
-    return compare(np.zeros(80), moves, resamples=2)
+    return task(np.zeros(80), moves)
 
 
 CASES = {
@@ -61,7 +74,7 @@ def simulated(draws: list[Draw], truth: float) -> tuple[float, float]:
     random = np.random.default_rng(11)
     covered = alarms = 0
     for _ in range(DATA_SETS):
-        found = overall_diff([draw(random, truth) for draw in draws], 0.95)
+        found = overall([draw(random, truth) for draw in draws])
         low, high = found.interval.low, found.interval.high
         covered += found.difference == truth if low is None or high is None else low <= truth <= high
         alarms += found.p_value < 0.05
@@ -87,7 +100,7 @@ def test_few_differing_pairs_make_it_careful_and_untold_clusters_make_it_wrong()
 def test_two_graded_tasks_are_a_welch_interval() -> None:
     random = np.random.default_rng(5)
     first, second = random.normal(0.1, 0.1, 12), random.normal(0.3, 0.5, 30)
-    found = overall_diff([compare(np.zeros(12), first), compare(np.zeros(30), second)], 0.9)
+    found = overall([task(np.zeros(12), first), task(np.zeros(30), second)], 0.9)
     # half the sum of two means is half the difference of one and the other turned round
     expected = stats.ttest_ind(first, -second, equal_var=False)
     assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
@@ -96,8 +109,36 @@ def test_two_graded_tasks_are_a_welch_interval() -> None:
 
 
 def test_one_right_wrong_task_has_the_error_of_bonett_and_price() -> None:
-    only = compare([1.0, 1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0, 1.0])
-    error = overall_diff([only], 0.95).interval.standard_error
+    only = task([1.0, 1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0, 1.0])
+    error = overall([only]).interval.standard_error
     assert error == pytest.approx(paired_share_difference(2, 1, 5).standard_error)
     assert error is not None
     assert math.isfinite(error)
+
+
+FEW = {
+    "one pair": ([task([1], [0])], 1.0),
+    "one pair in each of two tasks": ([task([1], [0]), task([1], [0])], 0.5),
+    "two and three pairs": ([task([1, 1, 1], [1, 0, 0]), task([1, 1], [0, 0])], 0.125),
+    "graded, all by the same amount": ([task([0.5] * 3, [0.25] * 3), task([0.5] * 2, [0.25] * 2)], 2 / 32),
+    "two clusters of many": ([task(np.ones(20), np.zeros(20), np.repeat(np.arange(2, dtype=np.uint64), 10))], 0.5),
+}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_few_samples_never_prove_anything(name: str) -> None:
+    tasks, p_value = FEW[name]
+    found = overall(tasks)
+    assert found.p_value == pytest.approx(p_value)
+    assert found.test == "permutation-exact"
+    assert found.interval.low is None or found.interval.low >= -1.0
+    assert found.interval.high is None or found.interval.high >= 0.0
+    assert found.minimum_detectable_effect is None
+
+
+def test_the_exact_test_weighs_tasks_and_not_samples() -> None:
+    """Three losses of a small task against three gains of a large one: all 64 ways, each flip with its weight."""
+    small, large = task([1.0] * 3, [0.0] * 3), task([0.0] * 3 + [1.0] * 997, [1.0] * 1000)
+    sizes = np.array([1 / 3] * 3 + [1 / 1000] * 3)
+    sums = np.abs(np.array(list(itertools.product((-1.0, 1.0), repeat=6))) @ sizes)
+    assert overall([small, large]).p_value == pytest.approx(float(np.mean(sums >= 1 - 0.003 - 1e-12)))

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.columns import Columns, Side, read_side
-from assay.reports.diff_overall import overall_diff
-from assay.reports.diff_types import BoardDiff, Changes, Flip, SliceDiff, TaskDiff
+from assay.reports.diff_overall import Units, overall_diff, units_of
+from assay.reports.diff_types import BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
 from assay.reports.diff_words import board_verdict, task_verdict
 from assay.reports.per_example import PerExample
 from assay.reports.view import View
@@ -46,7 +46,8 @@ def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, sample
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
-    tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples) for name in names]
+    units: dict[str, Units] = {}
+    tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples, units) for name in names]
     unequal = [sentence for task in tasks if (sentence := _unequal(task))]
     if unequal and not allow_unequal:
         raise UsageError(
@@ -54,12 +55,18 @@ def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, sample
             "A comparison over what both have can favour the one that failed more; "
             "finish the runs, or use --allow-unequal."
         )
-    return _corrected(_board(sides, tasks, unequal, view))
+    return _corrected(_board(sides, tasks, units, unequal, view))
 
 
 def _task(
-    name: str, sides: tuple[Side, Side], rows: tuple[TaskRow | None, TaskRow | None], view: View, samples: int
+    name: str,
+    sides: tuple[Side, Side],
+    rows: tuple[TaskRow | None, TaskRow | None],
+    view: View,
+    samples: int,
+    units: dict[str, Units],
 ) -> TaskDiff:
+    """One task of both sides; what its pairs add to the difference goes into `units`, for the overall test."""
     first, second = rows
     found = TaskDiff(
         task=name,
@@ -80,11 +87,16 @@ def _task(
     if first is None or second is None or columns[0] is None or columns[1] is None:
         scored = [row.scored if row else 0 for row in rows]
         return replace(found, only_a=max(0, scored[0] - scored[1]), only_b=max(0, scored[1] - scored[0]))
-    return _paired(found, sides, (columns[0], columns[1]), view, samples)
+    return _paired(found, sides, (columns[0], columns[1]), view, samples, units)
 
 
 def _paired(
-    found: TaskDiff, sides: tuple[Side, Side], columns: tuple[Columns, Columns], view: View, samples: int
+    found: TaskDiff,
+    sides: tuple[Side, Side],
+    columns: tuple[Columns, Columns],
+    view: View,
+    samples: int,
+    units: dict[str, Units],
 ) -> TaskDiff:
     a, b = columns
     _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
@@ -92,6 +104,7 @@ def _paired(
     pairs_a, pairs_b = rows_a[both], rows_b[both]
     before, after = a.scores[pairs_a], b.scores[pairs_b]
     groups = _groups(b, pairs_b)
+    units[found.task] = units_of(after - before, groups)
     flipped = np.flatnonzero(before != after)
     # the largest moves first, losses before gains, so that what is shown is what matters
     shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
@@ -193,9 +206,11 @@ def _slices(
     ]
 
 
-def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], view: View) -> BoardDiff:
+def _board(
+    sides: tuple[Side, Side], tasks: list[TaskDiff], units: dict[str, Units], unequal: list[str], view: View
+) -> BoardDiff:
     first, second = sides[0].board, sides[1].board
-    compared = [task.comparison for task in tasks if task.comparison is not None and task.comparison.n]
+    compared = {task.task: task.comparison for task in tasks if task.comparison is not None and task.comparison.n}
     return BoardDiff(
         a=str(sides[0].source),
         b=str(sides[1].source),
@@ -210,8 +225,12 @@ def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], 
         tasks=tasks,
         per_example=all(task.comparison is not None for task in tasks),
         unequal=unequal,
-        overall=overall_diff(compared, view.level) if len(compared) > 1 else None,
+        overall=_overall(compared, units, view.level) if len(compared) > 1 else None,
     )
+
+
+def _overall(compared: dict[str, PairedComparison], units: dict[str, Units], level: float) -> OverallDiff:
+    return overall_diff(list(compared.values()), [units[name] for name in compared], level)
 
 
 def _corrected(found: BoardDiff) -> BoardDiff:

@@ -14,6 +14,8 @@ class OverallDiff(Struct, frozen=True, kw_only=True):
     difference: float
     interval: Interval
     p_value: float
+    test: str
+    """`t`, or `permutation-exact` where few pairs differ; clusters count as one."""
     adjusted_p: float | None = None
     significant: bool = False
     minimum_detectable_effect: float | None = None

@@ -28,7 +28,8 @@ from assay.stats.intervals import (
 )
 from assay.stats.quantiles import binomial_half_tail, normal_quantile
 
-_EXACT_FLIPS = 16
+EXACT_FLIPS = 16
+"""So many differences at most are flipped in every possible way."""
 _FEW_DISTINCT = 4096
 _CHUNK_CELLS = 1 << 21
 
@@ -188,7 +189,7 @@ def permutation_test(
     observed = abs(math.fsum(units))
     # a sum that equals the observed one but for rounding counts as equal
     threshold = observed - 1e-12 * float(sizes.sum())
-    if len(sizes) <= _EXACT_FLIPS:
+    if len(sizes) <= EXACT_FLIPS:
         return "permutation-exact", _exact_share(sizes, threshold)
     distinct, counts = np.unique(sizes, return_counts=True)
     few = len(distinct) <= _FEW_DISTINCT
