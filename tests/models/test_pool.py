@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from assay.core.config import RunConfig
-from assay.core.model_stack import Limited, RateLimited
+from assay.core.model_stack import Limited
 from assay.core.seams import Model
 from assay.models.pool import ModelPool
+from assay.models.rate_limit import RateLimited
 from assay.models.toy import ToyModel
 
 
