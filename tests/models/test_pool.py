@@ -41,8 +41,6 @@ def test_the_same_words_give_the_same_model() -> None:
         ({"requests_per_minute": 60}, {}, (60, 32)),
         ({}, {"requests_per_minute": 30, "concurrency": 2}, (30, 2)),
         ({"requests_per_minute": 60, "concurrency": 4}, {"requests_per_minute": 90, "concurrency": 8}, (90, 4)),
-        ({"requests_per_minute": 60, "share_of": 3}, {}, (20, 32)),
-        ({"share_of": 3}, {"requests_per_minute": 90}, (30, 32)),
     ],
 )
 def test_a_judge_keeps_to_its_own_pace_or_to_that_of_the_run(
@@ -55,3 +53,10 @@ def test_the_pace_of_a_judge_is_not_that_of_the_measured_model() -> None:
     pool = ModelPool(RunConfig())
     pool.model_for("toy", {}, requests_per_minute=30)
     assert pace(pool.wrap(ToyModel())) == (None, 32)
+
+
+def test_a_share_of_the_limits_holds_for_judges_too() -> None:
+    pool = ModelPool(RunConfig(requests_per_minute=60))
+    judges = [pool.model_for("toy", {}), pool.model_for("toy", {}, requests_per_minute=90)]
+    pool.keep_to_share(1 / 3)
+    assert [pace(judge)[0] for judge in judges] == [pytest.approx(20), pytest.approx(30)]
