@@ -57,6 +57,6 @@ def test_the_pace_of_a_judge_is_not_that_of_the_measured_model() -> None:
 
 def test_a_share_of_the_limits_holds_for_judges_too() -> None:
     pool = ModelPool(RunConfig(requests_per_minute=60))
-    judges = [pool.model_for("toy", {}), pool.model_for("toy", {}, requests_per_minute=90)]
+    judges = [pool.model_for("toy"), pool.model_for("stub", requests_per_minute=90)]
     pool.keep_to_share(1 / 3)
     assert [pace(judge)[0] for judge in judges] == [pytest.approx(20), pytest.approx(30)]
