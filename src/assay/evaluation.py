@@ -44,6 +44,7 @@ from assay.reports.python_metrics import run_python_metrics
 from assay.reports.report_markdown import report_page, write_report
 from assay.reports.sandboxes import record_sandbox
 from assay.reports.view import view_of
+from assay.scorers.processes import in_processes
 from assay.tasks.build import BuildContext, build_task
 from assay.tasks.declarative.trust import require_trust
 from assay.tasks.likelihood import offer
@@ -123,11 +124,18 @@ def put_together(
     models = models or ModelPool(config)
     context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
     tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
+    tasks = [with_processes(task, config.score_workers) for task in tasks]
     refuse_unscorable(tasks, asked)
     run_file = describe_run(definitions, asked, config, command)
     quotes = prices_for([asked.name, *(judge.name for judge in models.judges)], config)
     unproven = likelihood_tasks(tasks) if getattr(asked, "likelihoods_to_check", False) else ()
     return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked), quotes, unproven)
+
+
+def with_processes(task: Task, workers: int | None) -> Task:
+    """The task with scorers that may move to processes of their own."""
+    parts = {part.key: part for part in task.definition.scorers}
+    return replace(task, scorers={key: in_processes(each, parts[key], workers) for key, each in task.scorers.items()})
 
 
 def with_sandbox(parts: Parts, progress: Progress) -> Parts:

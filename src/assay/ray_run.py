@@ -227,7 +227,9 @@ def _rebuilt(run_file: RunFile) -> Parts:
     # SQLite files want one machine: each node keeps a completion cache of its own
     place = Path(run_file.config.cache_path)
     cache = str(place.with_name(f"{place.stem}-{os.uname().nodename}{place.suffix}"))
-    parts = put_together(run_file.definitions, msgspec.structs.replace(run_file.config, cache_path=cache))
+    # and as many workers as it has CPUs, so that none needs processes of its own
+    config = msgspec.structs.replace(run_file.config, cache_path=cache, score_workers=0)
+    parts = put_together(run_file.definitions, config)
     if parts.run_file.fingerprint != run_file.fingerprint:
         changes = ", ".join(what_changed(run_file, parts.run_file))
         raise UsageError(f"this node would make another run: {changes}. Give every node the same settings.")

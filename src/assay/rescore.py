@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +13,13 @@ import msgspec
 from assay.core.attempt import attempt_key, score_trace
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
-from assay.core.fingerprint import fingerprint
-from assay.core.journal import Journal, read_records
+from assay.core.fingerprint import fingerprint, short_fingerprint
+from assay.core.journal import Journal, read_placed_lines
 from assay.core.model_stack import close_model
 from assay.core.run_file import RunFile, read_run_file, write_whole
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, Request, Sample, TaskDefinition
-from assay.evaluation import versions
+from assay.evaluation import versions, with_processes
 from assay.reports.board import Leaderboard, write_leaderboard_file
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.python_metrics import run_python_metrics
@@ -47,6 +47,7 @@ def rescore(
     folder: Path | None = None,
     *,
     trust: bool = False,
+    score_workers: int | None = 0,
 ) -> Rescored:
     """A new run folder that holds the old answers and new scores.
 
@@ -59,7 +60,8 @@ def rescore(
     if (folder / "run.json").exists():
         raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
     require_trust(tasks, trust=trust)
-    return asyncio.run(_rescore(run, earlier, tasks, folder, trust))
+    config = msgspec.structs.replace(earlier.config, score_workers=score_workers)
+    return asyncio.run(_rescore(run, msgspec.structs.replace(earlier, config=config), tasks, folder, trust))
 
 
 async def _rescore(
@@ -67,31 +69,33 @@ async def _rescore(
 ) -> Rescored:
     config = earlier.config
     context = BuildContext(min_sandbox=config.min_sandbox, trust=trust)
-    tasks = {each.name: build_task(each, context=context, limit=config.limit) for each in definitions}
+    built = [build_task(each, context=context, limit=config.limit) for each in definitions]
+    tasks = {task.name: with_processes(task, config.score_workers) for task in built}
     _write_run_file(folder, earlier, definitions, config)
-    answers = _answers(run / "journal.jsonl")
+    answers = Answers(run / "journal.jsonl")
     journal = Journal(folder / "journal.jsonl")
     rescored = owed = changed = 0
     try:
         for task in tasks.values():
-            batch: list[Record] = []
+            batch: list[Awaitable[Record]] = []
             for index, sample in enumerate(task.dataset):
                 for attempt in range(1, config.repeat + 1):
-                    found = answers.get((task.name, sample.id, attempt))
+                    found = answers.of(task.name, sample.id, attempt)
                     if found is None or not _asks_the_same(task, found, sample):
                         changed += found is not None
                         owed += 1
                         continue
-                    batch.append(await _score_again(task, found, sample, index))
+                    batch.append(_score_again(task, found, sample, index))
                     rescored += 1
                 if len(batch) >= BATCH:
-                    journal.append(batch)
+                    journal.append(await asyncio.gather(*batch))
                     batch = []
-            journal.append(batch)
+            journal.append(await asyncio.gather(*batch))
             for scorer in task.scorers.values():
                 await close_model(scorer)
     finally:
         journal.close()
+        answers.close()
     await run_python_metrics(folder, definitions, trust=trust)
     board = build_leaderboard(folder)
     write_leaderboard_file(folder / "leaderboard.json", board)
@@ -111,13 +115,45 @@ def _write_run_file(folder: Path, earlier: RunFile, definitions: tuple[TaskDefin
     write_whole(folder / "run.json", msgspec.json.format(msgspec.json.encode(run_file), indent=2))
 
 
-def _answers(journal: Path) -> dict[tuple[str, str, int], Record]:
-    """The attempts that have an answer. An attempt whose scorer broke has one; one whose model broke has not."""
-    found: dict[tuple[str, str, int], Record] = {}
-    for record in read_records(journal):
-        if record.trace is not None:
-            found[record.task, record.sample_id, record.attempt] = record
-    return found
+class Answers:
+    """The attempts that have an answer, by where their lines begin: the answers themselves stay in the journal.
+
+    An attempt whose scorer broke has an answer; one whose model broke has not. Of several lines the last one counts.
+    """
+
+    def __init__(self, journal: Path) -> None:
+        self._places: dict[int, int] = {}
+        for place, line in read_placed_lines(journal, _Named):
+            if bytes(line.trace) != b"null":
+                self._places[_key(line.task, line.sample_id, line.attempt)] = place
+        self._file = journal.open("rb")
+
+    def of(self, task: str, sample_id: str, attempt: int) -> Record | None:
+        place = self._places.get(_key(task, sample_id, attempt))
+        if place is None:
+            return None
+        self._file.seek(place)
+        record = _decode(self._file.readline())
+        return record if (record.task, record.sample_id, record.attempt) == (task, sample_id, attempt) else None
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Named(msgspec.Struct):
+    """A journal line as far as it says whose it is, and whether it has an answer."""
+
+    task: str
+    sample_id: str
+    attempt: int = 1
+    trace: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def _key(task: str, sample_id: str, attempt: int) -> int:
+    return int(short_fingerprint((task, sample_id, attempt)), 16)
+
+
+_decode = msgspec.json.Decoder(Record).decode
 
 
 def _asks_the_same(task: Task, record: Record, sample: Sample) -> bool:
@@ -139,7 +175,7 @@ def _asks_the_same(task: Task, record: Record, sample: Sample) -> bool:
 
 
 async def _score_again(task: Task, record: Record, sample: Sample, index: int) -> Record:
-    assert record.trace is not None  # noqa: S101 - _answers keeps only records with a trace
+    assert record.trace is not None  # noqa: S101 - `Answers` has only records with a trace
     scores, failures, excluded = await score_trace(task, sample, record.trace)
     return msgspec.structs.replace(
         record,

@@ -7,6 +7,7 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.run_flags import add_score_workers
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = (
@@ -16,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
+    add_score_workers(parser)
     parser.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
     add_view_arguments(parser)
@@ -27,6 +29,7 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import DONE, WITH_FAILURES
+    from assay.cli.run_flags import score_workers_of
     from assay.cli.view_flags import view_of_run
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
@@ -36,7 +39,11 @@ def run(options: argparse.Namespace) -> int:
 
     folder = Path(options.run_dir) if options.run_dir else None
     result = rescore(
-        Path(options.run), load_tasks(options.tasks) if options.tasks else None, folder, trust=options.trust
+        Path(options.run),
+        load_tasks(options.tasks) if options.tasks else None,
+        folder,
+        trust=options.trust,
+        score_workers=score_workers_of(options.score_workers),
     )
     board = build_leaderboard(result.folder, view_of_run(options, result.folder))
     print(msgspec.json.encode(board).decode() if options.json else board_tables(board))

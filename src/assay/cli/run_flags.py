@@ -101,6 +101,7 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MINUTES",
         help="how long to wait for a server that went away, before the run stops and can be gone on with (default 60)",
     )
+    add_score_workers(how)
     how.add_argument("--rpm", type=float, metavar="N", help="at most so many requests a minute")
     how.add_argument("--tpm", type=float, metavar="N", help="at most so many tokens a minute")
     cache = how.add_mutually_exclusive_group()
@@ -209,6 +210,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         batch_size=options.batch_size,
         timeout_seconds=options.timeout,
         retries=options.retries,
+        score_workers=score_workers_of(options.score_workers),
         patience_seconds=checked_patience(options.patience),
         requests_per_minute=options.rpm,
         tokens_per_minute=options.tpm,
@@ -250,6 +252,25 @@ def key_texts(pairs: list[str], flag: str) -> dict[str, str]:
             raise UsageError(f"{flag} {pair!r}: expected KEY=VALUE")
         found[key] = text
     return found
+
+
+def add_score_workers(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--score-workers",
+        default="auto",
+        metavar="N",
+        help="processes for scorers that need much CPU: auto (where it pays), a number, 0 for none",
+    )
+
+
+def score_workers_of(text: str) -> int | None:
+    from assay.core.errors import UsageError
+
+    if text == "auto":
+        return None
+    if not text.isdecimal():
+        raise UsageError(f"--score-workers {text}: expected a number of processes, or `auto`")
+    return int(text)
 
 
 def checked_patience(minutes: float) -> float:

@@ -38,6 +38,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """How long to wait for a server that has gone away before the run ends itself."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    score_workers: int | None = 0
+    """Processes for scorers that need much CPU; None: as many as there are CPUs, where it pays."""
     cache: bool | None = None
     """None: cache what a model says may be cached."""
     cache_path: str = ".assay/cache.sqlite"

@@ -11,13 +11,14 @@ import os
 import ssl
 import urllib.request
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
-
-import aiohttp
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
+
+if TYPE_CHECKING:
+    import aiohttp  # a quarter of a second of CPU, which the lean client need not pay
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """More than any honest answer; a server that sends more is stopped before it fills the memory."""
@@ -47,6 +48,8 @@ class HttpClient:
         self, url: str, body: bytes, headers: Mapping[str, str], timeout_seconds: float | None = None
     ) -> HttpAnswer:
         """POST a body that is JSON already. Any status is an answer; anything less is a `FailureError`."""
+        import aiohttp
+
         session = self._session_of_this_loop()
         try:
             async with session.post(
@@ -70,6 +73,8 @@ class HttpClient:
             await session.close()
 
     def _session_of_this_loop(self) -> aiohttp.ClientSession:
+        import aiohttp
+
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             # connections belong to the loop they were opened in; those of an older loop died with it
@@ -85,6 +90,8 @@ class HttpClient:
     def _timeout(self, seconds: float | None) -> aiohttp.ClientTimeout:
         timeout = self._timeouts.get(seconds)
         if timeout is None:
+            import aiohttp
+
             timeout = self._timeouts[seconds] = aiohttp.ClientTimeout(total=seconds)
         return timeout
 
@@ -135,6 +142,8 @@ class HttpClient:
         raise self._failed("bad_output", message, retryable=False)
 
     def _failure(self, error: Exception, url: str, timeout_seconds: float | None) -> FailureError:
+        import aiohttp
+
         place = place_of(url)
         if isinstance(error, TimeoutError):
             limit = "" if timeout_seconds is None else f" within {timeout_seconds:g} s"
@@ -161,16 +170,15 @@ def place_of(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2] or "the server"
 
 
-_BROKEN = (
-    (aiohttp.ClientConnectorDNSError, "the host name could not be resolved"),
-    (aiohttp.ServerDisconnectedError, "the server closed the connection without an answer"),
-    (aiohttp.ClientPayloadError, "the connection ended in the middle of the answer"),
-    (aiohttp.ClientResponseError, "what came back is not an HTTP answer"),
-)
-
-
 def _what_broke(error: Exception) -> str:
-    for kind, sentence in _BROKEN:
+    import aiohttp
+
+    for kind, sentence in (
+        (aiohttp.ClientConnectorDNSError, "the host name could not be resolved"),
+        (aiohttp.ServerDisconnectedError, "the server closed the connection without an answer"),
+        (aiohttp.ClientPayloadError, "the connection ended in the middle of the answer"),
+        (aiohttp.ClientResponseError, "what came back is not an HTTP answer"),
+    ):
         if isinstance(error, kind):
             return sentence
     if isinstance(error, aiohttp.ClientConnectorError):

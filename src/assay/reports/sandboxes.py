@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from assay.core.run_file import RunFile, write_whole
-from assay.sandbox.tiers import STRONGEST_FIRST
 
 FOLDER = "sandboxes"
 
@@ -52,4 +51,6 @@ def _recorded(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _weakness(tier: object) -> int:
+    from assay.sandbox.tiers import STRONGEST_FIRST  # most runs have nothing to confine
+
     return STRONGEST_FIRST.index(tier) if tier in STRONGEST_FIRST else len(STRONGEST_FIRST)

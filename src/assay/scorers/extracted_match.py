@@ -16,6 +16,9 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 class ExtractedMatch:
     """`score` is 1.0 when what was read out equals a target, both treated alike by the flags of `extras.compare`."""
 
+    only_computes = True
+    """Asks nobody and keeps nothing: any process may do its work."""
+
     def __init__(self, name: str) -> None:
         self.name = name
 

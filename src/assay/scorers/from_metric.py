@@ -16,6 +16,9 @@ from assay.metrics.post_process import nothing_extracted
 class FromMetric:
     """Scores `score` in [0, 1]; anything else a metric returns is a failure at stage `metric`."""
 
+    only_computes = True
+    """Asks nobody and keeps nothing: any process may do its work."""
+
     def __init__(self, name: str, metric: Metric, rule: str, options: dict[str, Any]) -> None:
         self.name = name
         self._metric = metric

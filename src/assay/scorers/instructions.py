@@ -10,6 +10,9 @@ from assay.metrics.instructions import CHECKS, follows, follows_loosely
 class Instructions:
     """`score` is 1.0 when every instruction is followed as the text is; the counts add up over a task."""
 
+    only_computes = True
+    """Asks nobody and keeps nothing: any process may do its work."""
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -1,0 +1,91 @@
+"""One process that scores: reads a scorer's description, then lists of samples with their traces; answers with scores.
+
+    python -m assay.scorers.worker_process
+
+Every message is four bytes of length and JSON; nothing is unpickled. The process ends when its input does, so it never
+outlives whoever started it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from assay import catalog
+from assay.core.attempt import failure_of
+from assay.core.seams import Scorer
+from assay.core.types import Failure, PartSpec, Sample, Score, Trace
+
+
+class Question(Struct, frozen=True):
+    """What one scorer is asked to look at."""
+
+    sample: Sample
+    trace: Trace
+
+
+class LooseScore(Struct, frozen=True, omit_defaults=True):
+    """A score as a process tells it: values keep the type they had, as they do where no process is between."""
+
+    name: str
+    values: dict[str, Any]
+    answer: str | None = None
+    extracted: bool = True
+    reason: str | None = None
+    metadata: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, score: Score) -> LooseScore:
+        return cls(**{name: getattr(score, name) for name in cls.__struct_fields__})
+
+    def score(self) -> Score:
+        return Score(**{name: getattr(self, name) for name in self.__struct_fields__})
+
+
+class Answer(Struct, frozen=True, omit_defaults=True):
+    """What it made of it: a score, or why there is none."""
+
+    score: LooseScore | None = None
+    failure: Failure | None = None
+
+
+def main() -> None:
+    # whatever a metric prints must not come between the answers
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    part = msgspec.json.decode(_message(sys.stdin.buffer) or b"", type=PartSpec)
+    scorer: Scorer = catalog.resolve("scorer", part.use)(key=part.key, **part.options, context=None)
+    _answer(answers, b"")  # ready
+    decode = msgspec.json.Decoder(list[Question]).decode
+    with asyncio.Runner() as runner:
+        while (message := _message(sys.stdin.buffer)) is not None:
+            _answer(answers, msgspec.json.encode(runner.run(_score(scorer, decode(message)))))
+
+
+async def _score(scorer: Scorer, questions: list[Question]) -> list[Answer]:
+    answers = []
+    for question in questions:
+        try:
+            answers.append(Answer(score=LooseScore.of(await scorer(question.sample, question.trace))))
+        except Exception as error:
+            answers.append(Answer(failure=failure_of(error, "scorer", scorer.name)))
+    return answers
+
+
+def _answer(stream: BinaryIO, data: bytes) -> None:
+    stream.write(len(data).to_bytes(4, "big") + data)
+    stream.flush()
+
+
+def _message(stream: BinaryIO) -> bytes | None:
+    size = stream.read(4)
+    return stream.read(int.from_bytes(size, "big")) if len(size) == 4 else None
+
+
+if __name__ == "__main__":
+    main()
