@@ -92,6 +92,22 @@ def test_likelihoods_add_up(folder: Path) -> None:
     assert (alone.logprob or 0) < 0
 
 
+def test_a_long_text_is_scored_in_windows(folder: Path) -> None:
+    text = "abcdefgh"
+    whole, rolled, *pieces = ask(
+        folder,
+        Request(prompt="x", continuation=text, rolling=(0, 0)),
+        Request(prompt="x", continuation=text, rolling=(4, 2)),
+        Request(prompt="x", continuation="abc"),
+        Request(prompt="bc", continuation="de"),
+        Request(prompt="de", continuation="fg"),
+        Request(prompt="efg", continuation="h"),
+    )
+    assert rolled.logprob == pytest.approx(sum(each.logprob or 0 for each in pieces), abs=1e-4)
+    assert rolled.raw == {"continuation_tokens": 8, "windows": 4}
+    assert whole.raw == {"continuation_tokens": 8}
+
+
 def test_a_seed_repeats_its_sample(folder: Path) -> None:
     request = Request(prompt="a", temperature=1.0, seed=3)
     assert ask(folder, request)[0].text == ask(folder, request, request)[1].text

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.models.options import one_of
+from assay.models.rolling import window_size, windows
 
 EXTRA = "pip install 'assay-eval[transformers]'"
 DEFAULT_MAX_TOKENS = 256
@@ -173,30 +174,54 @@ class _Loaded:
         ]
 
     def read(self, requests: list[Request]) -> list[Completion]:
-        """Log-likelihoods, one pass for all: every token that reaches into the continuation counts."""
-        torch = self._torch
-        rows, begins = zip(*(self._tokens(request) for request in requests), strict=True)
-        longest = max(map(len, rows))
-        # padded on the right and looking backwards only, so that no mask is needed for what was read before
-        padded = [[*row, *[row[-1]] * (longest - len(row))] for row in rows]
+        """Log-likelihoods: every token that reaches into the continuation counts. A long text is read in windows."""
         started = perf_counter()
+        asked = [self._windows(request) for request in requests]
+        pieces = [piece for each in asked for piece in each]
+        logprobs = iter(
+            [
+                logprob
+                for begin in range(0, len(pieces), len(requests))
+                for logprob in self._read_together(pieces[begin : begin + len(requests)])
+            ]
+        )
+        seconds = (perf_counter() - started) / len(requests)
+        return [
+            Completion(
+                text=request.continuation or "",
+                logprob=sum(next(logprobs) for _ in each),
+                tokens_in=sum(len(row) for row, _ in each),
+                seconds=seconds,
+                raw={"continuation_tokens": sum(len(row) - begin for row, begin in each)}
+                | ({"windows": len(each)} if len(each) > 1 else {}),
+            )
+            for request, each in zip(requests, asked, strict=True)
+        ]
+
+    def _read_together(self, pieces: Sequence[tuple[list[int], int]]) -> list[float]:
+        """One pass; for each piece the log-likelihood of its tokens from a place on."""
+        torch = self._torch
+        longest = max(len(row) for row, _ in pieces)
+        # padded on the right and looking backwards only, so that no mask is needed for what was read before
+        padded = [[*row, *[row[-1]] * (longest - len(row))] for row, _ in pieces]
         with torch.inference_mode():
             logits = self._model(torch.tensor(padded, device=self._device)).logits
-        seconds = (perf_counter() - started) / len(requests)
         found = []
-        for request, row, begin, scores in zip(requests, rows, begins, logits, strict=True):
+        for (row, begin), scores in zip(pieces, logits, strict=True):
             logprobs = torch.log_softmax(scores[begin - 1 : len(row) - 1].double(), dim=-1)
             targets = torch.tensor(row[begin:], device=logprobs.device)
-            found.append(
-                Completion(
-                    text=request.continuation or "",
-                    logprob=float(logprobs.gather(1, targets[:, None]).sum()),
-                    tokens_in=len(row),
-                    seconds=seconds,
-                    raw={"continuation_tokens": len(row) - begin},
-                )
-            )
+            found.append(float(logprobs.gather(1, targets[:, None]).sum()))
         return found
+
+    def _windows(self, request: Request) -> list[tuple[list[int], int]]:
+        """The tokens to read and where those begin that count: once, or for each window."""
+        row, begin = self._tokens(request)
+        if request.rolling is None:
+            return [(row, begin)]
+        size, stride = request.rolling
+        most = getattr(self._model.config, "max_position_embeddings", None) or len(row)
+        cut = windows(row[:begin], row[begin:], size=window_size(size, most), stride=stride)
+        return [([*shown, *scored], len(shown)) for shown, scored in cut]
 
     def _tokens(self, request: Request) -> tuple[list[int], int]:
         """The tokens of prompt and continuation, and where the continuation begins: never at the very first."""
