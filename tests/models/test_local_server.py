@@ -13,6 +13,8 @@ from assay.core.errors import FailureError
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
 from assay.models import embedded_weights
+from assay.models.build import make_model
+from assay.models.likelihood_check import what_is_wrong
 from assay.models.local_server import ServedModel
 
 pytest.importorskip("xllamacpp", reason="the package xllamacpp is not installed")
@@ -71,3 +73,17 @@ def test_what_it_cannot_do_is_a_failure_of_a_kind() -> None:
         return found
 
     assert asyncio.run(kinds()) == ["too_long", "unsupported"]
+
+
+def test_its_likelihoods_are_found_to_be_missing() -> None:
+    """It takes `echo` and ignores it, which only a test can tell."""
+
+    async def check() -> str | None:
+        async with closing(served()) as model:
+            await model.generate(Request(prompt="hi"))  # starts it
+            address = str(model._model.settings["base_url"])  # type: ignore[attr-defined]
+            async with closing(make_model("openai:local", {"base_url": address, "mode": "completions"})) as text:
+                assert (await text.generate(Request(prompt="a b c", max_tokens=1, logprobs=1))).logprobs
+                return await what_is_wrong(text)
+
+    assert "did not send the log-probabilities of the prompt" in str(asyncio.run(check()))

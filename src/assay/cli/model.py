@@ -86,7 +86,7 @@ async def serve_numpy(folder: Path, options: argparse.Namespace) -> None:
     from assay.models.embedded_server import serve as listen
 
     server = EmbeddedServer(folder, workers=options.workers)
-    serving = asyncio.ensure_future(listen(server, options.port, lambda address: _ready(address, server.name)))
+    serving = asyncio.ensure_future(listen(server, options.port, lambda at: _ready(at, server.name, likelihoods=True)))
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # where there are none, Ctrl-C is an exception
             asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
@@ -104,17 +104,18 @@ def serve_llama_cpp(folder: Path, options: argparse.Namespace) -> None:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    _ready(server.listening_address, "embedded")
+    _ready(server.listening_address, "embedded", likelihoods=False)
     while not ended.wait(3600.0):
         pass
     _say("ended")
     local_server.leave()
 
 
-def _ready(address: str, name: str) -> None:
+def _ready(address: str, name: str, *, likelihoods: bool) -> None:
     print(address, flush=True)
     _say(f"serving until Ctrl-C; ask with: --model openai:{name} --model-arg base_url={address}/v1")
-    _say("for likelihoods and plain texts add: --model-arg mode=completions")
+    if likelihoods:
+        _say("for likelihoods and plain texts add: --model-arg mode=completions")
 
 
 def tell(*, as_json: bool) -> None:

@@ -14,6 +14,11 @@ CHOICE_WORDS = {
 }
 """A metric word of task folders -> how likelihoods are normalised before the likeliest choice is picked."""
 
+_CAN = (
+    "`embedded`, `transformers:MODEL`, or `openai:MODEL@URL` with --model-arg mode=completions on a server that tells "
+    "the log-probabilities of prompts (vLLM, `assay model serve`)"
+)
+
 TEXT_WORDS = ("perplexity", "bits_per_byte")
 
 
@@ -88,9 +93,6 @@ def offer(definition: TaskDefinition) -> str:
     if definition.solver.use == "choice_likelihood":
         return (
             "Add --generative to let it write the letter of its choice instead (another measure, with another name), "
-            "or take a model that scores texts: `embedded`, or `openai:MODEL` with --model-arg mode=completions."
+            f"or take a model that scores texts: {_CAN}."
         )
-    return (
-        "Perplexity has no generative variant; take a model that scores texts: `embedded`, `transformers:MODEL`, or "
-        "`openai:MODEL` with --model-arg mode=completions."
-    )
+    return f"Perplexity has no generative variant; take a model that scores texts: {_CAN}."
