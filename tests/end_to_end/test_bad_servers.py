@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
-from tests.end_to_end.commands import assay, fake_server, leaderboard, write_task
+from tests.end_to_end.commands import assay, environment, fake_server, leaderboard, write_task
 
 RECOVERS = ["behave: status 429 2 Retry-After=0", "behave: status 500 2"]
 FAILS = {
@@ -51,3 +54,15 @@ def test_failures_have_their_own_columns_and_bounds(board: dict[str, object]) ->
     assert row["complete"] is False
     assert row["bounds"] == {"low": pytest.approx(2 / 9), "high": 1.0}
     assert json.dumps(board).find("NaN") == -1
+
+
+@pytest.mark.parametrize(("client", "loads_aiohttp"), [("lean", False), ("aiohttp", True)])
+def test_the_client_that_is_asked_for_is_the_one_that_asks(tmp_path: Path, client: str, loads_aiohttp: bool) -> None:
+    pytest.importorskip("httptools", reason="the extra `lean` is not installed")
+    task = write_task(tmp_path / "t.jsonl", {"compute: 1 + 1": "2"})
+    with fake_server() as server:
+        words = ["run", str(task), "--model", "openai:fake", "--model-arg", f"base_url={server.base_url}"]
+        command = [sys.executable, "-X", "importtime", "-m", "assay", *words, "--http", client, "--run-dir", "r"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True)
+    assert ("| aiohttp\n" in done.stderr.replace(" ", "").replace("|aiohttp", "| aiohttp")) is loads_aiohttp
+    assert leaderboard(tmp_path / "r")["overall_score"] == 1.0

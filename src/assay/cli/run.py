@@ -28,6 +28,8 @@ def run(options: argparse.Namespace) -> int:
 
     config = config_of(options)
     refuse_contradictions(options)
+    if options.http is not None:
+        os.environ["ASSAY_HTTP"] = options.http  # workers on a cluster are told this way too
     groups = by_model(definitions_of(options, config), config, chosen=options.model is not None)
     if len(groups) > 1 and (options.run_dir or options.output):
         raise UsageError("these tasks name several models, one run each: leave out --run-dir and --output")
