@@ -40,6 +40,7 @@ from assay.models.python_callable import as_model
 from assay.reports.board import Leaderboard, write_leaderboard_file
 from assay.reports.budgets import Quotes, budgeted, has_budget, make_budget, prices_for, spent_before
 from assay.reports.leaderboard import build_leaderboard
+from assay.reports.prices import keep_prices
 from assay.reports.python_metrics import run_python_metrics
 from assay.reports.report_markdown import report_page, write_report
 from assay.reports.sandboxes import record_sandbox
@@ -238,16 +239,21 @@ def prepare_folder(folder: Path, run_file: RunFile, *, fresh: bool) -> None:
     if path.exists() and fresh:
         _put_aside(folder)
     if path.exists():
-        earlier = read_run_file(folder)
-        if earlier.fingerprint != run_file.fingerprint:
-            raise UsageError(
-                f"{folder}: holds another run: {', '.join(what_changed(earlier, run_file))}. "
-                "Use --fresh to put it aside and start anew, or another --run-dir."
-            )
-        if (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
-            record_sandbox(folder, run_file)
-        return
-    write_whole(path, msgspec.json.format(msgspec.json.encode(run_file), indent=2))
+        _go_on_with(folder, run_file)
+    else:
+        write_whole(path, msgspec.json.format(msgspec.json.encode(run_file), indent=2))
+    keep_prices(folder, run_file.config)
+
+
+def _go_on_with(folder: Path, run_file: RunFile) -> None:
+    earlier = read_run_file(folder)
+    if earlier.fingerprint != run_file.fingerprint:
+        raise UsageError(
+            f"{folder}: holds another run: {', '.join(what_changed(earlier, run_file))}. "
+            "Use --fresh to put it aside and start anew, or another --run-dir."
+        )
+    if (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
+        record_sandbox(folder, run_file)
 
 
 def _put_aside(folder: Path) -> None:
@@ -313,7 +319,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -
 async def finish(folder: Path, run_file: RunFile, *, trust: bool = False) -> Leaderboard:
     """The leaderboard and the report of what the journal holds. `trust` is the user's word, not the run folder's."""
     await run_python_metrics(folder, run_file.definitions, trust=trust)
-    leaderboard = build_leaderboard(folder, view_of(run_file.config))
+    leaderboard = build_leaderboard(folder, view_of(run_file.config, folder))
     write_leaderboard_file(folder / "leaderboard.json", leaderboard)
     write_report(folder / "report.md", report_page(leaderboard))
     return leaderboard

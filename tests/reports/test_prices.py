@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.reports.runs import write_sums
 
+from assay.cli.main import main
 from assay.core.errors import UsageError
 from assay.core.types import Completion
+from assay.reports.leaderboard import read_leaderboard
 from assay.reports.prices import Price, find_prices, read_price_file
 from assay.reports.spending import Spending, cost_of, money, total_cost
 
@@ -86,3 +89,27 @@ def test_an_unknown_cost_says_why_and_is_never_zero(tmp_path: Path) -> None:
     total = total_cost([known, known])
     assert total is not None
     assert total.amount == pytest.approx(0.002)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_run_keeps_the_prices_it_was_made_with(
+    named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write_sums(home / "tasks", "sums", 2)
+    price_file = home / ("mine.yaml" if named else "prices.yaml")
+    price_file.write_text("date: 2026-01-02\nmodels:\n  toy: {input: 1000, output: 2000}\n")
+    monkeypatch.chdir(home)
+    flags = ["--prices", "mine.yaml"] if named else []
+    assert main(["run", "tasks", "--run-dir", "run", "--quiet", *flags]) == 0
+    then = read_leaderboard(Path("run/leaderboard.json")).cost
+    price_file.unlink()
+    monkeypatch.chdir(elsewhere)
+    assert main(["report", str(home / "run")]) == 0
+    now = read_leaderboard(home / "run/leaderboard.json").cost
+    assert then is not None
+    assert now is not None
+    assert now.amount == then.amount is not None
+    assert main(["leaderboard", str(home / "run"), "--csv"]) == 0
+    assert str(now.amount) in capsys.readouterr().out

@@ -20,7 +20,11 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     look.add_argument(
         "--group-by", metavar="metadata.KEY", help="samples with the same value are one cluster (default: group)"
     )
-    look.add_argument("--prices", metavar="FILE", help="price file (default: prices.yaml here, then assay's own)")
+    look.add_argument(
+        "--prices",
+        metavar="FILE",
+        help="price file (default: prices.yaml here, then the one a run kept, then assay's own)",
+    )
 
 
 def view_from(options: argparse.Namespace, *, per_example: bool = False, level: float = 0.95) -> View:
@@ -31,7 +35,7 @@ def view_from(options: argparse.Namespace, *, per_example: bool = False, level: 
         by=tuple(metadata_key(text, "--by") for text in options.by),
         group_by=metadata_key(options.group_by, "--group-by") if options.group_by else GROUP,
         per_example=per_example,
-        prices=prices_from(options.prices),
+        prices=prices_from(options.prices) if options.prices else None,
     )
 
 
@@ -42,7 +46,7 @@ def view_of_run(options: argparse.Namespace, folder: Path) -> View:
     from assay.core.run_file import read_run_file
     from assay.reports.view import view_of
 
-    asked = view_of(read_run_file(folder).config)
+    asked = view_of(read_run_file(folder).config, folder)
     said = view_from(options, level=asked.level)
     return msgspec.structs.replace(
         asked,
@@ -63,7 +67,7 @@ def checked_level(given: float | None, default: float = 0.95) -> float:
     return level
 
 
-def prices_from(path: str | None) -> Prices:
+def prices_from(path: str) -> Prices:
     from assay.reports.prices import find_prices
 
-    return find_prices(Path(path) if path else None)
+    return find_prices(Path(path))

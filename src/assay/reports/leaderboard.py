@@ -34,8 +34,8 @@ from assay.stats.score_table import ScoreTable
 def build_leaderboard(folder: Path, view: View | None = None) -> Leaderboard:
     """The leaderboard of a run folder, from its `run.json` and its journal, seen as `view` says or as the run asked."""
     run = read_run_file(folder)
-    view = view or view_of(run.config)
-    prices = view.prices or find_prices()
+    view = view or view_of(run.config, folder)
+    prices = view.prices or find_prices(run=folder)
     journal = folder / "journal.jsonl"
     tables = read_tables(journal, run.definitions, view)
     python = read_python_metrics(folder)

@@ -11,9 +11,13 @@ import msgspec
 import yaml
 from msgspec import Struct
 
+from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.run_file import write_whole
 
 FILE_NAMES = ("prices.yaml", "prices.yml", "prices.json")
+KEPT = "prices.yaml"
+"""The copy that lies in a run; JSON is YAML too."""
 PER = 1_000_000
 BUNDLED = "prices that come with assay"
 
@@ -64,15 +68,26 @@ class Prices:
         return None
 
 
-def find_prices(path: Path | None = None, folder: Path | None = None) -> Prices:
-    """The named file or the one in the folder, over the prices that come with assay."""
-    folder = folder or Path()
-    if path is None:
-        path = next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
-    files = [] if path is None else [(str(path), read_price_file(path))]
+def find_prices(path: Path | None = None, folder: Path | None = None, *, run: Path | None = None) -> Prices:
+    """The named file or the one in the folder, over those that a run kept, over the prices that come with assay."""
+    found = [path or _file_in(folder or Path())]
+    if run is not None and (run / KEPT).is_file():
+        found.append(run / KEPT)
+    files = [(str(each), read_price_file(each)) for each in found if each is not None]
     bundled = resources.files("assay.reports").joinpath("prices.yaml")
     files.append((BUNDLED, _decoded(bundled.read_bytes(), "prices.yaml")))
     return Prices(files)
+
+
+def keep_prices(run: Path, config: RunConfig) -> None:
+    """Leave a copy of the user's price file in the run, so that its cost can be told from anywhere, and later."""
+    used = Path(config.prices) if config.prices else _file_in(Path())
+    if used is not None:
+        write_whole(run / KEPT, used.read_bytes())
+
+
+def _file_in(folder: Path) -> Path | None:
+    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
 
 
 def read_price_file(path: Path) -> PriceFile:

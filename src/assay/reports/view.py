@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.reports.prices import Prices, find_prices
+from assay.reports.prices import KEPT, Prices, find_prices
 
 GROUP = "group"
 """The metadata key whose values cluster samples unless another is named."""
@@ -26,14 +26,17 @@ class View(Struct, frozen=True, kw_only=True):
     """None: the prices that apply where the command runs."""
 
 
-def view_of(config: RunConfig) -> View:
-    """The view that a run was asked for with."""
+def view_of(config: RunConfig, folder: Path) -> View:
+    """The view that the run in this folder was asked for with."""
+    named = Path(config.prices) if config.prices else None
+    if named is not None and not named.exists() and (folder / KEPT).exists():
+        named = None  # seen from another folder, or gone; the run kept a copy
     return View(
         level=config.level,
         group_by=config.group_by or GROUP,
         by=config.by,
         per_example=config.include_per_example,
-        prices=find_prices(Path(config.prices) if config.prices else None),
+        prices=find_prices(named, run=folder),
     )
 
 

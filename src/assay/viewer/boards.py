@@ -66,7 +66,7 @@ class Boards:
     def _make(self, run: RunFile, size: int) -> None:
         started = time.monotonic()
         try:
-            board = build_leaderboard(self._folder, replace(view_of(run.config), per_example=False))
+            board = build_leaderboard(self._folder, replace(view_of(run.config, self._folder), per_example=False))
             self._board, self._stamp = _plain(board), ("journal", size)
         except UsageError:
             # a line that is no record: the samples can be read all the same

@@ -74,7 +74,7 @@ def build_board(folder: Path) -> None:
 
     journal = folder / "journal.jsonl"
     size = journal.stat().st_size if journal.exists() else 0
-    view = replace(view_of(read_run_file(folder).config), per_example=False)
+    view = replace(view_of(read_run_file(folder).config, folder), per_example=False)
     board: Any = msgspec.to_builtins(build_leaderboard(folder, view))
     write_whole(place_of(folder, BOARD_FILE), msgspec.json.encode({"size": size, "board": board}))
 
