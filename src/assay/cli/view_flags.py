@@ -23,7 +23,7 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     look.add_argument(
         "--prices",
         metavar="FILE",
-        help="price file (default: prices.yaml here, then the one a run kept, then assay's own)",
+        help="price file (default: prices.yaml here, that of the run, assay's own)",
     )
 
 
