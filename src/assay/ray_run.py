@@ -77,9 +77,12 @@ async def _drive(folder: Path, parts: Parts, cluster: Cluster, shard_size: int |
         total = sum(planned(each, run_file.config) for each in run_file.definitions)
         progress.begin(total, done)
         if done < total:
-            lending = Lending(run_file.config, *spent_before(parts.model.name, parts.quotes, [journal.path]))
-            with signals(stop, progress):
-                await _run_shards(folder, run_file, cluster, shard_size, lending, stop, progress)
+            spent = spent_before(parts.model.name, parts.quotes, [journal.path])
+            make_budget(parts.quotes, run_file.config, stop).already(*spent)
+            if not stop.asked:
+                lending = Lending(run_file.config, spent[0], spent[1])
+                with signals(stop, progress):
+                    await _run_shards(folder, run_file, cluster, shard_size, lending, stop, progress)
         merged = merge_shards(folder, journal)
     finally:
         progress.end()

@@ -18,18 +18,20 @@ from assay.tasks.load import load_tasks
 
 
 class Meter:
-    """Every answer is ten tokens in and ten out; counts how often it is asked."""
+    """Every answer is ten tokens in and ten out, those after a while none out; counts how often it is asked."""
 
     name = "metered"
 
-    def __init__(self, *, counts: bool = True) -> None:
+    def __init__(self, *, counts: bool = True, short_from: int = 1000) -> None:
         self.asked = 0
         self._counts = counts
+        self._short_from = short_from
 
     async def generate(self, request: Request) -> Completion:
         self.asked += 1
         text = str(number(request.text()) + 1)
-        return Completion(text=text, tokens_in=10, tokens_out=10) if self._counts else Completion(text=text)
+        tokens_out = 10 if self.asked < self._short_from else 0
+        return Completion(text=text, tokens_in=10, tokens_out=tokens_out) if self._counts else Completion(text=text)
 
 
 def run(tmp_path: Path, model: Meter, **changes: object) -> RunResult:
@@ -101,7 +103,24 @@ def test_what_an_uncounting_model_was_asked_before_counts_in_the_next_session(tm
     before = model.asked
     again = run(tmp_path, model, max_total_tokens=100)
     assert again.stopped is not None
-    assert model.asked <= before + 4
+    assert model.asked == before
+
+
+def test_a_rest_too_small_for_one_answer_begins_nothing_however_many_fit_in_flight(tmp_path: Path) -> None:
+    model = Meter(short_from=20)
+    run(tmp_path, model, max_total_tokens=400, concurrency=1)
+    assert model.asked == 20  # of the 400 tokens they took 390
+
+    again = run(tmp_path, model, max_total_tokens=400, concurrency=16)
+    assert again.stopped == "the budget of 400 tokens (--max-tokens) is used up"
+    assert model.asked == 20
+
+
+def test_a_rest_that_is_enough_for_some_begins_no_more_than_those(tmp_path: Path) -> None:
+    model = Meter()
+    run(tmp_path, model, max_total_tokens=400, concurrency=1)
+    run(tmp_path, model, max_total_tokens=460, concurrency=16)
+    assert model.asked == 23
 
 
 def test_a_shard_keeps_to_its_share_of_the_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:

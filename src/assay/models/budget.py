@@ -38,13 +38,15 @@ class Budget:
         self.cost = 0.0
         self._in_flight = 0
         self._answers: dict[str, int] = {}
-        self._spent_before = (0, 0.0)
+        self._answers_before = 0
 
-    def already(self, tokens: int, cost: float) -> None:
-        """What earlier sessions of the same run used."""
-        self._spent_before = (tokens, cost)
-        self.tokens, self.cost = tokens, cost
-        self._check()
+    def already(self, tokens: int, cost: float, answers: int) -> None:
+        """What earlier sessions of the same run used, and for how many answers of the model that was asked most.
+
+        What is left is used up when it is not enough for one answer more.
+        """
+        self.tokens, self.cost, self._answers_before = tokens, cost, answers
+        self._check(likely_answers=1)
 
     def allow(self, max_tokens: float | None, max_cost: float | None) -> None:
         """Another height from now on: a worker is lent a run's budget in pieces."""
@@ -52,7 +54,7 @@ class Budget:
 
     def begin(self) -> None:
         self._in_flight += 1
-        self._check()
+        self._check(likely_answers=self._in_flight)
 
     def end(self, model: str, request: Request, completion: Completion | None, price: Price | None) -> None:
         self._in_flight -= 1
@@ -62,19 +64,19 @@ class Budget:
             if price is not None:
                 self.cost += price(tokens_in, tokens_out, completion.tokens_cached or 0)
             self._answers[model] = self._answers.get(model, 0) + 1
-        self._check()
+        self._check(likely_answers=self._in_flight)
 
-    def _check(self) -> None:
+    def _check(self, *, likely_answers: int) -> None:
         if self.stop.asked:
             return
-        limits: tuple[tuple[float, float, float | None, str], ...] = (
-            (self.tokens, self._spent_before[0], self._max_tokens, "--max-tokens"),
-            (self.cost, self._spent_before[1], self._max_cost, "--max-cost"),
+        limits: tuple[tuple[float, float | None, str], ...] = (
+            (self.tokens, self._max_tokens, "--max-tokens"),
+            (self.cost, self._max_cost, "--max-cost"),
         )
         # what an attempt costs in all, its judges included, is known per answer of the model that is asked most
-        attempts = max(self._answers.values(), default=0)
-        for spent, before, limit, flag in limits:
-            likely = self._in_flight * (spent - before) / attempts if attempts else 0.0
+        attempts = self._answers_before + max(self._answers.values(), default=0)
+        for spent, limit, flag in limits:
+            likely = likely_answers * spent / attempts if attempts else 0.0
             if limit is not None and spent + likely >= limit:
                 shown = f"{limit:,g} tokens" if flag == "--max-tokens" else f"{limit:,g} {self._currency}"
                 self.stop.end(f"the budget of {shown} ({flag}) is used up")

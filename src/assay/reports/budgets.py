@@ -46,15 +46,16 @@ def make_budget(quotes: Quotes, config: RunConfig, stop: Stop) -> Budget:
     return Budget(stop, max_tokens=config.max_total_tokens, max_cost=config.max_cost, currency=currency)
 
 
-def spent_before(model: str, quotes: Quotes, journals: Iterable[Path]) -> tuple[int, float]:
-    """Tokens and money that the attempts in these journals have used."""
-    tokens, money = 0, 0.0
+def spent_before(model: str, quotes: Quotes, journals: Iterable[Path]) -> tuple[int, float, int]:
+    """Tokens and money that the attempts in these journals have used, and the paid answers of whom they asked most."""
+    tokens, money, answers = 0, 0.0, 0
     for journal in journals:
         spent, by_judge = spent_in(journal)
         used = [(model, spent), *by_judge.items()]
         tokens += sum(each.tokens_paid for _, each in used)
         money += sum(_money(each, quotes.get(name)) for name, each in used)
-    return tokens, money
+        answers += max(each.answers - each.cached for _, each in used)
+    return tokens, money, answers
 
 
 def budgeted(model: Model, judges: Sequence[Judging], quotes: Quotes, budget: Budget) -> Model:

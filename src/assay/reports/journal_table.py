@@ -22,7 +22,7 @@ from assay.reports.latencies import Latencies
 from assay.reports.likelihood import Said, values_of
 from assay.reports.measure import Measure, measure_of
 from assay.reports.slices import MOST
-from assay.reports.spending import JudgeSpending, Spending
+from assay.reports.spending import Spending
 from assay.reports.view import View, metadata_value
 from assay.stats.score_table import ScoreTable
 
@@ -83,7 +83,7 @@ class TaskTable:
     nothing_extracted: int = 0
     measure: Measure = field(default_factory=Measure)
     spent: Spending = field(default_factory=Spending)
-    judges: dict[str, JudgeSpending] = field(default_factory=dict)
+    judges: dict[str, Spending] = field(default_factory=dict)
     """Per judge, or other model that the task asks besides the evaluated one."""
     latencies: Latencies = field(default_factory=Latencies)
     failure_kinds: Counter[str] = field(default_factory=Counter)
@@ -158,9 +158,7 @@ class TaskTable:
             self.spent.add(line.trace.completions)
         for usage in line.usage:
             if usage.judge:
-                judge = self.judges.setdefault(usage.model, JudgeSpending())
-                judge.add_usage(usage)
-                judge.answers += usage.answers
+                self.judges.setdefault(usage.model, Spending()).add_usage(usage)
             else:
                 self.spent.add_usage(usage)
 

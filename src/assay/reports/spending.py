@@ -33,7 +33,7 @@ class Counted(Protocol):
 
 
 SUMS = (
-    *("tokens_in", "tokens_out", "paid_in", "paid_out", "paid_from_server_cache"),
+    *("answers", "tokens_in", "tokens_out", "paid_in", "paid_out", "paid_from_server_cache"),
     *("cached", "unknown", "guessed_in", "guessed_out"),
 )
 
@@ -42,6 +42,7 @@ SUMS = (
 class Spending:
     """Sums over completions."""
 
+    answers: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     paid_in: int = 0
@@ -61,6 +62,7 @@ class Spending:
 
     def add(self, completions: Iterable[Counted]) -> None:
         for each in completions:
+            self.answers += 1
             if each.tokens_in is None and each.tokens_out is None:
                 self.cached += each.cached
                 self.unknown += not each.cached
@@ -79,14 +81,7 @@ class Spending:
             setattr(self, name, getattr(self, name) + getattr(usage, name))
 
 
-@dataclass(slots=True)
-class JudgeSpending(Spending):
-    """Sums over the answers of one judge."""
-
-    answers: int = 0
-
-
-def judge_rows(judges: Mapping[str, JudgeSpending], prices: Prices) -> list[JudgeRow]:
+def judge_rows(judges: Mapping[str, Spending], prices: Prices) -> list[JudgeRow]:
     """What each judge used, at its own price."""
     return [
         JudgeRow(
