@@ -84,16 +84,8 @@ def main() -> None:
     print(
         f"{options.concurrency} requests at once; {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f} at the start\n"
     )
-    header = [
-        "program",
-        "samples",
-        "samples/s",
-        "CPU ms/sample",
-        "× assay",
-        "start-up s",
-        "peak MB",
-        "kB/sample on disk",
-    ]
+    header = ["program", "samples", "samples/s", "CPU ms/sample", "× assay", "… without start-up", "× assay"]
+    header += ["start-up s", "peak MB", "kB/sample on disk"]
     print("| " + " | ".join(header) + " |\n|---|" + "---:|" * (len(header) - 1), flush=True)
     ours: Ours = {}
     with fake_server() as server, tempfile.TemporaryDirectory(prefix="assay-peers-") as work:
@@ -122,9 +114,9 @@ def rows_of(
                 f"{size:,}",
                 f"{size / took.wall:,.0f}",
                 f"{whole:.2f}",
-                f"{whole / our_whole:.0f}",
+                ratio(whole, our_whole),
                 f"{alone:.2f}",
-                f"{alone / our_alone:.0f}",
+                ratio(alone, our_alone),
                 f"{start.wall:.1f}",
                 f"{took.peak_mb:,.0f}",
                 f"{took.disk_bytes / size / 1000:.2f}",
@@ -132,6 +124,10 @@ def rows_of(
     except (subprocess.CalledProcessError, OSError) as error:
         said = (getattr(error, "stderr", "") or str(error)).strip().splitlines() or ["?"]
         yield [peer.name, "does not run here: " + said[-1][:200]] + [""] * 8
+
+
+def ratio(theirs: float, ours: float) -> str:
+    return f"{theirs / ours:.0f}" if theirs > 2 * ours else f"{theirs / ours:.1f}"
 
 
 def run(peer: Peer, folder: Path, work: Path, base_url: str, size: int, concurrency: int) -> Measured:
@@ -171,6 +167,11 @@ def assay_command(place: Path, work: Path, base_url: str, concurrency: int) -> t
     address = ["--model", "openai:fake", "--model-arg", f"base_url={base_url}"]
     rest = ["--concurrency", str(concurrency), "--no-cache", "--quiet", "--run-dir", "run"]
     return [sys.executable, "-m", "assay", "run", "samples.jsonl", *address, *rest], {}
+
+
+def lean_command(place: Path, work: Path, base_url: str, concurrency: int) -> tuple[list[str], dict[str, str]]:
+    command, variables = assay_command(place, work, base_url, concurrency)
+    return [*command, "--http", "lean"], variables
 
 
 def python_package(requirement: str, distribution: str, *more: str) -> Callable[[Path], str]:
@@ -232,6 +233,7 @@ def quietly(command: list[str]) -> str:
 
 PEERS = (
     Peer("assay", assay_is_here, assay_command),
+    Peer("assay --http lean", assay_is_here, lean_command),
     Peer("lm_eval", python_package("lm_eval[api]", "lm_eval"), lm_eval_command),
     Peer("inspect", python_package("inspect_ai", "inspect_ai", "openai"), inspect_command),
     Peer("promptfoo", promptfoo_install, promptfoo_command),
