@@ -59,14 +59,16 @@ def run_on_ray(
     """Run the tasks on a Ray cluster, or go on with the run that the folder holds. The folder must be seen by all."""
     parts = put_together(definitions, config, command=command)
     folder = folder or Path("runs") / run_name(parts.run_file, definitions)
-    prepare_folder(folder, parts.run_file, fresh=fresh)
-    return asyncio.run(_drive(folder, parts, cluster, shard_size, progress or Progress()))
+    return asyncio.run(_drive(folder, parts, cluster, shard_size, progress or Progress(), fresh=fresh))
 
 
-async def _drive(folder: Path, parts: Parts, cluster: Cluster, shard_size: int | None, progress: Progress) -> RunResult:
+async def _drive(
+    folder: Path, parts: Parts, cluster: Cluster, shard_size: int | None, progress: Progress, *, fresh: bool
+) -> RunResult:
     run_file = parts.run_file
     try:
         await refuse_wrong_likelihoods(parts)
+        prepare_folder(folder, run_file, fresh=fresh)
     finally:
         await close_parts(parts)  # they were built to refuse bad input before anything starts; workers build their own
     stop = Stop()

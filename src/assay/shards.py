@@ -94,7 +94,6 @@ def run_shard(
     parts = with_sandbox(put_together(definitions, config, command=command), progress)
     parts.models.keep_to_share(1 / count)
     folder = folder or Path("runs") / run_name(parts.run_file, definitions)
-    prepare_folder(folder, parts.run_file, fresh=False)
     shard = shard_of(sum(samples_of(each, config) for each in definitions), number, count)
     return ShardResult(folder=folder, counts=asyncio.run(_run_alone(folder, parts, shard, count, progress)))
 
@@ -116,9 +115,10 @@ def merge_run(folder: Path) -> MergeResult:
 
 async def _run_alone(folder: Path, parts: Parts, shard: Shard, count: int, progress: Progress) -> ShardCounts:
     stop = Stop()
-    parts = _within_share(folder, parts, shard, count, stop)
     try:
         await refuse_wrong_likelihoods(parts)
+        prepare_folder(folder, parts.run_file, fresh=False)
+        parts = _within_share(folder, parts, shard, count, stop)
         with signals(stop, progress):
             finished = finished_keys(folder / "journal.jsonl")
             return await run_range(folder, parts, shard, finished, stop, progress)

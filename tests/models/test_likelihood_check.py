@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import Request
 from assay.evaluation import RunResult, run_evaluation
+from assay.executors.ray_cluster import Cluster
 from assay.models.build import make_model
 from assay.models.likelihood_check import PROBES, what_is_wrong
+from assay.ray_run import run_on_ray
+from assay.shards import run_shard
 from assay.tasks.load import load_tasks
 
 CHOICES = ["red", "green", "blue"]
@@ -42,15 +46,17 @@ def choice(tmp_path: Path) -> Path:
     return write(tmp_path, targets=[answer], metric="choice_likelihood", extras={"choices": CHOICES})
 
 
-def run(task: Path, address: str, folder: str, **options: Any) -> RunResult:
-    place = task.parent
-    config = RunConfig(
+def config_for(task: Path, address: str, **options: Any) -> RunConfig:
+    return RunConfig(
         model=f"openai:m@{address}",
         model_options={"mode": "completions", **options},
-        cache_path=str(place / "cache.sqlite"),
+        cache_path=str(task.parent / "cache.sqlite"),
         retries=0,
     )
-    return run_evaluation(load_tasks([str(task)]), config, folder=place / folder)
+
+
+def run(task: Path, address: str, folder: str, **options: Any) -> RunResult:
+    return run_evaluation(load_tasks([str(task)]), config_for(task, address, **options), folder=task.parent / folder)
 
 
 @pytest.mark.parametrize("behaviour", ["right", "begins", "no_places"])
@@ -75,6 +81,24 @@ def test_one_that_does_not_is_refused_before_the_first_question(tmp_path: Path, 
     assert says in str(caught.value)
     assert "Add --generative" in str(caught.value)
     assert all(prompt.startswith(PROBES) for prompt in server.prompts)
+    assert not (tmp_path / "run").exists()
+
+
+def shard(task: Path, config: RunConfig, folder: Path) -> None:
+    run_shard(load_tasks([str(task)]), config, number=1, count=2, folder=folder)
+
+
+def on_ray(task: Path, config: RunConfig, folder: Path) -> None:
+    run_on_ray(load_tasks([str(task)]), config, Cluster(address="127.0.0.1:1"), folder=folder)
+
+
+@pytest.mark.parametrize("start", [shard, on_ray])
+def test_a_refusal_leaves_nothing_behind_past_one_process_either(
+    tmp_path: Path, start: Callable[[Path, RunConfig, Path], None]
+) -> None:
+    task = choice(tmp_path)
+    with word_server("off_by_one") as server, pytest.raises(UsageError, match="not those of the tokens"):
+        start(task, config_for(task, server.address), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
