@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from assay.stats import aggregates
-from assay.stats.bootstrap import bootstrap_mean, bootstrap_statistic, bootstrap_sums
+from assay.stats.bootstrap import bootstrap_mean, bootstrap_sums
 from assay.stats.intervals import clustered_mean_interval, mean_interval
-from assay.stats.paired import compare, mcnemar_exact, paired_permutation
+from assay.stats.paired import compare, mcnemar_exact, permutation_test
 from assay.stats.score_table import ScoreTable
 
 Work = Callable[[], Any]
@@ -106,15 +106,9 @@ def corpus_bleu(random: np.random.Generator, n: int, resamples: int) -> Work:
     return lambda: bootstrap_sums(rows, bleu, resamples=resamples)
 
 
-def generic(random: np.random.Generator, n: int, resamples: int) -> Work:
-    values = random.random(n)
-    few = max(2, resamples // 100)
-    return lambda: bootstrap_statistic(n, lambda i: np.median(values[i], axis=1), resamples=few)
-
-
 def sign_flips(random: np.random.Generator, n: int, resamples: int) -> Work:
     differences = random.normal(size=n)
-    return lambda: paired_permutation(differences, resamples=resamples)
+    return lambda: permutation_test(differences, resamples=resamples)
 
 
 def comparison(random: np.random.Generator, n: int, _: int) -> Work:
@@ -145,7 +139,6 @@ CASES: dict[str, Callable[[np.random.Generator, int, int], Work]] = {
     "bootstrap mean, clusters of ten": clusters,
     "bootstrap F1 of summed counts": f1_of_counts,
     "bootstrap corpus BLEU (rows of ten counts)": corpus_bleu,
-    "bootstrap median by indices (a hundredth of the resamples)": generic,
     "sign-flip test, continuous": sign_flips,
     "compare two right/wrong runs": comparison,
     "McNemar exact": mcnemar,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.stats.ranking import normalised, rank_ranges, rank_ranges_by_tests, ranks, standings
+from assay.stats.ranking import normalised, rank_ranges, ranks, standings
 
 
 def by_model(found):
@@ -58,15 +58,12 @@ def test_models_the_data_cannot_tell_apart_share_a_range():
     tasks = [(random.random((200, 3)) < chances).astype(float) for _ in range(3)]
     found = by_model(rank_ranges(["ant", "bee", "cow"], tasks))
     assert (found["ant"].text, found["bee"].text, found["cow"].text) == ("1–2", "1–2", "3")
-    tested = by_model(rank_ranges_by_tests(["ant", "bee", "cow"], np.concatenate(tasks)))
-    assert (tested["ant"].text, tested["bee"].text, tested["cow"].text) == ("1–2", "1–2", "3")
 
 
 def test_twins_are_never_told_apart():
     scores = (np.random.default_rng(2).random((50, 1)) < 0.5).astype(float)
     twins = np.hstack([scores, scores])
     assert [each.text for each in rank_ranges(["a", "b"], [twins])] == ["1–2", "1–2"]
-    assert [each.text for each in rank_ranges_by_tests(["a", "b"], twins)] == ["1–2", "1–2"]
 
 
 def test_a_clear_order_is_told():
@@ -76,7 +73,6 @@ def test_a_clear_order_is_told():
     assert [(each.model, each.text) for each in rank_ranges(names, [matrix], normalisation="none")] == [
         ("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"),
     ]  # fmt: skip
-    assert [each.text for each in rank_ranges_by_tests(names, matrix)] == ["1", "2", "3", "4"]
 
 
 def test_rank_ranges_hold_the_true_rank_as_often_as_they_say():

@@ -3,8 +3,7 @@ memory.
 
 No resample is ever written out where its sum can be drawn directly: the mean of right/wrong answers is one
 binomial draw, a mean of few distinct values one multinomial draw over their histogram, and a statistic of
-summed counts (F1, corpus BLEU, kappa) one product of random weights with the rows. Only a statistic that
-needs the samples themselves is given index arrays, a chunk at a time.
+summed counts (F1, corpus BLEU, kappa) one product of random weights with the rows.
 """
 
 from __future__ import annotations
@@ -35,8 +34,6 @@ _METHODS = {"expanded": "bootstrap", "percentile": "bootstrap-percentile", "bca"
 
 SumStatistic = Callable[[Floats], Floats]
 """Sums of rows, one resample per row (R × k) -> the statistic of each (R); NaN where it is undefined."""
-IndexStatistic = Callable[[Any], Floats]
-"""Indices of the resampled samples, one resample per row (R × n) -> the statistic of each (R)."""
 
 _BINS = 4096
 _CHUNK_CELLS = 1 << 21
@@ -101,32 +98,6 @@ def bootstrap_sums(
     if kind == "bca":
         tails = _bca_tails(draws, estimate, tails, _jackknife_acceleration(distinct, counts, total, statistic))
     return interval_of_draws(draws, estimate, tails, level=level, method=method)
-
-
-def bootstrap_statistic(
-    n: int,
-    statistic: IndexStatistic,
-    *,
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Interval:
-    """Interval of any statistic of n samples, given as a function of index arrays; a chunk of resamples at a
-    time.
-    """
-    method = method_name("expanded", resamples, seed)
-    if n < 2:
-        return _too_few(n, method, level)
-    random = np.random.default_rng(seed)
-    per_chunk = max(1, _CHUNK_CELLS // n)
-    draws = np.concatenate(
-        [
-            statistic(random.integers(0, n, size=(min(per_chunk, resamples - start), n)))
-            for start in range(0, resamples, per_chunk)
-        ]
-    )
-    estimate = float(statistic(np.arange(n)[None, :])[0])
-    return interval_of_draws(draws, estimate, _tails("expanded", level, n=n), level=level, method=method)
 
 
 def resampled_means(ordered: Floats, resamples: int, random: np.random.Generator) -> Floats:

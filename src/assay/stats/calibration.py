@@ -1,9 +1,8 @@
-"""Whether a model's confidence means what it says (calibration error, Brier) and how well it predicts text."""
+"""Whether a model's confidence means what it says (calibration error) and how well it predicts text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -69,45 +68,9 @@ def expected_calibration_error(
     return math.fsum(count * gap for count, gap in filled) / total
 
 
-def brier_binary(probabilities: ArrayLike, right: ArrayLike) -> float:
-    """Mean of (p − outcome)², with one probability per sample; half of `brier_multiclass` with two classes."""
-    stated, truth = _confidences(probabilities, right)
-    return float(((stated - truth) ** 2).mean())
-
-
-def brier_multiclass(probabilities: ArrayLike, truth: Sequence[int] | Codes) -> float:
-    """Mean over samples of the sum over classes of (p − one-hot)²: between 0 and 2 (Brier 1950)."""
-    stated = np.asarray(probabilities, dtype=np.float64)
-    classes = np.asarray(truth, dtype=np.intp)
-    if stated.ndim != 2 or not len(stated) or classes.shape != (len(stated),):
-        raise ValueError(
-            f"need one row of class probabilities and one class per sample, got {stated.shape} and {classes.shape}"
-        )
-    if classes.min() < 0 or classes.max() >= stated.shape[1]:
-        raise ValueError(f"classes are numbered 0 to {stated.shape[1] - 1}")
-    if not ((stated >= 0.0) & (stated <= 1.0)).all() or not np.allclose(stated.sum(axis=1), 1.0, atol=1e-6):
-        raise ValueError("each row of class probabilities must lie in [0, 1] and add up to 1")
-    errors = stated.copy()
-    errors[np.arange(len(classes)), classes] -= 1.0
-    return float((errors**2).sum(axis=1).mean())
-
-
-def perplexity(log_likelihoods: ArrayLike) -> float:
-    """exp(−mean log-likelihood), one natural-log likelihood per token or per sample."""
-    values = as_floats(log_likelihoods)
-    if not len(values):
-        raise ValueError("perplexity of nothing is undefined")
-    return _exp(-float(values.mean()))
-
-
 def word_perplexity(log_likelihoods: ArrayLike, words: ArrayLike) -> float:
     """exp(−Σ log-likelihood / Σ words). Count words by splitting at whitespace, as the field does."""
     return _exp(_rate(log_likelihoods, words))
-
-
-def byte_perplexity(log_likelihoods: ArrayLike, sizes: ArrayLike) -> float:
-    """exp(−Σ log-likelihood / Σ UTF-8 bytes)."""
-    return _exp(_rate(log_likelihoods, sizes))
 
 
 def bits_per_byte(log_likelihoods: ArrayLike, sizes: ArrayLike) -> float:

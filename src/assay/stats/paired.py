@@ -158,21 +158,6 @@ def mcnemar_exact(b: int, c: int) -> float:
     return min(1.0, 2.0 * binomial_half_tail(min(b, c), b + c))
 
 
-def paired_permutation(
-    differences: ArrayLike,
-    *,
-    groups: ArrayLike | Sequence[Any] | None = None,
-    seed: int = 0,
-    resamples: int | None = None,
-) -> float:
-    """Two-sided p-value of the sign-flip test that the mean difference is 0.
-
-    Exact over all sign patterns while at most 16 differences are not 0; beyond that Monte Carlo, (count + 1) /
-    (resamples + 1), so it is never 0. With groups a whole cluster flips at once.
-    """
-    return permutation_test(differences, groups=groups, seed=seed, resamples=resamples)[1]
-
-
 def permutation_test(
     differences: ArrayLike,
     *,
@@ -180,7 +165,11 @@ def permutation_test(
     seed: int = 0,
     resamples: int | None = None,
 ) -> tuple[str, float]:
-    """The sign-flip test's name, as a signature tells it, and its p-value."""
+    """The sign-flip test that the mean difference is 0: its name, as a signature tells it, and its two-sided p-value.
+
+    Exact over all sign patterns while at most 16 differences are not 0; beyond that Monte Carlo, (count + 1) /
+    (resamples + 1), so it is never 0. With groups a whole cluster flips at once.
+    """
     units = as_floats(differences)
     if groups is not None:
         codes, clusters = cluster_codes(groups, len(units))
@@ -202,12 +191,13 @@ def permutation_test(
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down adjusted p-values, in the order given: the chance of any false alarm stays below the level."""
-    return _adjusted(p_values, step_down=True)
-
-
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Benjamini–Hochberg adjusted p-values, in the order given: the share of false alarms among alarms is bounded."""
-    return _adjusted(p_values, step_down=False)
+    p = np.asarray(p_values, dtype=np.float64)
+    if not ((p >= 0.0) & (p <= 1.0)).all():
+        raise ValueError("p-values lie between 0 and 1")
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return [float(value) for value in adjusted]
 
 
 def cohen_dz(differences: ArrayLike) -> float | None:
@@ -235,13 +225,6 @@ def minimum_detectable_effect(
     if n < 2:
         return None
     return _reach(level, power) * sd_of_differences / math.sqrt(n)
-
-
-def pairs_needed(sd_of_differences: float, effect: float, level: float = 0.95, power: float = 0.8) -> int:
-    """How many pairs find a true mean difference of this size with this power."""
-    if effect == 0.0:
-        raise ValueError("no number of pairs finds a difference of 0")
-    return max(2, math.ceil((_reach(level, power) * sd_of_differences / effect) ** 2))
 
 
 def _aligned(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
@@ -303,19 +286,3 @@ def _flipped(sizes: Floats, number: int, random: np.random.Generator) -> Floats:
         positive = np.unpackbits(packed, axis=1, count=len(part)).astype(np.float64)
         sums += 2.0 * (positive @ part)
     return sums
-
-
-def _adjusted(p_values: Sequence[float], *, step_down: bool) -> list[float]:
-    p = np.asarray(p_values, dtype=np.float64)
-    if not ((p >= 0.0) & (p <= 1.0)).all():
-        raise ValueError("p-values lie between 0 and 1")
-    m = len(p)
-    order = np.argsort(p, kind="stable")
-    if step_down:
-        stepped = np.maximum.accumulate(p[order] * np.arange(m, 0, -1))
-    else:
-        scaled = p[order] * m / np.arange(1, m + 1)
-        stepped = np.minimum.accumulate(scaled[::-1])[::-1]
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return [float(value) for value in adjusted]

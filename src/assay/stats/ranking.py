@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.stats.bootstrap import resampled_sums, row_histogram
 from assay.stats.intervals import Floats, check_level, cluster_codes
-from assay.stats.paired import compare, holm
 from assay.stats.quantiles import normal_cdf, student_t_quantile
 
 Normalisation = Literal["none", "chance", "z"]
@@ -191,37 +190,6 @@ def _normalised_draws(draws: Floats, normalisation: Normalisation, chance: float
     centred: Floats = draws - draws.mean(axis=1, keepdims=True)
     scaled: Floats = centred / np.where(spread > 0.0, spread, 1.0)
     return scaled
-
-
-def rank_ranges_by_tests(
-    models: Sequence[str],
-    matrix: ArrayLike,
-    *,
-    groups: ArrayLike | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-) -> list[RankRange]:
-    """Rank ranges of one task from all pairwise paired tests, corrected by Holm.
-
-    A model ranks below those significantly better and above those significantly worse; the rest are undecided.
-    """
-    check_level(level)
-    rows = _checked(matrix, len(models))
-    pairs = [(i, j) for i in range(len(models)) for j in range(i + 1, len(models))]
-    results = [compare(rows[:, i], rows[:, j], groups=groups, level=level, seed=seed) for i, j in pairs]
-    adjusted = holm([result.p_value if result.p_value is not None else 1.0 for result in results])
-    better, worse = [0] * len(models), [0] * len(models)
-    for (i, j), result, p_value in zip(pairs, results, adjusted, strict=True):
-        if p_value < 1.0 - level and result.difference:
-            winner, loser = (j, i) if result.difference > 0 else (i, j)
-            better[loser] += 1
-            worse[winner] += 1
-    means = rows.mean(axis=0)
-    found = [
-        RankRange(model=model, score=float(means[i]), low=1 + better[i], high=len(models) - worse[i])
-        for i, model in enumerate(models)
-    ]
-    return sorted(found, key=lambda each: (-each.score, each.model))
 
 
 def _number(score: float | None) -> float:
