@@ -11,7 +11,7 @@ from tests.reports.runs import Adder, number, run_into, write_sums
 
 from assay.core.types import Completion, Request
 from assay.reports.leaderboard import build_leaderboard
-from assay.reports.likelihood import MANY, Said, Token, _ece_interval, calibration_of, likelihood_of, values_of
+from assay.reports.likelihood import MANY, Said, Token, Told, _ece_interval, calibration_of, likelihood_of, values_of
 from assay.reports.more_tables import calibration_table, likelihood_table
 from assay.stats.score_table import ScoreTable
 
@@ -71,6 +71,32 @@ def test_the_share_of_the_chosen_continuation_is_its_confidence() -> None:
 def test_a_scored_text_has_a_likelihood_but_no_confidence() -> None:
     found = values_of([Said(text="ab", logprob=-3.0)], "ab", None, None)
     assert found == {"log_likelihood": -3.0, "bytes": 2.0}
+
+
+def test_a_scored_text_has_as_many_tokens_as_the_model_told() -> None:
+    told = Said(text="ab", logprob=-3.0, raw=Told(continuation_tokens=2))
+    assert values_of([told], "ab", None, None)["tokens"] == 2.0
+    table = ScoreTable()
+    table.add(values_of([told], "ab", None, None), sample=0)
+    found = likelihood_of(table, 0.95)
+    assert found is not None
+    assert found.perplexity is not None
+    assert found.perplexity.value == pytest.approx(math.exp(1.5))
+
+
+def test_intervals_of_few_answers_stay_within_what_is_possible() -> None:
+    table = ScoreTable()
+    for sample, (right, log) in enumerate(((1.0, -0.01), (0.0, -9.0))):
+        said = [Said(text="abc", logprobs=[Token(logprob=log)])]
+        table.add(values_of(said, "abc", None, right), sample=sample)
+    calibration, likelihood = calibration_of(table, 0.95), likelihood_of(table, 0.95)
+    assert calibration is not None
+    assert likelihood is not None
+    assert likelihood.perplexity is not None
+    assert calibration.brier.low is not None
+    assert calibration.brier.low >= 0.0
+    assert likelihood.bits_per_byte.low == 0.0
+    assert likelihood.perplexity.low == 1.0
 
 
 def test_a_scorers_confidence_comes_first_and_graded_scores_have_no_calibration() -> None:

@@ -99,7 +99,7 @@ def attempt_text(record: Record, measures: dict[str, Measure], *, longest: int |
 
 def _values(values: Mapping[str, object]) -> str:
     return ", ".join(
-        f"{name} {value:.3f}" if type(value) is float else f"{name} {value}" for name, value in values.items()
+        f"{name} {value:z.3f}" if type(value) is float else f"{name} {value}" for name, value in values.items()
     )
 
 

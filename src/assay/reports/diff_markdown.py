@@ -81,18 +81,18 @@ def effect_text(comparison: PairedComparison) -> str:
     """Cohen's h for right/wrong answers, else Cohen's d of the differences."""
     for name, letter in (("cohen_h", "h"), ("cohen_dz", "d")):
         if name in comparison.effect_sizes:
-            return f"{letter} = {comparison.effect_sizes[name]:+.2f}"
+            return f"{letter} = {comparison.effect_sizes[name]:+z.2f}"
     return "–"
 
 
 def interval_text(interval: Interval) -> str:
     if interval.low is None or interval.high is None:
         return "–"
-    return f"{interval.low:+.3f} – {interval.high:+.3f}"
+    return f"{interval.low:+z.3f} – {interval.high:+z.3f}"
 
 
 def signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
+    return "–" if value is None else f"{value:+z.3f}"
 
 
 def what_changed(task: TaskDiff) -> list[str]:

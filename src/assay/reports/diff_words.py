@@ -73,17 +73,17 @@ ONE_SIDED = ("only in A", "only in B")
 
 
 def _moved(comparison: PairedComparison) -> str:
-    return f"{comparison.difference or 0.0:+.3f}{_between(comparison.interval)} over {comparison.n:,} pairs"
+    return f"{comparison.difference or 0.0:+z.3f}{_between(comparison.interval)} over {comparison.n:,} pairs"
 
 
 def _overall(overall: OverallDiff) -> str:
-    return f"{overall.difference:+.3f}{_between(overall.interval)}"
+    return f"{overall.difference:+z.3f}{_between(overall.interval)}"
 
 
 def _between(interval: Interval) -> str:
     if interval.low is None or interval.high is None:
         return ""
-    return f" ({interval.level * 100:g} % interval {interval.low:+.3f} to {interval.high:+.3f})"
+    return f" ({interval.level * 100:g} % interval {interval.low:+z.3f} to {interval.high:+z.3f})"
 
 
 def _test(task: TaskDiff, board: BoardDiff) -> str:

@@ -81,7 +81,7 @@ def calibration_of(table: ScoreTable, level: float) -> Calibration | None:
         return None
     stated, right = numbers.rows.T
     groups = numbers.clusters if numbers.clustered else None
-    [brier] = mean(table, field="squared_error", name="brier", level=level)
+    [brier] = mean(table, field="squared_error", name="brier", bounds=(0.0, 1.0), level=level)
     return Calibration(
         answers=len(numbers),
         confidence="scorer's value `confidence`, else geometric mean of token probabilities",
@@ -122,13 +122,16 @@ def _perplexity(numbers: Numbers, level: float) -> Summary | None:
 
 
 def _ratio_interval(numbers: Numbers, level: float) -> Interval:
-    """Interval of −Σ log-likelihood / Σ size: a ratio of means, linearised, cluster-robust where texts have groups."""
+    """Interval of −Σ log-likelihood / Σ size: a ratio of means, linearised, cluster-robust where texts have groups.
+
+    No text is likelier than certain, so it does not reach below 0.
+    """
     logs, sizes = numbers.rows.T
     ratio = -float(logs.sum() / sizes.sum())
     linear = ratio + (-logs - ratio * sizes) / float(sizes.mean())
     groups = numbers.clusters if numbers.clustered else None
     found = mean_interval(linear, level) if groups is None else clustered_mean_interval(linear, groups, level)
-    return replace(found, method=f"ratio-{found.method}")
+    return replace(found.clipped(0.0, math.inf), method=f"ratio-{found.method}")
 
 
 def _mapped(interval: Interval, change: Callable[[float], float]) -> Interval:

@@ -48,7 +48,7 @@ def aggregates_table(board: Leaderboard) -> str | None:
             escaped(row.task),
             escaped(summary.name),
             number(summary.value),
-            "–" if summary.low is None or summary.high is None else f"{summary.low:.3f} – {summary.high:.3f}",
+            "–" if summary.low is None or summary.high is None else f"{summary.low:z.3f} – {summary.high:z.3f}",
             f"{summary.scored:,}",
         ]
         for row in several
@@ -123,12 +123,12 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[str]:
 
 def number(value: float | None) -> str:
     """A score in a table; a dash where there is none."""
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else f"{value:z.3f}"
 
 
 def interval(found: Interval | None) -> str:
     """An interval in a table."""
-    return "–" if found is None else f"{found.low:.3f} – {found.high:.3f}"
+    return "–" if found is None else f"{found.low:z.3f} – {found.high:z.3f}"
 
 
 def _bounds(row: TaskRow) -> str:

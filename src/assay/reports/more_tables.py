@@ -123,8 +123,8 @@ def summary_text(summary: Summary | None) -> str:
     if summary is None or summary.value is None:
         return "–"
     if summary.low is None or summary.high is None:
-        return f"{summary.value:.3f}"
-    return f"{summary.value:.3f} ({summary.low:.3f} – {summary.high:.3f})"
+        return f"{summary.value:z.3f}"
+    return f"{summary.value:z.3f} ({summary.low:z.3f} – {summary.high:z.3f})"
 
 
 def _slice(row: TaskRow, each: SliceRow) -> list[str]:

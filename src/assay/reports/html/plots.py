@@ -76,7 +76,7 @@ def bars(marks: Sequence[Mark]) -> Html:
                 tag("th", mark.label if new else "", scope="row"),
                 tag("td", mark.series, class_="soft") if any(each.series for each in marks) else None,
                 tag("td", tag("svg", drawn, width="100%", height="20", role="img", aria_hidden="true"), class_="track"),
-                tag("td", "–" if mark.value is None else f"{mark.value:.3f}", class_="n"),
+                tag("td", "–" if mark.value is None else f"{mark.value:z.3f}", class_="n"),
                 tag("td", mark.note, class_="soft note") if any(each.note for each in marks) else None,
                 class_="first" if new and index else None,
             )

@@ -327,8 +327,8 @@ def _number_cell(summary: Summary | None) -> Child:
     if summary is None or summary.value is None:
         return "–"
     if summary.low is None or summary.high is None:
-        return f"{summary.value:.3f}"
-    return [f"{summary.value:.3f} ", tag("span", f"{summary.low:.3f} – {summary.high:.3f}", class_="soft")]
+        return f"{summary.value:z.3f}"
+    return [f"{summary.value:z.3f} ", tag("span", f"{summary.low:z.3f} – {summary.high:z.3f}", class_="soft")]
 
 
 def _prices(board: Leaderboard) -> str | None:
