@@ -12,6 +12,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from assay.core.errors import UsageError
@@ -189,7 +190,11 @@ def import_object(target: str) -> Any:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is not None and (module_name == error.name or module_name.startswith(error.name + ".")):
-            raise UsageError(f"`{target}`: there is no module `{error.name}` here or in the environment") from error
+            near = difflib.get_close_matches(module_name, [each.stem for each in Path(here).glob("*.py")], n=1)
+            hint = f". Did you mean `{near[0]}:{path}`?" if near else ""
+            raise UsageError(
+                f"`{target}`: there is no module `{error.name}` here or in the environment{hint}"
+            ) from error
         raise
     for part in path.split("."):
         try:

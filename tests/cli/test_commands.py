@@ -63,6 +63,13 @@ BAD_COMMANDS = [
     (["run", "startre"], "Did you mean `starter`?"),
     (["run", "--model", "tpy"], "Did you mean `toy`?"),
     (["run", "--model", "no_such_module:x"], "no module `no_such_module`"),
+    (["run", "--model", "gpt-4o"], "`openai:gpt-4o`"),
+    (["run", "--modle", "toy"], "there is no flag --modle. Did you mean --model?"),
+    (["run", "--limit", "x"], "--limit: expected a whole number, not `x`"),
+    (["runn"], "Did you mean run?"),
+    (["schema", "tsak"], "Did you mean task?"),
+    (["show", "rouge"], "Did you mean `rouge_l`?"),
+    (["list", "metrc"], "Did you mean `metric`?"),
     (["run", "--repeat", "0"], "--repeat must be at least 1"),
     (["run", "--level", "95"], "--level is a share between 0 and 1"),
     (["run", "--model-arg", "oops"], "expected KEY=VALUE"),
@@ -81,6 +88,35 @@ def test_bad_input_gets_a_sentence_and_leaves_nothing_behind(tmp_path: Path, com
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["something"]
+
+
+def test_a_mistyped_flag_gets_two_lines_and_not_a_page(tmp_path: Path) -> None:
+    assert len(assay("run", "--temprature", "0", cwd=tmp_path).stderr.splitlines()) == 2
+
+
+def test_a_mistyped_path_is_told_the_nearest_file(tmp_path: Path) -> None:
+    write_task(tmp_path / "sums.jsonl", SUMS)
+    assert "Did you mean `sums.jsonl`?" in assay("run", "sum.jsonl", cwd=tmp_path).stderr
+
+
+def test_files_may_stand_on_both_sides_of_a_flag(tmp_path: Path) -> None:
+    one, two = write_task(tmp_path / "one.jsonl", SUMS), write_task(tmp_path / "two.jsonl", SUMS)
+    assay("run", one, "--limit", "1", two, "--run-dir", "run", cwd=tmp_path)
+    assert [row["task_name"] for row in leaderboard(tmp_path / "run")["tasks"]] == ["one", "two"]  # type: ignore[attr-defined]
+
+
+def test_a_module_is_named_with_what_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("def answer(prompt):\n    return prompt\n")
+    assert "`bot:NAME`" in assay("run", "--model", "bot", cwd=tmp_path).stderr
+    assert "Did you mean `bot:answer`?" in assay("run", "--model", "bott:answer", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("a.csv", "dataset of a YAML task"), ("a.json", "one JSON object per line")]
+)
+def test_other_kinds_of_files_are_told_apart(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / name).write_text("[]")
+    assert said in assay("run", name, cwd=tmp_path).stderr
 
 
 def test_validate_lists_every_bad_line_and_exits_with_2(tmp_path: Path) -> None:

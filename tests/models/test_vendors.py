@@ -226,11 +226,16 @@ def test_a_missing_key_or_model_is_a_sentence(vendor: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_the_key_may_stand_in_an_env_file(vendor: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_the_key_may_stand_in_an_env_file_and_is_kept_out_of_options(
+    vendor: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(f"{vendor.upper()}_API_KEY")
     (tmp_path / ".env").write_text(f"{vendor.upper()}_API_KEY='{KEY}'\n")
     _, server = asyncio.run(ask_server(vendor, Request(prompt="hi")))
     assert KEY in server.headers[0].values()
+    monkeypatch.setenv(f"{vendor.upper()}_API_KEY", "m")  # what people write for a server that wants no key
+    assert make_model(f"{vendor}:m").name == f"{vendor}:m"
+    monkeypatch.delenv(f"{vendor.upper()}_API_KEY")
     with pytest.raises(UsageError, match="hold the key itself"):
         make_model(f"{vendor}:m", {"extra": {"note": KEY}})

@@ -21,7 +21,9 @@ def run(options: argparse.Namespace) -> int:
     asked = [singular(word) for word in options.what]
     kinds = [word for word in asked if word in catalog.CATALOG]
     if options.what and len(kinds) < len(options.what):
-        found = tasks_in([word for word in options.what if singular(word) not in catalog.CATALOG])
+        words = [word for word in options.what if singular(word) not in catalog.CATALOG]
+        refuse_unknown(words)
+        found = tasks_in(words)
     else:
         found = {
             kind: {name: first_line(kind, name) for name in catalog.names(kind)} for kind in kinds or catalog.CATALOG
@@ -37,6 +39,19 @@ def run(options: argparse.Namespace) -> int:
         for name, summary in names.items():
             print(f"  {name.ljust(width)}  {summary}".rstrip())
     return DONE
+
+
+def refuse_unknown(words: list[str]) -> None:
+    """A word that is neither a path nor a task set was meant as a kind."""
+    from pathlib import Path
+
+    from assay import catalog
+    from assay.core.errors import UsageError
+    from assay.tasks.load import BUILT_IN
+
+    for word in words:
+        if not Path(word).exists() and word not in BUILT_IN and "/" not in word and "." not in word:
+            raise UsageError(catalog.unknown_name("kind or task set", word, [*catalog.CATALOG, *BUILT_IN]))
 
 
 def tasks_in(sources: list[str]) -> dict[str, dict[str, str]]:

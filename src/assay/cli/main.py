@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from assay.cli.parser import Parser
+
 DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
 
 VERBS = {
@@ -47,7 +49,7 @@ exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, 130 i
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how it went."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="assay",
         description="Measure language models, prompts and datasets.",
         epilog=EPILOG,
@@ -62,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         if verb == asked:
             importlib.import_module(f"assay.cli.{module_of(verb)}").add_arguments(described)
+            if verb == arguments[0]:
+                # files may stand before, between and after flags, which argparse can do only without a verb in front
+                return _run_verb(described.parse_intermixed_args(arguments[1:], argparse.Namespace(verb=verb)))
     options = parser.parse_args(arguments)
     if options.version:
         from importlib.metadata import version

@@ -53,8 +53,24 @@ def run(options: argparse.Namespace) -> int:
     elif ":" in options.what and not path.exists():
         show_part("your own", options.what, options)
     else:
+        if not path.exists() and path.suffix == "" and "/" not in options.what:
+            refuse_unknown(options.what)
         show_tasks(options)
     return DONE
+
+
+def refuse_unknown(what: str) -> None:
+    """A word that is no path, part or task set, with the nearest that is."""
+    from pathlib import Path
+
+    from assay import catalog
+    from assay.core.errors import UsageError
+    from assay.tasks.load import BUILT_IN
+
+    known = {*BUILT_IN, *(name for kind in catalog.CATALOG for name in catalog.names(kind))}
+    near = catalog.unknown_name("name", what, known | {each.name for each in Path().iterdir()})
+    if what not in known:
+        raise UsageError(f"{near.partition(' Known:')[0]}{'' if 'mean' in near else ' `assay list` tells all of them'}")
 
 
 def show_part(kind: str, target: str, options: argparse.Namespace) -> None:

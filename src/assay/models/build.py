@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from assay.catalog import names, resolve, unknown_name
@@ -29,9 +30,18 @@ def make_model(spec: str, options: Mapping[str, Any] | None = None) -> Model:
 
 
 def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) -> Model:
+    if argument is None and prefix not in names("model"):
+        raise UsageError(f"{unknown_name('model', prefix, names('model'))}{_how_to_name(prefix)}")
     factory = resolve("model", prefix)
     _check_options(prefix, factory, options)
     return as_model(_made(prefix, factory, () if argument is None else (argument,), options))
+
+
+def _how_to_name(name: str) -> str:
+    """What a bare name that is no model may have been meant as: a module here, or a model of some server."""
+    if name.isidentifier() and Path(f"{name}.py").is_file():
+        return f"\n{name}.py is here: name what is in it too, `{name}:NAME`"
+    return f"\na model of a server is written `SERVER:{name}`, such as `openai:{name}`; your own Python `module:name`"
 
 
 def _check_options(spec: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -116,12 +116,17 @@ class HttpModel:
     def _clean(self, said: str | bytes) -> str:
         """What a server said, fit for a message: one line, short, without control characters and without the key."""
         text = said[:4000].decode("utf-8", "replace") if isinstance(said, bytes) else said[:4000]
-        if self._key:
-            text = text.replace(self._key, "[key]")
+        if self._secret:
+            text = text.replace(self._secret, "[key]")
         text = " ".join(UNPRINTABLE.sub(" ", text).split())
         return text if len(text) <= 400 else text[:400] + "…"
 
     # -- set-up ------------------------------------------------------------------------------------------------
+
+    @property
+    def _secret(self) -> str | None:
+        """The key, if it is one: `x`, `EMPTY` and `none` are what people give to servers that want no key."""
+        return self._key if self._key and len(self._key) >= SHORTEST_SECRET else None
 
     def _key_named(self, name: str, *, required: bool) -> str | None:
         key = (key_variable(name) or "").strip()
@@ -135,13 +140,14 @@ class HttpModel:
         return key or None
 
     def _refuse_key_in_settings(self, name: str) -> None:
-        if self._key and self._key in msgspec.json.encode(self.settings).decode():
+        if self._secret and self._secret in msgspec.json.encode(self.settings).decode():
             raise UsageError(
                 f"the options of `{self.name}` hold the key itself; options are written into run files, "
                 f"so a key is only ever named: api_key_env={name}"
             )
 
 
+SHORTEST_SECRET = 8
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 encode = msgspec.json.Encoder().encode
 

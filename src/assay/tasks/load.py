@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,12 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 
 YAML = (".yaml", ".yml")
+OTHER_FILES = {
+    ".csv": "; a table is the dataset of a YAML task: see docs/declarative.md",
+    ".json": ": one JSON object per line, each an example",
+    ".py": "; Python is named inside a task file, as `module:function`",
+}
+"""What to do with files that people try."""
 BUILT_IN = {
     "starter": "the five starter tasks",
     "fixtures": "the ten tasks of the frozen spec",
@@ -74,14 +81,25 @@ def files_of(source: str) -> list[Path]:
         return files
     if path.is_file():
         return [path]
+    if near := _near(path):
+        raise UsageError(f"{source}: no such file or folder. Did you mean `{near}`?")
     if "/" in source or "." in source:
         raise UsageError(f"{source}: no such file or folder")
     raise UsageError(unknown_name("task file, folder or built-in task set", source, BUILT_IN))
 
 
+def _near(path: Path) -> Path | None:
+    """What lies beside a path that does not exist and is spelt much like it."""
+    if not path.parent.is_dir():
+        return None
+    beside = [each.name for each in path.parent.iterdir() if each.is_dir() or each.suffix in (".jsonl", *YAML)]
+    near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.7)
+    return path.parent / near[0] if near else None
+
+
 def _read(path: Path, *, allow_bad: bool) -> list[TaskDefinition]:
     if path.suffix != ".jsonl":
-        raise UsageError(f"{path}: a task file ends in .jsonl or .yaml")
+        raise UsageError(f"{path}: a task file ends in .jsonl or .yaml{OTHER_FILES.get(path.suffix, '')}")
     if looks_like_spec_file(path):
         from assay.tasks.spec_file import read_spec_file
 
