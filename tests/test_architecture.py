@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-import assay
+import assay.core
 from assay import catalog
 
 SOURCE = Path(assay.__file__).parent
@@ -22,6 +23,14 @@ def test_help_imports_nothing_heavy() -> None:
 def test_the_core_can_be_read_in_fifteen_minutes() -> None:
     lines = sum(len(path.read_text().splitlines()) for path in (SOURCE / "core").glob("*.py"))
     assert lines < 1500
+
+
+def test_the_core_is_listed_in_an_order_in_which_nothing_is_used_before_it_was_met() -> None:
+    listed = re.findall(r"^    (\w+)  ", assay.core.__doc__ or "", re.MULTILINE)
+    assert sorted(listed) == sorted(path.stem for path in (SOURCE / "core").glob("[!_]*.py"))
+    for place, name in enumerate(listed):
+        used = re.findall(r"^from assay\.core\.(\w+)", (SOURCE / "core" / f"{name}.py").read_text(), re.MULTILINE)
+        assert not {*used} - {*listed[:place]}, name
 
 
 def test_no_file_has_a_name_that_says_nothing() -> None:

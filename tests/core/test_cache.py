@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import msgspec
@@ -64,5 +65,17 @@ def test_a_cache_that_breaks_during_a_run_is_given_up_and_costs_no_answer(
     assert CompletionCache.get(cache, b"2") is None
     cache.put(b"3", Completion(text="three"))
     assert cache.get(b"3") is None
+    cache.close()
+    assert "the completion cache is not used any more" in caplog.text
+
+
+def test_a_damaged_answer_is_not_an_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache = CompletionCache(tmp_path / "cache.sqlite")
+    cache.put(b"1", Completion(text="one"))
+    cache.commit()
+    with sqlite3.connect(tmp_path / "cache.sqlite") as database:
+        database.execute("UPDATE completions SET completion = ?", (b'{"text":"\xff"}',))
+    database.close()
+    assert cache.get(b"1") is None
     cache.close()
     assert "the completion cache is not used any more" in caplog.text

@@ -110,3 +110,10 @@ def test_a_full_disk_loses_nothing_and_leaves_no_torn_line(tmp_path: Path) -> No
     assert "Nothing finished was lost" in (tmp_path / "said").read_text()
     assert [found.index for found in read_records(path)] == [1]
     assert path.read_bytes().endswith(b"\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a pipe is not opened for both ends at once")
+def test_a_disk_that_does_not_keep_what_was_written_is_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "journal.jsonl")  # takes lines, and cannot be synced
+    with pytest.raises(UsageError, match="journal.jsonl: the disk did not keep what was written: Invalid argument"):
+        write(tmp_path / "journal.jsonl", [record(1)])

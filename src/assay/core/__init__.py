@@ -1,4 +1,4 @@
-"""READ FIRST: the records, the seams, and the life of a run, in some 1,300 lines.
+"""READ FIRST: the records, the seams, and the life of a run, in some 1,400 lines.
 
 An order in which nothing is used before it was met, and about how long each takes:
 
@@ -7,12 +7,15 @@ An order in which nothing is used before it was met, and about how long each tak
     errors        1 min  UsageError is for the person, FailureError is for the journal
     fingerprint          the identity of anything: sha256 of its canonical JSON
     task          1 min  a TaskDefinition whose names have become objects
+    usage         1 min  what an attempt has asked of models, also where no trace tells
     attempt       1 min  one sample once through its task; the one place where an exception becomes a failure
+    key_set              many keys in little memory
     journal       2 min  a line per attempt: what is finished, and what is still owed
-    run           1 min  every attempt that is owed, through an executor, into the journal
-    model_stack   3 min  cache, retries, limits and batches, each a model around a model
     cache         1 min  completions by the fingerprint of their request
-    config, run_file     what a run was asked to do, and the run.json that keeps it
+    model_stack   2 min  cache, retries and limits, each a model around a model
+    run           1 min  every attempt that is owed, through an executor, into the journal
+    config        1 min  what a run was asked to do
+    run_file             the run.json that keeps it
 
 What puts these together is `assay.evaluation`; what fills them is everything else.
 """

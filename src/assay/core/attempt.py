@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import traceback
 from time import perf_counter
+from typing import Any
+
+import msgspec
 
 from assay.core.errors import FailureError
 from assay.core.fingerprint import short_fingerprint
@@ -83,3 +86,31 @@ def failure_of(error: Exception, stage: Stage, part: str) -> Failure:
     where = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
     message = f"{type(error).__name__}: {error}"[:2000] + where
     return Failure(stage=stage, part=part, kind="exception", message=message)
+
+
+def unwritable(record: Record, error: Exception) -> Record:
+    """The record of an attempt in which a part left what JSON cannot hold: that is gone, and a failure says so."""
+    told = f"left what a journal line cannot hold: {type(error).__name__}: {error}"
+    failures = [_in_plain_text(failure) for failure in record.failures]
+    scores: tuple[Score, ...] = ()
+    trace = record.trace if _fits(record.trace) else None
+    if trace is None and record.trace is not None:
+        failures.append(Failure(stage="solver", kind="bad_output", message=told))
+    else:
+        scores = tuple(score for score in record.scores if _fits(score))
+        lost = (score for score in record.scores if score not in scores)
+        failures += (Failure(stage="scorer", part=score.name, kind="bad_output", message=told) for score in lost)
+    return msgspec.structs.replace(record, trace=trace, scores=scores, failures=tuple(failures), excluded=())
+
+
+def _fits(value: Any) -> bool:
+    try:
+        msgspec.json.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+    return True
+
+
+def _in_plain_text(failure: Failure) -> Failure:
+    message = failure.message.encode("utf-8", "backslashreplace").decode()
+    return msgspec.structs.replace(failure, message=message)

@@ -60,7 +60,7 @@ class CompletionCache:
         try:
             row = self._database.execute("SELECT completion FROM completions WHERE key = ?", (key,)).fetchone()
             return None if row is None else _decoder.decode(row[0])
-        except (sqlite3.Error, msgspec.MsgspecError) as error:
+        except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
             self._give_up(error)
             return None
 

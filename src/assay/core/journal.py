@@ -9,6 +9,7 @@ A failed attempt that was made again has two lines; the later one counts.
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import os
 import time
@@ -18,6 +19,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from assay.core.attempt import unwritable
 from assay.core.errors import UsageError
 from assay.core.key_set import KeySet
 from assay.core.types import Record
@@ -46,11 +48,14 @@ class Journal:
         self._synced = self._end
         self._last_sync = time.monotonic()
         self._syncing: asyncio.Task[None] | None = None
+        self._sync_error: OSError | None = None
 
-    def append(self, records: Iterable[Record]) -> None:
-        """Write the records down; another 250 ms later at the latest they are on the disk."""
-        self.write(b"".join(_encoder.encode(record) + b"\n" for record in records))
+    def append(self, records: Iterable[Record]) -> list[Record]:
+        """Write the records down, and answer them as written; 250 ms later at the latest they are on the disk."""
+        lines = [_line(record) for record in records]
+        self.write(b"".join(line for line, _ in lines))
         self._sync_soon()
+        return [record for _, record in lines]
 
     def write(self, data: bytes) -> None:
         """Write whole lines or none: after a full disk the file ends where it ended before."""
@@ -68,9 +73,18 @@ class Journal:
 
     def close(self) -> None:
         """Everything is on the disk, and another process may write."""
-        if self._synced < self._end:
-            os.fdatasync(self._file)
-        os.close(self._file)
+        try:
+            if self._sync_error is not None:
+                raise self._sync_error
+            if self._synced < self._end:
+                os.fdatasync(self._file)
+        except OSError as error:
+            raise UsageError(
+                f"{self.path}: the disk did not keep what was written: {error.strerror}. "
+                "Run the same command again to make what is missing."
+            ) from error
+        finally:
+            os.close(self._file)
 
     def _sync_soon(self) -> None:
         now = time.monotonic()
@@ -82,9 +96,20 @@ class Journal:
     async def _sync(self, end: int) -> None:
         try:
             await asyncio.to_thread(os.fdatasync, self._file)
-        except OSError:
-            return  # the descriptor was closed under us; close() has synced by then
+        except OSError as error:
+            if error.errno != errno.EBADF:  # closed under us: close() has synced by then
+                self._sync_error = error  # the kernel tells it once, so the next sync may seem to succeed
+            return
         self._synced = max(self._synced, end)
+
+
+def _line(record: Record) -> tuple[bytes, Record]:
+    try:
+        return _encoder.encode(record) + b"\n", record
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        # one attempt's odd answer must not end the run, nor every run that goes on with it
+        record = unwritable(record, error)
+        return _encoder.encode(record) + b"\n", record
 
 
 def read_records(path: Path) -> Iterator[Record]:

@@ -68,8 +68,7 @@ async def run_attempts(
     async def write_down() -> None:
         async with aclosing(executor.run(attempt, owed_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]
             async for records in batches:
-                journal.append(records)
-                on_records(records)
+                on_records(journal.append(records))
 
     writing = asyncio.ensure_future(write_down())
     stop.bind(writing.cancel)

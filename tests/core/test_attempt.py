@@ -1,0 +1,123 @@
+"""One sample once through its task: what was scored is kept, what broke is a failure, and the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.attempt import make_attempt
+from assay.core.journal import Journal, read_records
+from assay.core.run import run_attempts
+from assay.core.seams import Model, Work
+from assay.core.task import Task
+from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Request, Sample, Score, TaskDefinition, Trace
+from assay.executors.local import LocalExecutor
+from tests.core.scripted import Scripted, broke
+
+LONE = "\ud83d"
+"""Half a character: Python holds it, no JSON file does."""
+
+
+class Says:
+    """A scorer that says one thing, or raises it."""
+
+    def __init__(self, name: str, said: object) -> None:
+        self.name = name
+        self._said = said
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        if isinstance(self._said, Exception):
+            raise self._said
+        return Score(name=self.name, values={"score": 1.0}, metadata={"said": self._said})
+
+
+async def _ask(sample: Sample, model: Model) -> Trace:
+    completion = await model.generate(Request(prompt=sample.prompt))
+    return Trace(prediction=completion.text, completions=(completion,))
+
+
+def a_task(*scorers: Says, actions: dict[str, Callable[..., bool]] | None = None) -> Task:
+    definition = TaskDefinition(
+        name="t",
+        format="spec_file",
+        dataset=DatasetSpec(use="inline"),
+        solver=PartSpec(key="solver", use="single_turn"),
+        scorers=(),
+        aggregates=(),
+        metric="m",
+    )
+    samples: Any = [Sample(id=str(number), prompt=str(number)) for number in range(3)]
+    return Task(
+        definition=definition,
+        dataset=samples,
+        solver=_ask,
+        scorers={scorer.name: scorer for scorer in scorers},
+        actions=actions or {},
+    )
+
+
+def attempt(task: Task, *answers: str | Exception) -> Record:
+    work = Work(task, 0, Sample(id="a", prompt="?"), 1, "1f")
+    return asyncio.run(make_attempt(work, Scripted(answers)))
+
+
+def test_a_scorer_that_breaks_takes_no_other_score_with_it() -> None:
+    record = attempt(a_task(Says("first", ZeroDivisionError("by nought")), Says("second", "fine")))
+    assert [score.name for score in record.scores] == ["second"]
+    assert [(failure.stage, failure.part, failure.kind) for failure in record.failures] == [
+        ("scorer", "first", "exception")
+    ]
+    assert record.failures[0].message.startswith("ZeroDivisionError: by nought (test_attempt.py:")
+
+
+def test_a_model_that_fails_leaves_no_trace_and_its_own_failure() -> None:
+    record = attempt(a_task(Says("m", "fine")), broke("rate_limit"))
+    assert (record.trace, record.scores) == (None, ())
+    assert record.failures == (Failure(stage="model", kind="rate_limit", message="rate_limit", retryable=True),)
+
+
+def test_no_action_is_asked_about_an_attempt_that_failed() -> None:
+    actions = {"always": lambda sample, trace, scores: True}
+    assert attempt(a_task(Says("m", "fine"), actions=actions)).excluded == ("always",)
+    assert attempt(a_task(Says("m", ValueError()), actions=actions)).excluded == ()
+
+
+UNWRITABLE = [
+    ("solver", ["fine", f"half {LONE}", "fine"], Says("m", "fine")),
+    ("scorer", [], Says("m", f"half {LONE}")),
+    ("scorer", [], Says("m", object())),
+    ("scorer", [], Says("m", ValueError(f"half {LONE}"))),
+]
+
+
+@pytest.mark.parametrize(("stage", "answers", "scorer"), UNWRITABLE)
+def test_what_no_journal_line_can_hold_fails_its_own_attempt_and_not_the_run(
+    tmp_path: Path, stage: str, answers: list[str | Exception], scorer: Says
+) -> None:
+    seen: list[Record] = []
+
+    async def go() -> None:
+        journal = Journal(tmp_path / "journal.jsonl")
+        task = a_task(scorer, Says("other", "fine"))
+        await run_attempts(
+            [task],
+            Scripted(answers),
+            journal,
+            LocalExecutor(1),
+            finished=(),
+            settings=Request(),
+            on_records=seen.extend,
+        )
+        journal.close()
+
+    asyncio.run(go())
+    written = [*read_records(tmp_path / "journal.jsonl")]
+    assert written == seen
+    broken = [record for record in written if record.failures]
+    assert [record.sample_id for record in broken] == (["1"] if answers else ["0", "1", "2"])
+    assert {failure.stage for record in broken for failure in record.failures} == {stage}
+    assert [score.name for score in broken[0].scores] == ([] if stage == "solver" else ["other"])
