@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.core.scripted import Scripted, broke
 
 from assay.core.attempt import make_attempt
 from assay.core.journal import Journal, read_records
@@ -16,7 +17,6 @@ from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Request, Sample, Score, TaskDefinition, Trace
 from assay.executors.local import LocalExecutor
-from tests.core.scripted import Scripted, broke
 
 LONE = "\ud83d"
 """Half a character: Python holds it, no JSON file does."""

@@ -115,5 +115,5 @@ def test_a_full_disk_loses_nothing_and_leaves_no_torn_line(tmp_path: Path) -> No
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a pipe is not opened for both ends at once")
 def test_a_disk_that_does_not_keep_what_was_written_is_told(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "journal.jsonl")  # takes lines, and cannot be synced
-    with pytest.raises(UsageError, match="journal.jsonl: the disk did not keep what was written: Invalid argument"):
+    with pytest.raises(UsageError, match=r"journal\.jsonl: the disk did not keep what was written: Invalid argument"):
         write(tmp_path / "journal.jsonl", [record(1)])

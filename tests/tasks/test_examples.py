@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.tasks.load import load_tasks
 from assay.tasks.spec_file import read_spec_file
 from assay.tasks.spec_rules import CATEGORIES, LEGAL_METRICS, LEGAL_POST_PROCESS
-from assay.tasks.task_folder import read_task_folder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -18,7 +18,7 @@ def test_the_frozen_spec_example_has_a_task_of_each_category() -> None:
 
 def test_the_task_folder_example_has_a_task_per_file() -> None:
     folder = EXAMPLES / "task_folder"
-    assert [task.name for task in read_task_folder(folder)] == sorted(path.stem for path in folder.glob("*.jsonl"))
+    assert [task.name for task in load_tasks([str(folder)])] == sorted(path.stem for path in folder.glob("*.jsonl"))
 
 
 def test_the_readme_lists_the_legal_pairs() -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay import metrics
 from assay.catalog import resolve
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
@@ -400,12 +401,10 @@ def test_a_definition_survives_being_written_and_read() -> None:
 
 
 def test_the_runner_finds_post_process_here() -> None:
-    pytest.importorskip("assay.metrics.post_process")
     assert post_process(" B ", "strip_whitespace") == "B"
 
 
 def test_a_metric_name_means_what_the_metrics_say_it_means() -> None:
-    metrics = pytest.importorskip("assay.metrics")
     options = [part.options for task in read_spec_file(SPEC_FIXTURE, allow_bad=False) for part in task.scorers]
     used = {each["metric"] for each in options if "metric" in each}
     assert {name: resolve("metric", name) for name in used} == metrics.SPEC_METRICS

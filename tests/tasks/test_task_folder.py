@@ -12,17 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay import metrics
 from assay.catalog import resolve
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
-from assay.tasks.fixtures import STARTER_TASKS
+from assay.tasks.load import load_tasks
 from assay.tasks.task_folder import (
     Problem,
     TaskFolderDataset,
     iter_examples,
     load_all_tasks,
     read_task_file,
-    read_task_folder,
 )
 from assay.tasks.task_folder_rules import CATALOG_NAMES, Example
 
@@ -153,7 +153,7 @@ def test_all_bad_lines_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     write(tmp_path, "a.jsonl", example(), "{", without("id"))
     write(tmp_path, "b.jsonl", example(metric="rogue_l"))
     write(tmp_path, "c.jsonl", "# nothing yet")
-    for load in (load_all_tasks, read_task_folder):
+    for load in (load_all_tasks, lambda folder: load_tasks([str(folder)])):
         with pytest.raises(UsageError) as caught:
             load(tmp_path)
         starts = [line.removeprefix(f"{tmp_path}/")[:10] for line in str(caught.value).splitlines()]
@@ -236,7 +236,7 @@ def test_arbitrary_bytes_are_examples_or_problems(tmp_path: Path, content: bytes
 
 
 def test_the_starter_tasks_are_five_of_five_metrics() -> None:
-    assert {task.name: task.metric for task in read_task_folder(STARTER_TASKS)} == {
+    assert {task.name: task.metric for task in load_tasks(["starter"])} == {
         "arithmetic": "exact_match",
         "code-exec": "code_exec",
         "generation": "substring_contains",
@@ -246,7 +246,6 @@ def test_the_starter_tasks_are_five_of_five_metrics() -> None:
 
 
 def test_a_metric_word_means_what_the_metrics_say_it_means() -> None:
-    metrics = pytest.importorskip("assay.metrics")
     meant = {
         word: resolve("metric", name) for word, name in CATALOG_NAMES.items() if word in metrics.TASK_FOLDER_METRICS
     }

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.metrics.extraction import own_answer
-
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+from assay.metrics.post_process import extract_code_block
+from assay.metrics.text import squad_words
 
 
 def squad_exact_match(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
@@ -27,7 +25,11 @@ def squad_exact_match(prediction: str, targets: Sequence[str], extras: Mapping[s
 
 
 def squad_normalized(text: str) -> str:
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    """One spelling per short answer.
+
+    Example: squad_normalized("The Beatles!") == "beatles"
+    """
+    return " ".join(squad_words(text))
 
 
 def starts_with(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
@@ -80,8 +82,6 @@ def extract_function_body(text: str) -> str:
     Example: extract_function_body("    return x + 1\\n\\nprint(f(1))") == "    return x + 1\\n"
     Reference: the stop sequences of Chen et al. 2021, section 2.1.
     """
-    from assay.metrics.post_process import extract_code_block
-
     if "```" in text or not text.lstrip("\n").startswith((" ", "\t")):
         return extract_code_block(text)
     return _AFTER_THE_BODY.split(text, maxsplit=1)[0]
@@ -95,7 +95,5 @@ def extract_program(text: str) -> str:
 
     Example: extract_program("[BEGIN]\\nx = 1\\n[DONE]") == "x = 1"
     """
-    from assay.metrics.post_process import extract_code_block
-
     parts = [part for part in _CLOSED.split(text) if part.strip()]
     return extract_code_block((parts[0] if parts else text).strip("\r\n"))

@@ -68,15 +68,16 @@ def f1(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> fl
     Example: f1("the black cat", ["A cat"], {}) == 2 / 3
     Reference: Rajpurkar et al. 2018, https://arxiv.org/abs/1806.03822, the official evaluation script.
     """
-    words = _squad_words(prediction)
-    return max((_word_f1(words, _squad_words(target)) for target in targets), default=0.0)
+    words = squad_words(prediction)
+    return max((_word_f1(words, squad_words(target)) for target in targets), default=0.0)
 
 
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
-def _squad_words(text: str) -> list[str]:
+def squad_words(text: str) -> list[str]:
+    """The words of a text as SQuAD compares them: in lowercase, without punctuation, then without articles."""
     return _ARTICLE.sub(" ", text.lower().translate(_WITHOUT_PUNCTUATION)).split()
 
 

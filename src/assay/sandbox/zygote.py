@@ -29,7 +29,6 @@ class Ended(Struct, frozen=True, kw_only=True):
 
     status: int
     cpu_seconds: float
-    peak_kb: int
 
 
 class Zygote:
@@ -115,9 +114,7 @@ class Zygote:
 
     def _note(self, message: dict[str, Any]) -> None:
         if "ended" in message:
-            self.ended[message["ended"]] = Ended(
-                status=message["status"], cpu_seconds=message["cpu_seconds"], peak_kb=message["peak_kb"]
-            )
+            self.ended[message["ended"]] = Ended(status=message["status"], cpu_seconds=message["cpu_seconds"])
         else:
             raise ZygoteError(f"the zygote said something unexpected: {str(message)[:200]}")
 

@@ -29,8 +29,6 @@ KNOWN = {
     "filter_list", "metric_list", "metadata", "repeats", "include", "should_decontaminate",
     "doc_to_decontamination_query", "process_docs",
 }  # fmt: skip
-SILENT = {"task_alias", "tag", "group", "metadata", "should_decontaminate", "doc_to_decontamination_query"}
-"""Fields that say nothing about what is asked or scored."""
 
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
 

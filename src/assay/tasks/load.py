@@ -38,14 +38,19 @@ def load_tasks(
     `config` and `declarative` (`models`, `dataset`, `allow_outside`, `env_file`) are for YAML files.
     """
     definitions: list[TaskDefinition] = []
-    for source in sources:
-        for path in files_of(source):
+    wrong: list[str] = []
+    for path in [path for source in sources for path in files_of(source)]:
+        try:
             if path.suffix in YAML:
                 from assay.tasks.declarative.load import read_yaml_tasks
 
                 definitions.extend(read_yaml_tasks(path, config=config or {}, trust=trust, **declarative))
             else:
                 definitions.extend(_read(path, allow_bad=allow_bad))
+        except UsageError as error:
+            wrong.append(str(error))  # what is wrong in the other files is told in the same breath
+    if wrong:
+        raise UsageError("\n".join(wrong))
     _refuse_equal_names(definitions)
     return definitions
 
@@ -71,7 +76,7 @@ def files_of(source: str) -> list[Path]:
         return built_in_files(source)
     path = Path(source)
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in (".jsonl", *YAML) and p.is_file())
+        files = sorted(p for p in path.iterdir() if p.suffix in (".jsonl", *YAML) and p.is_file() and p.name[0] != ".")
         if any(file.suffix in YAML for file in files):
             from assay.tasks.declarative.load import only_tasks
 

@@ -63,20 +63,6 @@ def load_all_tasks(task_dir: Path | str) -> dict[str, list[Example]]:
     return tasks
 
 
-def read_task_folder(task_dir: Path | str) -> list[TaskDefinition]:
-    """One task per file of a folder, in the order of their names. `UsageError` names every bad line of every file."""
-    definitions: list[TaskDefinition] = []
-    problems: list[Problem] = []
-    for path in task_files(Path(task_dir)):
-        outcome = _read(path)
-        if isinstance(outcome, TaskDefinition):
-            definitions.append(outcome)
-        else:
-            problems += outcome
-    _refuse(problems)
-    return definitions
-
-
 def read_task_file(path: Path | str) -> TaskDefinition:
     """The task one file holds. `UsageError` names every bad line."""
     outcome = _read(Path(path))

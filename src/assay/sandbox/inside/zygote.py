@@ -165,10 +165,7 @@ class Zygote:
                 self.waiting.unregister(pidfd)
                 os.close(pidfd)
             seconds = usage.ru_utime + usage.ru_stime
-            tell(
-                self.control,
-                {"ended": pid, "status": status, "cpu_seconds": seconds, "peak_kb": usage.ru_maxrss},
-            )
+            tell(self.control, {"ended": pid, "status": status, "cpu_seconds": seconds})
 
 
 def open_pidfd(pid: int) -> int:

@@ -3,7 +3,7 @@
 import { button, fill, h, select } from "./dom.js";
 import { OUTCOMES, count } from "./words.js";
 
-export const LISTS = ["task", "outcome", "failure", "meta", "against"];
+const LISTS = ["task", "outcome", "failure", "meta", "against"];
 const SINGLE = ["q", "value", "low", "high", "flip", "mark", "sort", "dir", "offset"];
 
 export function stateOf(params) {

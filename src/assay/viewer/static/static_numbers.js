@@ -13,7 +13,7 @@ export function tableSummary(rows) {
 }
 
 // Wilson's interval for right and wrong, Student's t for everything else.
-export function interval95(values) {
+function interval95(values) {
   const n = values.length;
   if (!n) return null;
   const mean = values.reduce((a, b) => a + b, 0) / n;
