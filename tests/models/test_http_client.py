@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.servers.fake_openai import FakeServer, fake_openai
+from tests.servers.raw_server import http, raw_server
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure
@@ -284,3 +285,39 @@ def test_an_unknown_certificate_is_refused_and_not_tried_again(
     assert (caught.value.failure.kind, caught.value.failure.retryable) == ("connection", False)
     assert "certificate" in caught.value.failure.message
     assert urlsplit("https://localhost").hostname in caught.value.failure.message
+
+
+async def asked(url: str, times: int) -> list[tuple[int, bytes]]:
+    client = HttpClient()
+    try:
+        answers = [await client.post_json(url, b"{}", {}, 5) for _ in range(times)]
+        return [(answer.status, answer.body) for answer in answers]
+    finally:
+        await client.aclose()
+
+
+def test_go_on_and_the_answer_in_one_piece_are_told_apart() -> None:
+    async def ask() -> list[tuple[int, bytes]]:
+        async with raw_server(b"HTTP/1.1 100 Continue\r\n\r\n" + http(b"{}", status="200 OK")) as url:
+            return await asked(url, 2)
+
+    assert asyncio.run(ask()) == [(200, b"{}")] * 2
+
+
+@pytest.mark.parametrize("surplus", [http(b"forged"), http(b"forged")[:-3], b"HTTP/1.1 200 OK\r\nX: "])
+def test_what_follows_an_answer_unasked_is_in_no_later_answer(surplus: bytes) -> None:
+    async def ask() -> list[tuple[int, bytes]]:
+        async with raw_server(lambda number: http(b"%d" % number) + (surplus if number == 1 else b"")) as url:
+            return await asked(url, 3)
+
+    assert asyncio.run(ask()) == [(200, b"1"), (200, b"2"), (200, b"3")]
+
+
+def test_a_header_without_end_is_cut_off() -> None:
+    async def ask() -> None:
+        async with raw_server(b"HTTP/1.1 200 OK\r\nX: " + b"a" * (4 << 20)) as url:
+            await asked(url, 1)
+
+    with pytest.raises(FailureError) as caught:
+        asyncio.run(ask())
+    assert caught.value.failure.kind in ("connection", "bad_output")

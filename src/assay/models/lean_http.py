@@ -179,6 +179,18 @@ class _TooLargeError(Exception):
 class _Connection(asyncio.Protocol):
     """One connection: one request at a time, kept for the next one when the answer allows it."""
 
+    _head_bytes: int
+    _status: int
+    _in_body: bool
+    """The answer's own headers are over."""
+    _whole: bool
+    """The answer has come to its end."""
+    _surplus: bool
+    """Something followed it that nobody asked for."""
+    _keep: bool
+    _some: bool
+    _until_close: bool
+
     def __init__(self, idle: list[_Connection], open_ones: set[_Connection]) -> None:
         self._idle = idle
         self._open = open_ones
@@ -232,16 +244,25 @@ class _Connection(asyncio.Protocol):
         if self._answer is None:
             self.abort()  # nobody asked
             return
+        if self._head_bytes > MAX_HEADER_BYTES and not self._in_body:
+            self.fail(_TooLargeError())  # the parser itself would gather a header for ever
+            return
         self._some = True
+        self._head_bytes += 0 if self._in_body else len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self.fail(_BrokenError("what came back is not an HTTP answer"))
+            self._surplus = True
+            if not self._whole:
+                self.fail(_BrokenError("what came back is not an HTTP answer"))
+        if self._whole:
+            self._end_answer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.discard(self)
         self._transport = None
         if exc is None and self._until_close:
+            self._status = self._parser.get_status_code()
             self._finish()
         elif self._some:
             self.fail(_BrokenError("the connection ended in the middle of the answer"))
@@ -252,20 +273,30 @@ class _Connection(asyncio.Protocol):
 
     # -- what the parser tells -------------------------------------------------------------------------------------
 
+    def on_message_begin(self) -> None:
+        self._surplus = self._whole  # nobody asked for a second answer
+
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._surplus:
+            return
         self._size += len(name) + len(value)
         if self._size > MAX_HEADER_BYTES:
             raise _TooLargeError
         self._headers.add(name.decode("latin-1"), value.decode("latin-1"))
 
     def on_headers_complete(self) -> None:
+        if self._surplus:
+            return
         self._size = 0
+        self._in_body = self._parser.get_status_code() >= 200
         self._until_close = "Content-Length" not in self._headers and "Transfer-Encoding" not in self._headers
         length = self._headers.get("Content-Length", "0")
         if length.isdigit() and int(length) > self._max_body_bytes:
             self.fail(_TooLargeError())
 
     def on_body(self, body: bytes) -> None:
+        if self._surplus:
+            return
         self._size += len(body)
         if self._size > self._max_body_bytes:
             self.fail(_TooLargeError())
@@ -273,12 +304,18 @@ class _Connection(asyncio.Protocol):
             self._chunks.append(body)
 
     def on_message_complete(self) -> None:
-        if 100 <= self._parser.get_status_code() < 200:
-            self._begin_answer()  # "go on": the answer itself is still to come
+        if self._surplus:
             return
-        keep = self._parser.should_keep_alive() and not self._until_close
+        self._status = self._parser.get_status_code()
+        if 100 <= self._status < 200:
+            self._forget_parts()  # "go on": the answer itself is still to come, and the same parser reads it
+            return
+        self._whole = True
+        self._keep = self._parser.should_keep_alive() and not self._until_close
+
+    def _end_answer(self) -> None:
         self._finish()
-        if keep and self.usable:
+        if self._keep and self.usable and not self._surplus:
             self._begin_answer()
             self._idle.append(self)
         else:
@@ -286,6 +323,11 @@ class _Connection(asyncio.Protocol):
 
     def _begin_answer(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
+        self._head_bytes = self._status = 0
+        self._in_body = self._whole = self._surplus = self._keep = False
+        self._forget_parts()
+
+    def _forget_parts(self) -> None:
         self._headers: CIMultiDict[str] = CIMultiDict()
         self._chunks: list[bytes] = []
         self._size = 0
@@ -304,7 +346,7 @@ class _Connection(asyncio.Protocol):
         except (_TooLargeError, _BrokenError) as error:
             answer.set_exception(error)
         else:
-            answer.set_result(HttpAnswer(self._parser.get_status_code(), self._headers, body))
+            answer.set_result(HttpAnswer(self._status, self._headers, body))
 
 
 def _plain(body: bytes, encoding: str, most: int) -> bytes:
