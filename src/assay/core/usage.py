@@ -70,6 +70,11 @@ def _summed(model: str, judge: bool, rows: Iterable[Noted]) -> Usage:
     return Usage(model=model, judge=judge, **sums)
 
 
+def counted(told: object) -> int | None:
+    """A count of tokens as a server or a program told it; None when it can be none: it would spoil every sum."""
+    return told if isinstance(told, int) and not isinstance(told, bool) and 0 <= told < 2**53 else None
+
+
 def about_tokens(text: str) -> int:
     """About how many tokens a text is: a quarter of its characters, at least one."""
     return max(1, -(-len(text) // CHARACTERS_PER_TOKEN))

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
+from assay.core.usage import counted
 from assay.models.chat_messages import call_arguments
 from assay.models.http_model import HttpModel, checked_base_url, endpoint, kind_of
 
@@ -125,16 +126,17 @@ class AnthropicModel(HttpModel):
         calls = [_call(block) for block in blocks if block.type == "tool_use"]
         thinking = "".join(block.thinking or "" for block in blocks if block.type == "thinking")
         if not blocks and reply.stop_reason not in FINISH_REASONS:
-            raise self._failed("bad_output", f"the answer holds no content (stop reason `{reply.stop_reason}`)")
+            reason = self._clean(str(reply.stop_reason))
+            raise self._failed("bad_output", f"the answer holds no content (stop reason `{reason}`)")
         usage = reply.usage
         cached = usage.cache_read_input_tokens
         raw = {"model": reply.model} if reply.model and reply.model != self._model else None
         return Completion(
             text=text,
             finish_reason=FINISH_REASONS.get(reply.stop_reason or "", reply.stop_reason),
-            tokens_in=usage.all_in(),
-            tokens_out=usage.output_tokens,
-            tokens_cached=cached,
+            tokens_in=counted(usage.all_in()),
+            tokens_out=counted(usage.output_tokens),
+            tokens_cached=counted(cached),
             seconds=seconds,
             reasoning=thinking or None,
             tool_calls=calls or None,

@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
+from assay.core.usage import counted
 from assay.models.chat_messages import message_body
 from assay.models.child_process import GRACE_SECONDS, ChildProcess, OnLine, how_it_ended
 from assay.models.options import checked_timeout
@@ -134,8 +135,8 @@ class _Command:
         return Completion(
             text=answer.text,
             finish_reason=answer.finish_reason,
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
+            tokens_in=counted(answer.tokens_in),
+            tokens_out=counted(answer.tokens_out),
             reasoning=answer.reasoning,
             logprob=answer.logprob,
             seconds=seconds,

@@ -7,6 +7,7 @@ several tokens. So places are checked against the text, and an answer that does 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 
@@ -39,8 +40,8 @@ def tokens_of(logprobs: dict[str, Any] | None) -> list[Token]:
     if not isinstance(texts, list) or not isinstance(values, list) or len(texts) != len(values):
         return []
     if not isinstance(begins, list) or not begins:
-        begins = [sum(len(str(text)) for text in texts[:place]) for place in range(len(texts))]
-    if len(begins) != len(texts):
+        begins = list(accumulate((len(str(text)) for text in texts[:-1]), initial=0)) if texts else []
+    if len(begins) != len(texts) or not all(isinstance(begin, int) for begin in begins):
         return []
     return [Token(str(text), value, begin) for text, value, begin in zip(texts, values, begins, strict=True)]
 
@@ -82,7 +83,10 @@ def _sum(values: Sequence[Any]) -> tuple[float, int]:
             "the server gave no log-probability for the first token of the text, because nothing stands before it; "
             "name what the model puts between documents: --model-arg document_mark='<|endoftext|>'"
         )
-    return float(sum(values)), len(values)
+    try:
+        return float(sum(values)), len(values)
+    except OverflowError as error:
+        raise EchoError("the server's log-probabilities are no numbers that can be added up") from error
 
 
 def _is_piece(token: str) -> bool:

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
+from assay.core.usage import counted
 from assay.models.chat_messages import call_arguments
 from assay.models.http_client import HttpAnswer
 from assay.models.http_model import HttpModel, checked_base_url, endpoint, kind_of, retry_after_seconds
@@ -105,7 +106,7 @@ class GeminiModel(HttpModel):
     def _completion(self, reply: _Reply, seconds: float) -> Completion:
         blocked = (reply.promptFeedback or {}).get("blockReason")
         if blocked:
-            raise self._failed("refused", f"the prompt was blocked ({blocked})")
+            raise self._failed("refused", f"the prompt was blocked ({self._clean(str(blocked))})")
         if not reply.candidates:
             raise self._failed("bad_output", "the server's answer holds no candidates", retryable=True)
         candidate = reply.candidates[0]
@@ -117,14 +118,15 @@ class GeminiModel(HttpModel):
         parts = candidate.content.parts
         calls = [_call(part, place) for place, part in enumerate(parts) if part.functionCall is not None]
         if not parts and reason not in FINISH_REASONS:
-            raise self._failed("bad_output", f"the server's answer has no content (reason `{reason}`)")
+            why = self._clean(str(reason))
+            raise self._failed("bad_output", f"the server's answer has no content (reason `{why}`)")
         usage = reply.usageMetadata
         return Completion(
             text="".join(part.text or "" for part in parts if not part.thought),
             finish_reason="tool_calls" if calls else FINISH_REASONS.get(reason or "", reason),
-            tokens_in=usage.promptTokenCount,
-            tokens_out=usage.all_out(),
-            tokens_cached=usage.cachedContentTokenCount,
+            tokens_in=counted(usage.promptTokenCount),
+            tokens_out=counted(usage.all_out()),
+            tokens_cached=counted(usage.cachedContentTokenCount),
             seconds=seconds,
             reasoning="".join(part.text or "" for part in parts if part.thought) or None,
             tool_calls=calls or None,
@@ -217,8 +219,13 @@ def _call(part: _Part, place: int) -> dict[str, Any]:
 
 def _logprobs(result: dict[str, Any] | None) -> list[dict[str, Any]] | None:
     """The API's two lists in the shape of chat servers: one entry per token, alternatives inside."""
-    if not result:
-        return None
+    try:
+        return _entries(result or {}) or None
+    except (AttributeError, LookupError, TypeError):
+        return None  # of another shape, which must not cost the answer
+
+
+def _entries(result: dict[str, Any]) -> list[dict[str, Any]]:
     tops = result.get("topCandidates") or []
     entries: list[dict[str, Any]] = []
     for place, chosen in enumerate(result.get("chosenCandidates") or []):
@@ -226,7 +233,7 @@ def _logprobs(result: dict[str, Any] | None) -> list[dict[str, Any]] | None:
         ranked = [{"token": each.get("token"), "logprob": each.get("logProbability")} for each in top]
         entry = {"token": chosen.get("token"), "logprob": chosen.get("logProbability"), "top_logprobs": ranked}
         entries.append(entry)
-    return entries or None
+    return entries
 
 
 def _retry_delay(body: bytes) -> float | None:
@@ -234,5 +241,5 @@ def _retry_delay(body: bytes) -> float | None:
         details = msgspec.json.decode(body)["error"]["details"]
         said = next(str(each["retryDelay"]) for each in details if "retryDelay" in each)
         return max(0.0, float(said.removesuffix("s")))
-    except (msgspec.DecodeError, LookupError, TypeError, ValueError, StopIteration):
+    except (msgspec.DecodeError, LookupError, TypeError, ValueError, StopIteration, RecursionError):
         return None

@@ -60,6 +60,7 @@ class HttpModel:
         """Ask once; a status other than 200 is a `FailureError` with its kind."""
         answer = await self._client.post_json(url, encode(body), self._headers, self._timeout_seconds)
         self.limits = told_limits(answer.headers)
+        answer = answer._replace(body=self._without_key(answer.body))
         if answer.status != 200:
             raise self._status_failure(answer.status, answer)
         return answer
@@ -68,7 +69,8 @@ class HttpModel:
         """The answer in the shape it should have; any other is a failure of kind `bad_output`."""
         content_type = answer.headers.get("Content-Type", "")
         if content_type and "json" not in content_type.lower():
-            message = f"the server answered with `{content_type}` instead of JSON: {self._clean(answer.body)}"
+            kind = self._clean(content_type)
+            message = f"the server answered with `{kind}` instead of JSON: {self._clean(answer.body)}"
             raise self._failed("bad_output", message, retryable=True)
         try:
             return decode(answer.body)
@@ -77,6 +79,13 @@ class HttpModel:
             # a well-formed answer of another shape will have that shape again, a torn one may not
             retryable = not isinstance(error, msgspec.ValidationError)
             raise self._failed("bad_output", message, retryable=retryable) from error
+        except RecursionError as error:
+            raise self._failed("bad_output", "the server's answer is nested too deeply to be read") from error
+
+    def _without_key(self, body: bytes) -> bytes:
+        """An answer becomes part of journals and caches, where no key belongs."""
+        key = (self._key or "").encode()
+        return body.replace(key, b"[key]") if len(key) >= SHORTEST_IN_ANSWERS and key in body else body
 
     # -- what went wrong ---------------------------------------------------------------------------------------
 
@@ -92,8 +101,8 @@ class HttpModel:
         if said:
             message += f": {self._clean(said)}"
         if 300 <= status < 400:
-            target = urlsplit(answer.headers.get("Location", ""))
-            message += f"; redirects are not followed, set base_url (it points to {target.hostname or 'nowhere'})"
+            target = self._clean(_host_of(answer.headers.get("Location", ""))) or "nowhere"
+            message += f"; redirects are not followed, set base_url (it points to {target})"
         if kind == "auth" and not self._key:
             message += "; no key was sent"
         wait = self._retry_after_seconds(answer) if retryable else None
@@ -117,7 +126,7 @@ class HttpModel:
         """What a server said, fit for a message: one line, short, without control characters and without the key."""
         text = said[:4000].decode("utf-8", "replace") if isinstance(said, bytes) else said[:4000]
         if self._secret:
-            text = text.replace(self._secret, "[key]")
+            text = re.sub(re.escape(self._secret), "[key]", text, flags=re.IGNORECASE)
         text = " ".join(UNPRINTABLE.sub(" ", text).split())
         return text if len(text) <= 400 else text[:400] + "…"
 
@@ -148,6 +157,9 @@ class HttpModel:
 
 
 SHORTEST_SECRET = 8
+SHORTEST_IN_ANSWERS = 16
+"""No provider's key is shorter; cutting out a shorter one would spoil honest answers."""
+
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 encode = msgspec.json.Encoder().encode
 
@@ -173,11 +185,18 @@ def _seconds_to(moment: str, now: datetime) -> float | None:
         return None
 
 
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def error_text(body: bytes) -> tuple[str, set[str]]:
     """What the server said was wrong, and the code words it used, whatever shape it chose for them."""
     try:
         told = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body[:4000].decode("utf-8", "replace"), set()
     if not isinstance(told, dict):
         return str(told), set()
@@ -185,8 +204,11 @@ def error_text(body: bytes) -> tuple[str, set[str]]:
     if not isinstance(error, dict):
         return str(error), set()
     codes = {value for value in (error.get("code"), error.get("type"), error.get("status")) if isinstance(value, str)}
+    details = error.get("details")
     codes |= {
-        d["reason"] for d in error.get("details") or () if isinstance(d, dict) and isinstance(d.get("reason"), str)
+        d["reason"]
+        for d in (details if isinstance(details, list) else ())
+        if isinstance(d, dict) and isinstance(d.get("reason"), str)
     }
     inner = error.get("innererror")
     if isinstance(inner, dict) and isinstance(inner.get("code"), str):

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Request
+from assay.core.usage import counted
 from assay.models.chat_messages import message_body
 from assay.models.echo import EchoError, continuation_score, tokens_of, window_score
 from assay.models.http_client import HttpAnswer
@@ -144,12 +145,13 @@ class OpenAIModel(HttpModel):
         usage = reply.usage or _NO_USAGE
         written = 1 if usage.completion_tokens is None else usage.completion_tokens
         try:
-            total, counted = continuation_score(reply.choices[0].logprobs, prompt, continuation, written=written)
+            total, told = continuation_score(reply.choices[0].logprobs, prompt, continuation, written=written)
         except EchoError as error:
             raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
-        raw = {**(self._raw(reply, answer) or {}), "continuation_tokens": counted}
+        raw = {**(self._raw(reply, answer) or {}), "continuation_tokens": told}
         seconds = perf_counter() - started
-        return Completion(text=continuation, logprob=total, tokens_in=usage.prompt_tokens, seconds=seconds, raw=raw)
+        read = counted(usage.prompt_tokens)
+        return Completion(text=continuation, logprob=total, tokens_in=read, seconds=seconds, raw=raw)
 
     async def _score_windows(
         self, request: Request, prompt: str, continuation: str, size: int, stride: int
@@ -245,7 +247,7 @@ class OpenAIModel(HttpModel):
         if reply.error is not None:
             # some gateways report an upstream's failure inside a 200
             code = reply.error.get("code") if isinstance(reply.error, dict) else None
-            raise self._status_failure(code if isinstance(code, int) and code >= 400 else 500, answer)
+            raise self._status_failure(code if isinstance(code, int) and 400 <= code < 600 else 500, answer)
         if not reply.choices:
             message = f"the server's answer holds no choices: {self._clean(answer.body)}"
             raise self._failed("bad_output", message, retryable=True)
@@ -265,8 +267,8 @@ class OpenAIModel(HttpModel):
         return Completion(
             text=text,
             finish_reason=choice.finish_reason,
-            tokens_in=usage.prompt_tokens,
-            tokens_out=usage.completion_tokens,
+            tokens_in=counted(usage.prompt_tokens),
+            tokens_out=counted(usage.completion_tokens),
             tokens_cached=usage.cached(),
             seconds=seconds,
             reasoning=reasoning,
@@ -281,19 +283,20 @@ class OpenAIModel(HttpModel):
             return message.refusal
         if message.tool_calls or choice.finish_reason == "length":
             return ""
-        reason = f"finish reason `{choice.finish_reason}`"
+        reason = f"finish reason `{self._clean(str(choice.finish_reason))}`"
         raise self._failed("bad_output", f"the server's answer has no content ({reason})")
 
     def _text_completion(self, reply: _Reply, seconds: float, raw: dict[str, Any] | None) -> Completion:
         choice = reply.choices[0]
         if choice.text is None:
-            raise self._failed("bad_output", f"the server's answer has no text (reason `{choice.finish_reason}`)")
+            reason = self._clean(str(choice.finish_reason))
+            raise self._failed("bad_output", f"the server's answer has no text (reason `{reason}`)")
         usage = reply.usage or _NO_USAGE
         return Completion(
             text=choice.text,
             finish_reason=choice.finish_reason,
-            tokens_in=usage.prompt_tokens,
-            tokens_out=usage.completion_tokens,
+            tokens_in=counted(usage.prompt_tokens),
+            tokens_out=counted(usage.completion_tokens),
             tokens_cached=usage.cached(),
             seconds=seconds,
             logprobs=_text_logprobs(choice.logprobs),
@@ -328,8 +331,7 @@ class _Usage(Struct, frozen=True):
     prompt_tokens_details: dict[str, Any] | None = None
 
     def cached(self) -> int | None:
-        count = (self.prompt_tokens_details or {}).get("cached_tokens")
-        return count if isinstance(count, int) else None
+        return counted((self.prompt_tokens_details or {}).get("cached_tokens"))
 
 
 class _Answer(Struct, frozen=True):
@@ -384,10 +386,12 @@ def _text_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | No
     """The text endpoint's parallel lists, in the chat endpoint's shape, which some servers send by themselves."""
     if not logprobs or not isinstance(logprobs.get("tokens"), list):
         return _chat_logprobs(logprobs)
-    alternatives = logprobs.get("top_logprobs") or []
+    told = logprobs.get("top_logprobs")
+    alternatives = told if isinstance(told, list) else []
     entries: list[dict[str, Any]] = []
     for position, (token, logprob, _) in enumerate(tokens_of(logprobs)):
         top = alternatives[position] if position < len(alternatives) else None
-        ranked = [{"token": name, "logprob": value} for name, value in (top or {}).items()]
+        top = top if isinstance(top, dict) else {}
+        ranked = [{"token": name, "logprob": value} for name, value in top.items()]
         entries.append({"token": token, "logprob": logprob, "top_logprobs": ranked})
     return entries
