@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -100,9 +101,9 @@ class EmbeddedModel:
             else:
                 self._reading[prompt] = (worker, users - 1)
 
-    async def ask(self, question: Question) -> Completion:
-        """A question in the words of the engine's processes: for a server, which knows tokens."""
-        return await self._least_busy().ask(question)
+    async def ask(self, question: Question, on_piece: Callable[[str], None] | None = None) -> Completion:
+        """A question in the words of the engine's processes: for a server, which knows tokens and streams."""
+        return await self._least_busy().ask(question, on_piece)
 
     async def aclose(self) -> None:
         await asyncio.gather(*(worker.aclose() for worker in self._workers))
@@ -148,28 +149,32 @@ class _Worker:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._answers: dict[int, asyncio.Future[Completion]] = {}
+        self._listeners: dict[int, Callable[[str], None]] = {}
         self._asked = 0
 
     @property
     def load(self) -> int:
         return len(self._answers)
 
-    async def ask(self, question: Question) -> Completion:
+    async def ask(self, question: Question, on_piece: Callable[[str], None] | None = None) -> Completion:
         self._asked += 1
         number = self._asked
+        if on_piece is not None:
+            self._listeners[number] = on_piece
         answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
         try:
             process = await self._running()
             assert process.stdin is not None  # noqa: S101 - it was started with a pipe
             try:
-                line = msgspec.json.encode(msgspec.structs.replace(question, id=number))
+                line = msgspec.json.encode(msgspec.structs.replace(question, id=number, stream=on_piece is not None))
             except (UnicodeEncodeError, msgspec.MsgspecError) as error:
                 raise self._failed("bad_request", f"the request cannot be sent as JSON: {error}") from error
             process.stdin.write(line + b"\n")
             return await answer
         finally:
             self._answers.pop(number, None)
+            self._listeners.pop(number, None)
 
     async def aclose(self) -> None:
         process, self._process = self._process, None
@@ -218,7 +223,9 @@ class _Worker:
             answer = self._answers.get(reply.id)
             if answer is None or answer.done():
                 continue  # whoever asked has gone
-            if reply.completion is not None:
+            if reply.piece is not None:
+                self._listeners[reply.id](reply.piece)
+            elif reply.completion is not None:
                 answer.set_result(reply.completion)
             else:
                 answer.set_exception(self._failed(reply.kind, reply.failure or "no reason was given"))

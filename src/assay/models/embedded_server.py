@@ -1,8 +1,9 @@
 """The embedded model as an OpenAI-compatible server on loopback: `assay model serve`.
 
 Chat completions, text completions with `echo` and true log-probabilities of the prompt, texts or token numbers, several
-prompts at once, and the tokenizer's own addresses (`/tokenize`, `/detokenize`, `/tokenizer_info`) that other evaluation
-programs look for. Requests that arrive together are computed together. Without a temperature it writes greedily.
+prompts at once, streams, and the tokenizer's own addresses (`/tokenize`, `/detokenize`, `/tokenizer_info`) that other
+evaluation programs look for. Requests that arrive together are computed together. Without a temperature it writes
+greedily.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.types import Completion, Message, Request
-from assay.models import embedded_weights
+from assay.core.types import Completion, Request
+from assay.models import embedded_weights, event_stream
 from assay.models.embedded import DEFAULT_MAX_TOKENS, EmbeddedModel
+from assay.models.embedded_requests import Asked, ChatAsked, TextAsked, Wrong
 from assay.models.embedded_worker_lines import DOCUMENT_MARK, Question
+from assay.models.event_stream import Piece, chat_choice, send_pieces, text_choice
 from assay.models.token_texts import TokenTexts
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
@@ -30,57 +32,10 @@ MOST_PROMPTS = 256
 MOST_ALTERNATIVES = 20
 USUAL_MAX_TOKENS = 16
 """Of text completions, as in the protocol."""
+_TEXT = ("text_completion", "cmpl")
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-class Asked(Struct, kw_only=True):
-    """What both endpoints are told."""
-
-    model: str | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    stop: str | list[str] | None = None
-    seed: int | None = None
-    n: int = 1
-    stream: bool = False
-    stream_options: dict[str, Any] | None = None
-    frequency_penalty: float | None = None
-    presence_penalty: float | None = None
-    logit_bias: dict[str, Any] | None = None
-
-
-class ChatAsked(Asked, kw_only=True):
-    """The body of `/v1/chat/completions`; fields that change nothing here may be there too."""
-
-    messages: list[Message]
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
-    logprobs: bool | None = None
-    top_logprobs: int | None = None
-    tools: list[Any] | None = None
-    response_format: dict[str, Any] | None = None
-
-
-class TextAsked(Asked, kw_only=True):
-    """The body of `/v1/completions`."""
-
-    prompt: str | list[Any]
-    """A text, texts, token numbers, or lists of them."""
-    max_tokens: int | None = None
-    logprobs: int | None = None
-    echo: bool = False
-    suffix: str | None = None
-    best_of: int | None = None
-
-
-class Wrong(Exception):  # noqa: N818 - an answer rather than an accident
-    """A request that is answered with why not."""
-
-    def __init__(self, message: str, *, status: int = 400, param: str | None = None, code: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.param, self.code = status, param, code
 
 
 class EmbeddedServer:
@@ -177,9 +132,12 @@ class EmbeddedServer:
         _check_count("max_tokens", most, least=1)
         alternatives = _alternatives("top_logprobs", asked.top_logprobs or 0) if asked.logprobs else None
         one = _request(asked, most, alternatives, messages=tuple(asked.messages))
-        found = await self._answers(
-            [Question(id=0, request=each, chat=True, max_tokens=DEFAULT_MAX_TOKENS) for each in _repeated(one, asked.n)]
-        )
+        questions = [
+            Question(id=0, request=each, chat=True, max_tokens=DEFAULT_MAX_TOKENS) for each in _repeated(one, asked.n)
+        ]
+        if asked.stream and alternatives is None:
+            return await self._streamed(request, asked, questions, 1, chat=True)
+        found = await self._answers(questions)
         choices = [
             {
                 "index": index,
@@ -189,8 +147,8 @@ class EmbeddedServer:
             }
             for index, each in enumerate(found)
         ]
-        answer = self._answer("chat.completion", "chatcmpl", choices, _usage(found[:1], found))
-        return await _sent(request, asked, answer, _chat_delta)
+        answer = {**self._about_answer("chat.completion", "chatcmpl"), "choices": choices}
+        return await _sent(request, asked, answer, _usage(found[:1], found))
 
     async def _text(self, request: web.Request) -> web.StreamResponse:
         asked = await _body(request, TextAsked)
@@ -212,14 +170,16 @@ class EmbeddedServer:
             for tokens in prompts
             for each in _repeated(one, asked.n)
         ]
+        if asked.stream and alternatives is None and not asked.echo:
+            return await self._streamed(request, asked, questions, len(prompts), chat=False)
         found = await self._answers(questions)
         shown = [prompts[place // asked.n] for place in range(len(found))]
         choices = [
             self._text_choice(index, asked, tokens, each)
             for index, (tokens, each) in enumerate(zip(shown, found, strict=True))
         ]
-        answer = self._answer("text_completion", "cmpl", choices, _usage(found[:: asked.n], found))
-        return await _sent(request, asked, answer, _text_delta)
+        answer = {**self._about_answer(*_TEXT), "choices": choices}
+        return await _sent(request, asked, answer, _usage(found[:: asked.n], found))
 
     def _text_choice(self, index: int, asked: TextAsked, prompt: list[int], found: Completion) -> dict[str, Any]:
         before = self._texts.decode(prompt) if asked.echo else ""
@@ -299,14 +259,33 @@ class EmbeddedServer:
         except FailureError as error:
             raise _wrong(error) from error
 
-    def _answer(self, kind: str, prefix: str, choices: list[Any], usage: dict[str, int]) -> dict[str, Any]:
+    async def _streamed(
+        self, request: web.Request, asked: Asked, questions: Sequence[Question], prompts: int, *, chat: bool
+    ) -> web.StreamResponse:
+        """The answers piece by piece, as they are written."""
+
+        async def asking(tell: Callable[[Piece], None]) -> list[Completion]:
+            def pieces_of(index: int) -> Callable[[str], None]:
+                return lambda text: tell((index, text))
+
+            asks = (self._model.ask(each, pieces_of(index)) for index, each in enumerate(questions))
+            return list(await asyncio.gather(*asks))
+
+        def usage(found: Sequence[Completion]) -> dict[str, int] | None:
+            return _usage(found[:: len(found) // prompts], found) if _wants_usage(asked) else None
+
+        about = self._about_answer("chat.completion.chunk", "chatcmpl") if chat else self._about_answer(*_TEXT)
+        try:
+            return await send_pieces(request, asking, about, chat_choice if chat else text_choice, usage)
+        except FailureError as error:
+            raise _wrong(error) from error
+
+    def _about_answer(self, kind: str, prefix: str) -> dict[str, Any]:
         return {
             "id": f"{prefix}-{uuid.uuid4().hex}",
             "object": kind,
             "created": int(time.time()),
             "model": self.name,
-            "choices": choices,
-            "usage": usage,
         }
 
 
@@ -385,37 +364,26 @@ def _error(message: str, status: int, param: str | None, code: str | None) -> we
     return _json({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
 
 
-# -- streams: the whole answer in one piece, for programs that only know streams -------------------------------------
+# -- answers that are whole before they are sent: log-probabilities and echoed prompts come in one piece --------------
 
 
 async def _sent(
-    request: web.Request, asked: Asked, answer: dict[str, Any], delta: Callable[[dict[str, Any]], dict[str, Any]]
+    request: web.Request, asked: Asked, answer: dict[str, Any], usage: dict[str, int]
 ) -> web.StreamResponse:
     if not asked.stream:
-        return _json(answer)
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
-    await response.prepare(request)
-    usage, kind = answer.pop("usage"), answer["object"]
-    chunk = {**answer, "object": f"{kind}.chunk" if kind == "chat.completion" else kind}
+        return _json({**answer, "usage": usage})
+    response = await event_stream.begin(request)
+    chat = answer["object"] == "chat.completion"
+    about = {**answer, "object": "chat.completion.chunk" if chat else answer["object"]}
     for choice in answer["choices"]:
-        await response.write(_event({**chunk, "choices": [delta(choice)]}))
-    if (asked.stream_options or {}).get("include_usage"):
-        await response.write(_event({**chunk, "choices": [], "usage": usage}))
-    await response.write(b"data: [DONE]\n\n")
-    await response.write_eof()
+        piece = {"delta" if name == "message" else name: value for name, value in choice.items()}
+        await response.write(event_stream.event({**about, "choices": [piece]}))
+    await event_stream.end(response, about, usage if _wants_usage(asked) else None)
     return response
 
 
-def _event(value: Any) -> bytes:
-    return b"data: " + msgspec.json.encode(value) + b"\n\n"
-
-
-def _chat_delta(choice: dict[str, Any]) -> dict[str, Any]:
-    return {"delta" if name == "message" else name: value for name, value in choice.items()}
-
-
-def _text_delta(choice: dict[str, Any]) -> dict[str, Any]:
-    return choice
+def _wants_usage(asked: Asked) -> bool:
+    return bool((asked.stream_options or {}).get("include_usage"))
 
 
 # -- the process -----------------------------------------------------------------------------------------------------

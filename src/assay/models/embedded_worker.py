@@ -2,8 +2,9 @@
 
     python -m assay.models.embedded_worker FOLDER SLOTS
 
-A request is a `Request` with an `id`; a reply has the same `id` and either a `completion` or a `failure`. The process
-ends when its input does, so it never outlives whoever started it.
+A request is a `Request` with an `id`; a reply has the same `id` and either a `completion` or a `failure`. One that
+asked for a `stream` gets a `piece` of text for every step before. The process ends when its input does, so it never
+outlives whoever started it.
 """
 
 from __future__ import annotations
@@ -147,6 +148,13 @@ class Talker:
             raw=_by_number(job) if job.key.prompt_tokens is not None else None,
         )
 
+    def settled(self, job: Writing) -> str:
+        """The text so far, without an end that the next token may still change: half a character, half a stop text."""
+        text = self._decode(job.tokens).rstrip("\ufffd")
+        stops = [stop for stop in job.key.request.stop or () if stop]
+        held = max((size for stop in stops for size in range(1, len(stop)) if text.endswith(stop[:size])), default=0)
+        return text[: len(text) - held]
+
     def _logprobs(self, job: Writing) -> list[dict[str, Any]]:
         return [
             {
@@ -187,12 +195,15 @@ def main() -> None:
     batch = Batch(talker.engine, slots)
     begun: dict[int, tuple[float, list[Job]]] = {}
     owed: dict[int, int] = {}
+    streams: dict[int, str] = {}
     while True:
         for line in _arrived(lines, wait=not batch.busy):
             question = _decoder.decode(line)
             try:
                 jobs = talker.jobs(question)
                 begun[question.id], owed[question.id] = (perf_counter(), jobs), len(jobs)
+                if question.stream:
+                    streams[question.id] = ""
                 for job in jobs:
                     batch.add(job)
             except CannotAnswerError as error:
@@ -204,7 +215,15 @@ def main() -> None:
             owed[number] -= 1
             if not owed[number]:
                 (started, jobs), _ = begun.pop(number), owed.pop(number)
+                streams.pop(number, None)
                 _say(Reply(id=number, completion=talker.completion(jobs, perf_counter() - started)))
+
+        for number, told in streams.items():
+            job = begun[number][1][0]
+            text = talker.settled(job) if isinstance(job, Writing) else ""
+            if len(text) > len(told):
+                _say(Reply(id=number, piece=text[len(told) :]))
+                streams[number] = text
 
 
 _decoder = msgspec.json.Decoder(Question)

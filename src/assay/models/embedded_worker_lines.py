@@ -1,4 +1,4 @@
-"""What the embedded model and its processes say to each other: one JSON line each way per request."""
+"""What the embedded model and its processes say to each other: JSON lines, each with the number of its request."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ class Question(Struct, frozen=True, kw_only=True):
     """The prompt as token numbers, in place of the request's own."""
     echo: bool = False
     """Whether the prompt's tokens are told about too, in `raw`; then an answer may be of no token at all."""
+    stream: bool = False
+    """Whether text is wanted as it is written."""
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of output: a completion, or why there is none."""
+    """One line of output: a completion, why there is none, or a piece of the text on the way to it."""
 
     id: int
+    piece: str | None = None
     completion: Completion | None = None
     failure: str | None = None
     kind: str = "bad_request"
