@@ -102,7 +102,7 @@ def test_a_mistyped_path_is_told_the_nearest_file(tmp_path: Path) -> None:
 def test_files_may_stand_on_both_sides_of_a_flag(tmp_path: Path) -> None:
     one, two = write_task(tmp_path / "one.jsonl", SUMS), write_task(tmp_path / "two.jsonl", SUMS)
     assay("run", one, "--limit", "1", two, "--run-dir", "run", cwd=tmp_path)
-    assert [row["task_name"] for row in leaderboard(tmp_path / "run")["tasks"]] == ["one", "two"]  # type: ignore[attr-defined]
+    assert [row["task"] for row in leaderboard(tmp_path / "run")["tasks"]] == ["one", "two"]  # type: ignore[attr-defined]
 
 
 def test_a_module_is_named_with_what_is_in_it(tmp_path: Path) -> None:
