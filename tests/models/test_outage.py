@@ -15,7 +15,7 @@ from assay.core.run import Stop
 from assay.core.types import Completion, Failure, Request
 from assay.models.outage import Enduring
 
-Away = Literal["unreachable", "refusing"]
+Away = Literal["unreachable", "refusing", "closed"]
 
 
 class Clock:
@@ -116,14 +116,6 @@ def test_patience_has_an_end_and_then_the_run_ends_itself() -> None:
     assert 0 < failed(found) <= 8  # those that were under way; the others are owed
 
 
-def test_a_server_that_was_never_there_is_told_at_once() -> None:
-    clock = Clock()
-    found, said, _ = run(Server(clock, lambda now: "unreachable"), clock, ["q"] * 20)
-    assert failed(found) == 20
-    assert not said
-    assert clock.now < 200
-
-
 def test_one_request_that_is_always_turned_down_is_its_own_trouble() -> None:
     clock = Clock()
     found, said, _ = run(Server(clock, lambda now: None), clock, [*["q"] * 50, "poison"])
@@ -184,3 +176,35 @@ def test_a_run_that_is_to_end_does_not_wait_for_the_server() -> None:
 
     asyncio.run(go())
     assert clock.now < 60
+
+
+def test_a_server_that_never_listened_ends_the_run_before_every_sample_has_failed() -> None:
+    clock = Clock()
+    found, said, stop = run(Server(clock, lambda now: "unreachable"), clock, ["q"] * 2000)
+    assert failed(found) == len(found) < 200
+    assert said == []
+    assert stop.reason is not None
+    assert "see whether it runs" in stop.reason
+
+
+def test_a_server_that_begins_to_listen_late_is_not_given_up_early() -> None:
+    clock = Clock()
+    found, _, stop = run(Server(clock, lambda now: "unreachable" if now < 5 else None), clock, ["q"] * 200)
+    assert (len(found), stop.asked) == (200, False)
+
+
+@pytest.mark.parametrize("since", [0.0, 1.0])
+def test_a_key_that_opens_nothing_ends_the_run_also_in_the_middle(since: float) -> None:
+    clock = Clock()
+    found, _, stop = run(Server(clock, lambda now: "closed" if now >= since else None), clock, ["q"] * 2000, retries=0)
+    assert failed(found) <= 40
+    assert len(found) < 2000
+    assert stop.reason is not None
+    assert "look at the key" in stop.reason
+
+
+def test_one_request_that_is_shut_out_ends_nothing() -> None:
+    clock = Clock()
+    turns = iter(range(10_000))
+    found, _, stop = run(Server(clock, lambda now: "closed" if next(turns) % 10 == 0 else None), clock, ["q"] * 400)
+    assert (len(found), stop.asked) == (400, False)

@@ -31,10 +31,11 @@ class FailureError(AssayError):
         self,
         failure: Failure,
         retry_after_seconds: float | None = None,
-        away: Literal["unreachable", "refusing"] | None = None,
+        away: Literal["unreachable", "refusing", "closed"] | None = None,
     ) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.retry_after_seconds = retry_after_seconds
         self.away = away
-        """Set when a server does not listen, or turns a request down for reasons that are not the request's."""
+        """Set when a server does not listen, or turns a request down for reasons that are not the request's: for now
+        (`refusing`), or until somebody changes something (`closed`: the key, the model's name, the account)."""

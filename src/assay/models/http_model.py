@@ -107,7 +107,10 @@ class HttpModel:
             message += "; no key was sent"
         wait = self._retry_after_seconds(answer) if retryable else None
         failed = self._failed(kind, message, retryable=retryable, retry_after_seconds=wait)
-        failed.away = "refusing" if retryable and status in _NOT_NOW else None
+        if retryable:
+            failed.away = "refusing" if status in _NOT_NOW else None
+        elif status in (401, 403, 404) or kind == "rate_limit":
+            failed.away = "closed"
         return failed
 
     def _retry_after_seconds(self, answer: HttpAnswer) -> float | None:

@@ -3,6 +3,9 @@
 Away is a server that answered before and now either does not listen at all, or turns everybody down (429, 502, 503,
 504, 529) with no answer in between. While it is, waiting does not count as trying: no attempt is used up by an outage.
 What only one request meets is that request's trouble, and left to `Retrying`.
+
+A server that has not answered once, or that shuts everybody out (no such key, no such model, no money), is not waited
+for: the run ends itself before it has failed sample after sample.
 """
 
 from __future__ import annotations
@@ -19,6 +22,11 @@ from assay.core.types import Completion, Request
 
 IN_A_ROW = 4
 """So many refusals without an answer in between are an outage; fewer than the retries that an attempt has."""
+
+HOPELESS_IN_A_ROW = 20
+"""So many requests without an answer, which only a person can help, end the run."""
+NEVER_SECONDS = 10.0
+"""So long a server may take to begin to listen."""
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
 NAP_SECONDS = 1.0
@@ -41,7 +49,8 @@ class Enduring(Wrapper):
         self._patience = patience_seconds
         self._clock, self._sleep = clock, sleep
         self._answered = self._given_up = False
-        self._in_a_row = 0
+        self._in_a_row = self._hopeless_in_a_row = 0
+        self._hopeless_since = 0.0
         self._callers: set[int] = set()
         self._away_since: float | None = None
         self._told_at = 0.0
@@ -103,7 +112,10 @@ class Enduring(Wrapper):
 
     def _outlasts(self, error: FailureError, call: int) -> bool:
         """Whether this failure is the server's being away, to be waited out."""
-        if error.away is None or not self._answered or self._given_up:
+        if error.away is None or self._given_up:
+            return False
+        if error.away == "closed" or not self._answered:
+            self._end_if_hopeless(error)
             return False
         self._in_a_row += 1
         self._callers.add(call)
@@ -123,8 +135,22 @@ class Enduring(Wrapper):
         self._wait_seconds = longer if error.retry_after_seconds is None else max(error.retry_after_seconds, 0.1)
         return True
 
+    def _end_if_hopeless(self, error: FailureError) -> None:
+        if error.away == "refusing":
+            return
+        now = self._clock()
+        if not self._hopeless_in_a_row:
+            self._hopeless_since = now
+        self._hopeless_in_a_row += 1
+        if self._hopeless_in_a_row < HOPELESS_IN_A_ROW:
+            return
+        if error.away == "closed":
+            self._stop.end(f"{self.name}: {error}; look at the key, the model's name and base_url")
+        elif now - self._hopeless_since >= NEVER_SECONDS:
+            self._stop.end(f"{self.name}: {error}; see whether it runs and base_url is right")
+
     def _back(self) -> None:
-        self._in_a_row = 0
+        self._in_a_row = self._hopeless_in_a_row = 0
         self._callers.clear()
         if self._away_since is not None:
             self._say(f"{self.name}: answers again after {self._clock() - self._away_since:.0f} s")
