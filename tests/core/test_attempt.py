@@ -30,7 +30,7 @@ class Says:
         self._said = said
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        if isinstance(self._said, Exception):
+        if isinstance(self._said, BaseException):
             raise self._said
         return Score(name=self.name, values={"score": 1.0}, metadata={"said": self._said})
 
@@ -72,6 +72,28 @@ def test_a_scorer_that_breaks_takes_no_other_score_with_it() -> None:
         ("scorer", "first", "exception")
     ]
     assert record.failures[0].message.startswith("ZeroDivisionError: by nought (test_attempt.py:")
+
+
+@pytest.mark.parametrize("said", [SystemExit(0), asyncio.CancelledError()])
+def test_a_part_that_exits_or_cancels_itself_fails_its_own_attempt(said: BaseException) -> None:
+    # `sys.exit` in a metric used to end the whole run with status 0 and no leaderboard
+    record = attempt(a_task(Says("first", said), Says("second", "fine")))
+    assert [score.name for score in record.scores] == ["second"]
+    assert [(failure.part, failure.kind) for failure in record.failures] == [("first", "exception")]
+
+
+def test_an_attempt_that_is_cancelled_from_outside_is_cancelled() -> None:
+    async def go() -> None:
+        asyncio.current_task().cancel()  # type: ignore[union-attr]
+        await asyncio.sleep(0)
+
+    class Cancelled(Says):
+        async def __call__(self, sample: Sample, trace: Trace) -> Score:
+            await go()
+            raise AssertionError("not cancelled")
+
+    with pytest.raises(asyncio.CancelledError):
+        attempt(a_task(Cancelled("m", "fine")))
 
 
 def test_a_model_that_fails_leaves_no_trace_and_its_own_failure() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from time import perf_counter
 from typing import Any
@@ -36,8 +37,8 @@ async def make_attempt(work: Work, model: Model) -> Record:
     else:
         try:
             trace = await task.solver(sample, model)
-        except Exception as error:
-            failures = (failure_of(error, "solver", task.definition.solver.use),)
+        except BaseException as error:
+            failures = (failure_of(of_a_part(error), "solver", task.definition.solver.use),)
     if trace is not None:
         scores, failures, excluded = await score_trace(task, sample, trace)
     return Record(
@@ -67,18 +68,27 @@ async def score_trace(
     for scorer in task.scorers_for(sample):
         try:
             scores.append(await scorer(sample, trace))
-        except Exception as error:
-            failures.append(failure_of(error, "scorer", scorer.name))
+        except BaseException as error:
+            failures.append(failure_of(of_a_part(error), "scorer", scorer.name))
     for key, applies in task.actions.items():
         try:
             if not failures and applies(sample, trace, tuple(scores)):
                 excluded.append(key)
-        except Exception as error:
-            failures.append(failure_of(error, "action", key))
+        except BaseException as error:
+            failures.append(failure_of(of_a_part(error), "action", key))
     return tuple(scores), tuple(failures), tuple(excluded)
 
 
-def failure_of(error: Exception, stage: Stage, part: str) -> Failure:
+def of_a_part(error: BaseException) -> BaseException:
+    """The error, if it is the part's own: `sys.exit` in a metric fails its attempt, only our cancelling ends a run."""
+    task = asyncio.current_task()
+    stray = isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
+    if isinstance(error, Exception | SystemExit) or stray:
+        return error
+    raise error
+
+
+def failure_of(error: BaseException, stage: Stage, part: str) -> Failure:
     """The failure an exception stands for: its own if it carries one, else kind `exception` and where it was raised."""
     if isinstance(error, FailureError):
         return error.failure

@@ -36,7 +36,8 @@ class FromMetric:
             extracted = not nothing_extracted(prediction, self._rule, answer)
         extras = {**self._options, **sample.extras} if self._options else sample.extras
         try:
-            value = float(self._metric(prediction if answer is None else answer, sample.targets, extras))
+            told = self._metric(prediction if answer is None else answer, sample.targets, extras)
+            value = math.nan if isinstance(told, str | bytes) else float(told)
         except FailureError:
             raise
         except TimeoutError as error:
@@ -45,7 +46,8 @@ class FromMetric:
             message = f"{type(error).__name__}: {error}"[:2000]
             raise FailureError(Failure(stage="metric", part=self.name, kind="exception", message=message)) from error
         if not 0.0 <= value <= 1.0 or math.isnan(value):
-            message = f"the metric returned {value!r}, which is not in [0, 1]"
+            said = repr(told if isinstance(told, str | bytes) else value)[:200]
+            message = f"the metric returned {said}, which is not in [0, 1]"
             raise FailureError(Failure(stage="metric", part=self.name, kind="bad_output", message=message))
         return Score(name=self.name, values={"score": value}, answer=answer, extracted=extracted)
 

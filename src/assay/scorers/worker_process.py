@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from assay import catalog
-from assay.core.attempt import failure_of
+from assay.core.attempt import failure_of, of_a_part
 from assay.core.seams import Scorer
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
 
@@ -72,8 +72,8 @@ async def _score(scorer: Scorer, questions: list[Question]) -> list[Answer]:
     for question in questions:
         try:
             answers.append(Answer(score=LooseScore.of(await scorer(question.sample, question.trace))))
-        except Exception as error:
-            answers.append(Answer(failure=failure_of(error, "scorer", scorer.name)))
+        except BaseException as error:
+            answers.append(Answer(failure=failure_of(of_a_part(error), "scorer", scorer.name)))
     return answers
 
 
