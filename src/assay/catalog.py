@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
 
 CATALOG: dict[str, dict[str, str]] = {
     "metric": {
@@ -195,7 +195,19 @@ def import_object(target: str) -> Any:
             raise UsageError(
                 f"`{target}`: there is no module `{error.name}` here or in the environment{hint}"
             ) from error
+        raise UsageError(f"`{target}`: importing it failed: {type(error).__name__}: {error}") from error
+    except AssayError:
         raise
+    except SyntaxError as error:
+        raise UsageError(f"`{target}`: {error.filename}, line {error.lineno}: {error.msg}") from error
+    except SystemExit as error:
+        # let through, it would end our command with the status of a good run
+        raise UsageError(
+            f"`{target}`: importing it ended with SystemExit: {error}; what a script does belongs under "
+            '`if __name__ == "__main__":`'
+        ) from error
+    except Exception as error:
+        raise UsageError(f"`{target}`: importing it failed: {type(error).__name__}: {error}") from error
     for part in path.split("."):
         try:
             found = getattr(found, part)

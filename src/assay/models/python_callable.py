@@ -27,24 +27,12 @@ from time import perf_counter
 from typing import Any, Literal
 
 from assay.catalog import import_object
-from assay.core.errors import AssayError, FailureError, UsageError
+from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
 
 Takes = Literal["request", "prompt", "prompts"]
 MAX_THREADS = 64
-
-
-def load_model_object(target: str) -> Any:
-    """Import `module:name`, with the current directory importable; a `UsageError` in words when that fails."""
-    try:
-        return import_object(target)
-    except AssayError:
-        raise
-    except SyntaxError as error:
-        raise UsageError(f"`{target}`: {error.filename}, line {error.lineno}: {error.msg}") from error
-    except Exception as error:
-        raise UsageError(f"`{target}`: importing it failed: {type(error).__name__}: {error}") from error
 
 
 def as_model(thing: Any, name: str | None = None) -> Model:
@@ -58,7 +46,7 @@ def as_model(thing: Any, name: str | None = None) -> Model:
 
 def load_model(target: str, options: Mapping[str, Any]) -> Model:
     """The model behind `module:name`, with settings that tell it apart from the same code edited or set differently."""
-    thing = load_model_object(target)
+    thing = import_object(target)
     if inspect.isclass(thing):
         thing = _instance(thing, options)
     elif options:

@@ -36,8 +36,8 @@ class FromMetric:
             extracted = not nothing_extracted(prediction, self._rule, answer)
         extras = {**self._options, **sample.extras} if self._options else sample.extras
         try:
-            told = self._metric(prediction if answer is None else answer, sample.targets, extras)
-            value = math.nan if isinstance(told, str | bytes) else float(told)
+            told: object = self._metric(prediction if answer is None else answer, sample.targets, extras)
+            value = math.nan if isinstance(told, str | bytes) else float(told)  # type: ignore[arg-type]
         except FailureError:
             raise
         except TimeoutError as error:
