@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +56,9 @@ def test_parquet(tmp_path: Path) -> None:
 def test_a_missing_extra_is_answered_with_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
 ) -> None:
-    real = builtins.__import__
-
-    def without(wanted: str, *args: Any, **kwargs: Any) -> Any:
-        if wanted.split(".", maxsplit=1)[0] == name:
-            raise ImportError(name)
-        return real(wanted, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    for module in [each for each in sys.modules if each.split(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, name, None)  # what Python itself takes for "not installed"
     dataset: Any
     if name == "pyarrow":
         dataset = table(path=written(tmp_path, "d.parquet", ""))

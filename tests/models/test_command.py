@@ -302,13 +302,18 @@ for line in sys.stdin:
     assert "status 9 before it answered" in failure.message
 
 
-def test_a_served_program_answers_in_any_order_and_late_answers_are_dropped() -> None:
+def test_a_served_program_answers_in_any_order_and_late_answers_are_dropped(tmp_path: Path) -> None:
+    got_one = tmp_path / "got_one"
+    os.mkfifo(got_one)
     source = (
         HEAD
+        + f"got_one = {str(got_one)!r}\n"
         + """
 held = []
 for line in sys.stdin:
     held.append(json.loads(line))
+    if held[-1]["prompt"] == "given up":
+        open(got_one, "w").close()
     if len(held) == 3:
         for asked in reversed(held):
             print(json.dumps({"id": asked["id"], "text": asked["prompt"]}), flush=True)
@@ -319,7 +324,7 @@ for line in sys.stdin:
     async def run() -> list[str]:
         async with closing(ServingCommandModel(program(source))) as model:
             given_up = asyncio.ensure_future(model.generate(Request(prompt="given up")))
-            await asyncio.sleep(0.2)
+            await asyncio.to_thread(got_one.read_bytes)
             given_up.cancel()
             answers = await asyncio.gather(*(model.generate(Request(prompt=prompt)) for prompt in "ab"))
             answers += await asyncio.gather(*(model.generate(Request(prompt=prompt)) for prompt in "cde"))

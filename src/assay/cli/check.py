@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.tasks.check import TaskCheck
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,27 +29,35 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import BAD_INPUT, DONE
-    from assay.core.model_stack import close_model
-    from assay.reports.markdown import table
-    from assay.tasks.build import BuildContext, build_task
-    from assay.tasks.check import SHOWN, TaskCheck, check_task, worst_first
-    from assay.tasks.load import load_tasks
 
-    async def check_all() -> list[TaskCheck]:
-        context = BuildContext(trust=options.trust)
-        found = []
-        for definition in load_tasks(options.tasks, trust=options.trust, models_needed=False):
-            task = build_task(definition, context=context, limit=options.limit)
-            found.append(await check_task(task))
-            for scorer in task.scorers.values():
-                await close_model(scorer)
-        return found
-
-    checks = asyncio.run(check_all())
-    errors = sum(finding.error for check in checks for finding in check.findings)
+    checks = asyncio.run(_check_all(options))
     if options.json:
         print(msgspec.json.encode(checks).decode())
-        return BAD_INPUT if errors else DONE
+    else:
+        _show(checks, every=options.all)
+    return BAD_INPUT if any(finding.error for check in checks for finding in check.findings) else DONE
+
+
+async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
+    from assay.core.model_stack import close_model
+    from assay.tasks.build import BuildContext, build_task
+    from assay.tasks.check import check_task
+    from assay.tasks.load import load_tasks
+
+    context = BuildContext(trust=options.trust)
+    found = []
+    for definition in load_tasks(options.tasks, trust=options.trust, models_needed=False):
+        task = build_task(definition, context=context, limit=options.limit)
+        found.append(await check_task(task))
+        for scorer in task.scorers.values():
+            await close_model(scorer)
+    return found
+
+
+def _show(checks: list[TaskCheck], *, every: bool) -> None:
+    from assay.reports.markdown import table
+    from assay.tasks.check import SHOWN, worst_first
+
     rows = [
         [
             check.task,
@@ -59,8 +71,7 @@ def run(options: argparse.Namespace) -> int:
     print(table(["task", "samples", "gold tried", "errors", "remarks"], rows, numeric_from=1))
     for check in checks:
         findings = worst_first(check.findings)
-        for finding in findings if options.all else findings[:SHOWN]:
+        for finding in findings if every else findings[:SHOWN]:
             print(f"{finding.task}/{finding.sample}: {finding.problem}: {finding.detail}", file=sys.stderr)
-        if not options.all and len(findings) > SHOWN:
+        if not every and len(findings) > SHOWN:
             print(f"{check.task}: … and {len(findings) - SHOWN} more (--all shows them)", file=sys.stderr)
-    return BAD_INPUT if errors else DONE

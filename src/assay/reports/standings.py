@@ -17,7 +17,7 @@ from assay.reports.columns import Columns, Side, read_side
 from assay.reports.overall import mean_of_tasks_interval, overall_interval, overall_score
 from assay.reports.spending import price_notes
 from assay.reports.view import View
-from assay.stats.ranking import RankRange, rank_ranges, standings
+from assay.stats.ranking import RankRange, Standing, rank_ranges, standings
 
 Normalisation = Literal["z", "chance", "none"]
 
@@ -133,38 +133,10 @@ def standings_of(
         label: {name: _upwards(each.get(name)) for name in names} for label, each in zip(labels, rows, strict=True)
     }
     placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
-    models = []
-    for label, side, each in zip(labels, sides, rows, strict=True):
-        common = [each[name] for name in shared]
-        overall = overall_score(common)[0] if common else None
-        models.append(
-            ModelRow(
-                label=label,
-                model=side.board.adapter,
-                source=str(side.source),
-                rank_low=ranges[label].low,
-                rank_high=ranges[label].high,
-                overall=overall,
-                interval=overall_interval(common, overall, view.level),
-                normalised=placed[label].score,
-                normalised_interval=_around(placed[label].score, spread[label].normalised, view.level),
-                win_rate=placed[label].win_rate,
-                win_rate_interval=_around(placed[label].win_rate, spread[label].win_rate, view.level, whole=whole),
-                mean_rank=placed[label].mean_rank,
-                mean_rank_interval=_around(placed[label].mean_rank, spread[label].mean_rank, view.level, whole=whole),
-                tasks={name: _cell(row) for name, row in each.items()},
-                categories=_categories(common, view.level),
-                cost=side.board.cost,
-                tokens_in=sum(row.tokens_in for row in side.board.tasks),
-                tokens_out=sum(row.tokens_out for row in side.board.tasks),
-                judge_cost=side.board.judge_cost,
-                judge_tokens=sum(row.judge_tokens_in + row.judge_tokens_out for row in side.board.tasks),
-                latency=side.board.latency,
-                failed=side.board.failed,
-                timeouts=side.board.timeouts,
-                owed=sum(row.owed for row in side.board.tasks),
-            )
-        )
+    models = [
+        _model_row(label, side, shared, ranges[label], spread[label], placed[label], view.level, whole=whole)
+        for label, side in zip(labels, sides, strict=True)
+    ]
     models.sort(key=lambda row: (row.overall is None, -(row.overall or 0.0), row.label))
     return Standings(
         level=view.level,
@@ -174,6 +146,49 @@ def standings_of(
         shared=shared,
         ranking=ranking,
         notes=[*_notes(names, shared, models), *_cost_notes(sides)],
+    )
+
+
+def _model_row(
+    label: str,
+    side: Side,
+    shared: Sequence[str],
+    ranks: RankRange,
+    spread: RankRange,
+    placed: Standing,
+    level: float,
+    *,
+    whole: bool,
+) -> ModelRow:
+    board = side.board
+    rows = {row.task: row for row in board.tasks}
+    common = [rows[name] for name in shared]
+    overall = overall_score(common)[0] if common else None
+    return ModelRow(
+        label=label,
+        model=board.adapter,
+        source=str(side.source),
+        rank_low=ranks.low,
+        rank_high=ranks.high,
+        overall=overall,
+        interval=overall_interval(common, overall, level),
+        normalised=placed.score,
+        normalised_interval=_around(placed.score, spread.normalised, level),
+        win_rate=placed.win_rate,
+        win_rate_interval=_around(placed.win_rate, spread.win_rate, level, whole=whole),
+        mean_rank=placed.mean_rank,
+        mean_rank_interval=_around(placed.mean_rank, spread.mean_rank, level, whole=whole),
+        tasks={name: _cell(row) for name, row in rows.items()},
+        categories=_categories(common, level),
+        cost=board.cost,
+        tokens_in=sum(row.tokens_in for row in board.tasks),
+        tokens_out=sum(row.tokens_out for row in board.tasks),
+        judge_cost=board.judge_cost,
+        judge_tokens=sum(row.judge_tokens_in + row.judge_tokens_out for row in board.tasks),
+        latency=board.latency,
+        failed=board.failed,
+        timeouts=board.timeouts,
+        owed=sum(row.owed for row in board.tasks),
     )
 
 
