@@ -273,6 +273,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -
     try:
         await refuse_wrong_likelihoods(parts)
         prepare_folder(folder, parts.run_file, fresh=fresh)
+        journal = Journal(folder / "journal.jsonl")
     except BaseException:
         await close_parts(parts)
         raise
@@ -280,7 +281,6 @@ async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -
     config = run_file.config
     stop = Stop()
     model = parts.model
-    journal = Journal(folder / "journal.jsonl")
     try:
         merge_shards(folder, journal)  # what shards of this run have finished need not be made again
         finished = finished_keys(journal.path)

@@ -91,10 +91,10 @@ def run_shard(
 ) -> ShardResult:
     """Run shard `number` of `count`, or go on with it. Limits and budgets are the run's: a shard has its share."""
     progress = progress or Progress()
+    shard = shard_of(sum(samples_of(each, config) for each in definitions), number, count)
     parts = with_sandbox(put_together(definitions, config, command=command), progress)
     parts.models.keep_to_share(1 / count)
     folder = folder or Path("runs") / run_name(parts.run_file, definitions)
-    shard = shard_of(sum(samples_of(each, config) for each in definitions), number, count)
     return ShardResult(folder=folder, counts=asyncio.run(_run_alone(folder, parts, shard, count, progress)))
 
 

@@ -13,11 +13,13 @@ import pytest
 from assay.cli.main import main
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.model_stack import close_model
+from assay.core.task import Task
 from assay.core.types import Completion, Request
 from assay.evaluation import run_evaluation
 from assay.recipes.recipe import NAMES, find_recipe, write_tasks
 from assay.tasks.build import build_task
-from assay.tasks.check import check_task
+from assay.tasks.check import TaskCheck, check_task
 from assay.tasks.load import load_tasks
 
 DATA = Path(os.environ.get("ASSAY_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -74,7 +76,7 @@ def test_gold_answers_score_and_empty_ones_do_not(name: str, options: dict[str, 
 @pytest.mark.parametrize("name", ["humaneval", "mbpp"])
 def test_reference_solutions_pass_in_the_sandbox(name: str, tmp_path: Path) -> None:
     (definition,) = load_tasks([str(made(name, tmp_path))])
-    found = asyncio.run(check_task(build_task(definition, limit=8)))
+    found = checked(build_task(definition, limit=8))
     if any(finding.problem == "cannot_run_here" for finding in found.findings):
         pytest.skip(found.findings[0].detail)
     assert (found.gold_checked, [each for each in found.findings if each.error]) == (8, [])
@@ -86,8 +88,21 @@ def test_reference_solutions_pass_in_the_sandbox(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(("name", "variant"), [("humaneval", None), ("mbpp", None), ("mbpp", "sanitized")])
 def test_every_reference_solution_passes_in_the_sandbox(name: str, variant: str | None, tmp_path: Path) -> None:
     (definition,) = load_tasks([str(made(name, tmp_path, variant=variant))])
-    found = asyncio.run(check_task(build_task(definition)))
+    found = checked(build_task(definition))
     assert (found.gold_checked, [each for each in found.findings if each.error]) == (found.samples, [])
+
+
+def checked(task: Task) -> TaskCheck:
+    """The task proved with its gold answers, and its sandbox ended, which other tests would find running."""
+
+    async def check_and_close() -> TaskCheck:
+        try:
+            return await check_task(task)
+        finally:
+            for scorer in task.scorers.values():
+                await close_model(scorer)
+
+    return asyncio.run(check_and_close())
 
 
 class Oracle:
