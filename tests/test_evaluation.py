@@ -11,7 +11,8 @@ import pytest
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.journal import read_records
+from assay.core.journal import Journal, read_records
+from assay.core.types import Completion, Request
 from assay.evaluation import run_evaluation
 from assay.tasks.load import load_tasks
 
@@ -192,3 +193,22 @@ def test_the_journal_can_be_read_without_the_task_file(tmp_path: Path) -> None:
     record = next(read_records(tmp_path / "run" / "journal.jsonl"))
     assert record.trace is not None
     assert (record.trace.prompt, record.targets, record.task) == ("compute: 0 + 1", ("no",), "sums")
+
+
+def test_a_model_is_closed_also_when_its_run_cannot_be_written(tmp_path: Path) -> None:
+    class Closing:
+        name = "closing"
+        closed = False
+
+        async def generate(self, request: Request) -> Completion:
+            return Completion(text="4")
+
+        async def aclose(self) -> None:
+            self.closed = True
+
+    model = Closing()
+    other = Journal(tmp_path / "run" / "journal.jsonl")
+    with pytest.raises(UsageError, match="another process is writing this run"):
+        run_evaluation(load_tasks(["starter"])[:1], RunConfig(), model=model, folder=tmp_path / "run")
+    other.close()
+    assert model.closed

@@ -304,8 +304,10 @@ async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -
             )
     finally:
         progress.end()
-        journal.close()
-        await close_parts(parts)
+        try:
+            journal.close()
+        finally:
+            await close_parts(parts)
     leaderboard = await finish(folder, run_file, trust=run_file.config.trust)
     owed = any(row.owed for row in leaderboard.tasks)
     return RunResult(
