@@ -28,7 +28,7 @@ VERBS = {
     "score": "score one text with an evaluator: a command, a service or judge models",
     "schema": "a JSON Schema for declarative YAML files, for your editor",
     "doctor": "which layers this host has to confine model-written code with",
-    "model": "the embedded model: fetch it, say what it is, remove it",
+    "model": "the embedded model: fetch it, serve it, say what it is, remove it",
     "optimize": "search for a better prompt or other text, scored by an evaluator or by tasks",
     "recipe": "well-known benchmarks: their original files become task folders",
     "import": "tasks of other programs become task folders",
