@@ -159,8 +159,6 @@ def test_a_slow_answer_has_its_own_column(tmp_path: Path) -> None:
 
 
 def test_truncated_answers_are_counted(tmp_path: Path) -> None:
-    from assay.core.types import Completion, Request
-
     class Cut:
         name = "cut"
 
