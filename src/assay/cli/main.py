@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 
+from assay.cli import streams
 from assay.cli.parser import Parser
 
 DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
@@ -48,6 +48,8 @@ exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, 130 i
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how it went."""
+    if argv is None:
+        streams.make_usable()
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = Parser(
         prog="assay",
@@ -93,7 +95,7 @@ def _run_verb(options: argparse.Namespace) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # the reader of our output went away (`assay … | head`): not an error of ours
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up_stdout()
         return DONE
     return code
 
