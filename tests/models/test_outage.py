@@ -107,6 +107,15 @@ def test_an_hour_of_429_with_a_short_retry_after_costs_no_attempt() -> None:
     assert (len(found), failed(found), stop.asked) == (2000, 0, False)
 
 
+def test_a_moment_of_refusals_is_not_worth_a_word() -> None:
+    """As when a server takes fewer at once than are sent."""
+    clock = Clock()
+    server = Server(clock, lambda now: "refusing" if 1 <= now < 1.3 else None)
+    found, said, _ = run(server, clock, ["q"] * 2000)
+    assert server.refused > 4
+    assert (failed(found), said) == (0, [])
+
+
 def test_patience_has_an_end_and_then_the_run_ends_itself() -> None:
     clock = Clock()
     server = Server(clock, lambda now: "unreachable" if now >= 1 else None)

@@ -53,6 +53,13 @@ def test_every_benchmark_becomes_valid_tasks(name: str, samples: int, tmp_path: 
 
 
 @with_data
+def test_a_task_names_its_own_files_and_no_others(tmp_path: Path) -> None:
+    head = (made("mmlu", tmp_path) / "mmlu-miscellaneous.jsonl").read_text().partition("\n")[0]
+    assert head.count("sha256") == 2
+    assert "miscellaneous_dev.csv" in head
+
+
+@with_data
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -158,10 +165,15 @@ def test_a_file_that_is_not_the_published_one_is_refused_unless_accepted(sums: P
     with pytest.raises(UsageError, match=r"test\.jsonl: its sha256 is .*--accept-other-source"):
         write_tasks(recipe, sums, tmp_path / "out", variant="zero-shot", shots=None)
     assert not (tmp_path / "out").exists()
-    counts = write_tasks(recipe, sums, tmp_path / "out", variant="few-shot", shots=1, accept_unknown=True)
-    assert counts == {"gsm8k": 2}
+    said: list[str] = []
+    options: dict[str, Any] = {"variant": "few-shot", "shots": 1, "accept_unknown": True, "say": said.append}
+    assert write_tasks(recipe, sums, tmp_path / "out", **options) == {"gsm8k": 2}
+    assert said[0].startswith("2 of 2 files are not among the published ones")
     told = json.loads((tmp_path / "out" / "recipe.json").read_text())
     assert [each["published"] for each in told["files"]] == [False, False]
+    head, *rows = (tmp_path / "out" / "gsm8k.jsonl").read_text().splitlines()
+    assert head.count("(not known as published)") == 2
+    assert all(json.loads(row)["metadata"]["source_published"] is False for row in rows)
 
 
 def test_worked_examples_come_first_and_targets_are_plain_numbers(sums: Path, tmp_path: Path) -> None:
@@ -258,10 +270,8 @@ def test_bbh_takes_the_published_exemplars_where_they_are(repository: Path, tmp_
     before = EXEMPLARS.partition("-----\n")[2]
     assert rows[0]["prompt"] == f"{before}\nQ: Is 10 even?\nA: Let's think step by step."
     told = json.loads((tmp_path / "out" / "recipe.json").read_text())
-    assert ({each["name"] for each in told["files"]}, told["remarks"]) == (
-        {"even_numbers.json", "even_numbers.txt"},
-        [],
-    )
+    assert {each["name"] for each in told["files"]} == {"even_numbers.json", "even_numbers.txt"}
+    assert not any("no cot-prompts/" in remark for remark in told["remarks"])
 
 
 def test_bbh_without_reasoning_shows_the_same_questions_with_their_answers(repository: Path, tmp_path: Path) -> None:

@@ -71,6 +71,9 @@ def _show(checks: list[TaskCheck], *, every: bool) -> None:
     print(table(["task", "samples", "gold tried", "errors", "remarks"], rows, numeric_from=1))
     for check in checks:
         findings = worst_first(check.findings)
+        if check.gold_checked < check.samples and not any(each.problem == "cannot_run_here" for each in findings):
+            without = f"{check.samples - check.gold_checked:,} of {check.samples:,} samples have"
+            print(f"{check.task}: {without} no gold answer to try; the empty one was tried", file=sys.stderr)
         for finding in findings if every else findings[:SHOWN]:
             print(f"{finding.task}/{finding.sample}: {finding.problem}: {finding.detail}", file=sys.stderr)
         if not every and len(findings) > SHOWN:

@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--variant", metavar="V", help="make: one of those that `show` lists (default: the first)")
     parser.add_argument("--shots", type=int, metavar="N", help="make: worked examples before each question")
     parser.add_argument(
-        "--accept-other-source", action="store_true", help="make: take files with another sha256, and record it"
+        "--accept-other-source",
+        action="store_true",
+        help="make: take files of another or unknown sha256, and record it",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 

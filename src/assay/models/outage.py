@@ -32,6 +32,8 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
 NAP_SECONDS = 1.0
 """Whoever waits looks so often whether the run is to end."""
 TELL_SECONDS = 30.0
+WORTH_TELLING_SECONDS = 2.0
+"""A server that only wants fewer requests at once is back before."""
 
 
 class Enduring(Wrapper):
@@ -53,7 +55,7 @@ class Enduring(Wrapper):
         self._hopeless_since = 0.0
         self._callers: set[int] = set()
         self._away_since: float | None = None
-        self._told_at = 0.0
+        self._told_at: float | None = None
         self._wait_seconds = FIRST_WAIT_SECONDS
         self._looking = False
         self._waiting: list[asyncio.Future[None]] = []
@@ -71,7 +73,7 @@ class Enduring(Wrapper):
             try:
                 completion = await self.model.generate(request)
             except FailureError as error:
-                if not self._outlasts(error, call):
+                if not self._outlasts(error, call, looking=looking):
                     raise
             else:
                 self._answered = True
@@ -110,7 +112,7 @@ class Enduring(Wrapper):
             if self._stop.asked:
                 self._stop.now()  # nothing is in flight that would be lost
 
-    def _outlasts(self, error: FailureError, call: int) -> bool:
+    def _outlasts(self, error: FailureError, call: int, *, looking: bool) -> bool:
         """Whether this failure is the server's being away, to be waited out."""
         if error.away is None or self._given_up:
             return False
@@ -123,16 +125,15 @@ class Enduring(Wrapper):
         if self._away_since is None:
             if self._in_a_row < IN_A_ROW or (error.away == "refusing" and len(self._callers) < 2):
                 return False
-            self._away_since = self._told_at = now
-            self._say(f"{error}; waiting until it is back (Ctrl-C is safe: nothing finished is lost)")
+            self._away_since, self._told_at = now, None
         elif now - self._away_since >= self._patience:
             self._give_up(now - self._away_since)
             return False
-        elif now - self._told_at >= TELL_SECONDS:
-            self._told_at = now
-            self._say(f"{self.name}: no answer for {now - self._away_since:.0f} s, still waiting")
-        longer = min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS)
-        self._wait_seconds = longer if error.retry_after_seconds is None else max(error.retry_after_seconds, 0.1)
+        if error.retry_after_seconds is not None:
+            self._wait_seconds = max(error.retry_after_seconds, 0.1)
+        elif looking:  # the others were sent before anybody knew
+            self._wait_seconds = min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS)
+        self._tell(error, now, now - self._away_since)
         return True
 
     def _end_if_hopeless(self, error: FailureError) -> None:
@@ -149,11 +150,23 @@ class Enduring(Wrapper):
         elif now - self._hopeless_since >= NEVER_SECONDS:
             self._stop.end(f"{self.name}: {error}; see whether it runs and base_url is right")
 
+    def _tell(self, error: FailureError, now: float, away_seconds: float) -> None:
+        if self._told_at is None:
+            if away_seconds + self._wait_seconds < WORTH_TELLING_SECONDS:
+                return
+            self._say(f"{error}; waiting until it is back (Ctrl-C is safe: nothing finished is lost)")
+        elif now - self._told_at < TELL_SECONDS:
+            return
+        else:
+            self._say(f"{self.name}: no answer for {away_seconds:.0f} s, still waiting")
+        self._told_at = now
+
     def _back(self) -> None:
         self._in_a_row = self._hopeless_in_a_row = 0
         self._callers.clear()
         if self._away_since is not None:
-            self._say(f"{self.name}: answers again after {self._clock() - self._away_since:.0f} s")
+            if self._told_at is not None:
+                self._say(f"{self.name}: answers again after {self._clock() - self._away_since:.0f} s")
             self._away_since = None
             self._wait_seconds = FIRST_WAIT_SECONDS
             self._wake_all()

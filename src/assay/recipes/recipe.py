@@ -79,6 +79,8 @@ class Sources:
         self._known = known
         self._accept_unknown = accept_unknown
         self.used: dict[str, Source] = {}
+        self.of_task: dict[str, Source] = {}
+        """Those among them that were read for the task at hand."""
         self.remarks: list[str] = []
 
     def remark(self, sentence: str) -> None:
@@ -134,7 +136,7 @@ class Sources:
                 f"{path}: its sha256 is {found}, {wanted}. If it is the file you mean to use, add "
                 "--accept-other-source: it is then taken as it is, and recipe.json says that it is another"
             )
-        self.used[path.name] = Source(path=path, sha256=found, known=known)
+        self.used[path.name] = self.of_task[path.name] = Source(path=path, sha256=found, known=known)
 
 
 def find_recipe(name: str) -> Recipe:
@@ -168,13 +170,19 @@ def write_tasks(
     counts: dict[str, int] = {}
     texts: dict[str, str] = {}
     for task, rows in recipe.make(sources, settings):
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        lines = [json.dumps(_marked(row, sources), ensure_ascii=False) for row in rows]
         counts[task] = len(lines)
-        used = ", ".join(f"{each.path.name} sha256 {each.sha256}" for each in sources.used.values())
+        used = ", ".join(map(_named, sources.of_task.values()))
         head = f"# {recipe.title}, variant {chosen}, {settings.shots} worked examples; from {used}"
         texts[task] = "\n".join([head, *lines]) + "\n"
+        sources.of_task.clear()
     if not counts:
         raise UsageError(f"{data}: no file of {recipe.title} is here; give those of {recipe.source}")
+    if others := sum(not each.known for each in sources.used.values()):
+        sources.remark(
+            f"{others} of {len(sources.used)} files are not among the published ones known here; taken as they are, "
+            "which recipe.json, the task files and every sample's metadata say"
+        )
     for remark in sources.remarks:
         say(remark)
     out.mkdir(parents=True, exist_ok=True)
@@ -182,6 +190,17 @@ def write_tasks(
         _write(out / f"{task}.jsonl", text)
     _write(out / "recipe.json", json.dumps(_provenance(recipe, settings, sources, counts), indent=1) + "\n")
     return counts
+
+
+def _marked(row: Row, sources: Sources) -> Row:
+    """A sample of another source than the published one says so, in the journal too."""
+    if all(each.known for each in sources.of_task.values()):
+        return row
+    return {**row, "metadata": {**row.get("metadata", {}), "source_published": False}}
+
+
+def _named(source: Source) -> str:
+    return f"{source.path.name} sha256 {source.sha256}{'' if source.known else ' (not known as published)'}"
 
 
 def _provenance(recipe: Recipe, settings: Settings, sources: Sources, counts: dict[str, int]) -> dict[str, Any]:
