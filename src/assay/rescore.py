@@ -22,6 +22,7 @@ from assay.core.types import Record, Request, Sample, TaskDefinition
 from assay.evaluation import versions, with_processes
 from assay.reports.board import Leaderboard, write_leaderboard_file
 from assay.reports.leaderboard import build_leaderboard
+from assay.reports.prices import KEPT
 from assay.reports.python_metrics import run_python_metrics
 from assay.tasks.build import BuildContext, build_task
 from assay.tasks.declarative.trust import require_trust
@@ -72,6 +73,8 @@ async def _rescore(
     built = [build_task(each, context=context, limit=config.limit) for each in definitions]
     tasks = {task.name: with_processes(task, config.score_workers) for task in built}
     _write_run_file(folder, earlier, definitions, config)
+    if (run / KEPT).exists():
+        write_whole(folder / KEPT, (run / KEPT).read_bytes())
     answers = Answers(run / "journal.jsonl")
     journal = Journal(folder / "journal.jsonl")
     rescored = owed = changed = 0
@@ -91,11 +94,12 @@ async def _rescore(
                     journal.append(await asyncio.gather(*batch))
                     batch = []
             journal.append(await asyncio.gather(*batch))
+    finally:
+        answers.close()
+        for task in tasks.values():
             for scorer in task.scorers.values():
                 await close_model(scorer)
-    finally:
         journal.close()
-        answers.close()
     await run_python_metrics(folder, definitions, trust=trust)
     board = build_leaderboard(folder)
     write_leaderboard_file(folder / "leaderboard.json", board)

@@ -31,17 +31,18 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.main import DONE, WITH_FAILURES
     from assay.cli.run_flags import score_workers_of
     from assay.cli.view_flags import view_of_run
+    from assay.core.run_file import read_run_file
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
     from assay.rescore import rescore
     from assay.tasks.load import load_tasks
 
-    folder = Path(options.run_dir) if options.run_dir else None
+    told = read_run_file(Path(options.run)).config.task_config
     result = rescore(
         Path(options.run),
-        load_tasks(options.tasks) if options.tasks else None,
-        folder,
+        load_tasks(options.tasks, config=told, trust=options.trust) if options.tasks else None,
+        Path(options.run_dir) if options.run_dir else None,
         trust=options.trust,
         score_workers=score_workers_of(options.score_workers),
     )
