@@ -14,6 +14,7 @@ from assay.core.journal import Journal, read_records
 from assay.reports.board import write_leaderboard_file
 from assay.reports.diff import diff
 from assay.reports.diff_markdown import diff_page
+from assay.reports.diff_words import difference_text
 from assay.reports.html.diff_page import diff_page as html_page
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.view import View
@@ -228,3 +229,11 @@ def test_what_a_model_said_stays_text(said: str, tmp_path: Path) -> None:
     table = [line for line in diff_page(found).splitlines() if line.startswith("| s1")]
     assert len(table) == 1
     assert table[0].replace("\\|", "").count("|") == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.02, "+0.020"), (-0.0003, "-0.0003"), (0.00004, "+0.00004"), (-1e-17, "+0.000"), (0.0, "+0.000")],
+)
+def test_a_difference_is_shown_on_the_right_side_of_zero(value: float, text: str) -> None:
+    assert difference_text(value) == text

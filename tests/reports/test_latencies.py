@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.reports.latencies import Latencies
+from assay.reports.latencies import AT_ONCE, Latencies
 
 SECONDS = st.lists(st.floats(min_value=1e-6, max_value=1e5), min_size=1, max_size=60)
 
@@ -32,3 +32,13 @@ def test_percentiles_are_those_of_the_values(one: list[float], two: list[float])
 
 def test_nothing_timed_has_no_latency() -> None:
     assert Latencies().summary() is None
+
+
+def test_many_are_counted_as_few_are() -> None:
+    found = Latencies()
+    for place in range(2 * AT_ONCE + 1):
+        found.add(place / 1000)
+    summary = found.summary()
+    assert summary is not None
+    assert summary.p50 == pytest.approx(AT_ONCE, rel=0.006)
+    assert Latencies.together([found, found]).summary() == summary

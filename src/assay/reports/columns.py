@@ -6,27 +6,28 @@ Texts are not kept: equal digests mean equal texts, and `Side.example` goes back
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import read_placed_lines
 from assay.core.run_file import read_run_file
-from assay.core.types import Message, Record, ScoreValue, TaskDefinition
+from assay.core.types import Message, Record
 from assay.reports.board import Leaderboard, read_leaderboard_file
+from assay.reports.journal_table import Line, TraceLine
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.measure import Measure, measure_of
 from assay.reports.per_example import OWN_TURNS, PerExample, per_example
 from assay.reports.view import View, metadata_value
 
-Digests = NDArray[np.uint64]
+Digests = NDArray[np.int64]
 Places = NDArray[np.int64]
 
 
@@ -34,12 +35,12 @@ Places = NDArray[np.int64]
 class _Rows:
     """Columns while they are being filled."""
 
-    identities: array[int] = field(default_factory=lambda: array("Q"))
-    samples: array[int] = field(default_factory=lambda: array("Q"))
-    questions: array[int] = field(default_factory=lambda: array("Q"))
-    targets: array[int] = field(default_factory=lambda: array("Q"))
-    answers: array[int] = field(default_factory=lambda: array("Q"))
-    groups: array[int] = field(default_factory=lambda: array("Q"))
+    identities: array[int] = field(default_factory=lambda: array("q"))
+    samples: array[int] = field(default_factory=lambda: array("q"))
+    questions: array[int] = field(default_factory=lambda: array("q"))
+    targets: array[int] = field(default_factory=lambda: array("q"))
+    answers: array[int] = field(default_factory=lambda: array("q"))
+    groups: array[int] = field(default_factory=lambda: array("q"))
     slices: dict[str, array[int]] = field(default_factory=dict)
     scores: array[float] = field(default_factory=lambda: array("d"))
     failed: array[int] = field(default_factory=lambda: array("b"))
@@ -117,70 +118,70 @@ def _record_at(journal: Path, place: int) -> Record:
         return msgspec.json.decode(file.readline(), type=Record)
 
 
-class _Trace(Struct):
-    prediction: str
+class _Trace(TraceLine, gc=False):
     prompt: str | None = None
     messages: list[Message] | None = None
 
 
-class _Score(Struct):
-    name: str
-    values: dict[str, ScoreValue]
+class _Line(Line, gc=False):
+    """A journal line as far as tables and comparisons need it."""
 
-
-class _Line(Struct):
-    key: str
-    task: str
-    sample_id: str
-    attempt: int = 1
-    targets: list[str] = []
-    metadata: dict[str, Any] = {}
+    targets: tuple[str, ...] = ()
     trace: _Trace | None = None
-    scores: list[_Score] = []
-    failures: list[Any] = []
-    excluded: list[str] = []
 
 
 def _from_run(folder: Path, view: View) -> Side:
+    """Leaderboard and columns from one walk through the journal."""
     run = read_run_file(folder)
-    measures = {definition.name: measure_of(definition) for definition in run.definitions}
-    columns = read_columns(folder, run.definitions, view)
-    return Side(folder, build_leaderboard(folder, view), columns, measures)
+    reading = _Reading(folder, {definition.name: measure_of(definition) for definition in run.definitions}, view)
+    board = build_leaderboard(folder, view, reading.lines())
+    return Side(folder, board, reading.finished(), reading.measures)
 
 
-def read_columns(folder: Path, definitions: Iterable[TaskDefinition], view: View) -> dict[str, Columns]:
-    """The journal of a run, once through."""
-    measures = {definition.name: measure_of(definition) for definition in definitions}
-    tasks = {name: _Rows() for name in measures}
-    latest: dict[str, dict[int, int]] = {name: {} for name in measures}
-    journal = folder / "journal.jsonl"
-    for place, line in read_placed_lines(journal, _Line) if journal.exists() else ():
-        rows = tasks.get(line.task)
-        if rows is None or line.excluded:
-            continue
+class _Reading:
+    """Fills the columns of every task with the lines that pass by."""
+
+    def __init__(self, folder: Path, measures: dict[str, Measure], view: View) -> None:
+        self.measures = measures
+        self._folder = folder
+        self._view = view
+        self._rows = {name: _Rows() for name in measures}
+        self._failed: dict[str, dict[int, int]] = {name: {} for name in measures}
+        """Per task, the rows of failed attempts that no later line has made up for."""
+
+    def lines(self) -> Iterator[Line]:
+        journal = self._folder / "journal.jsonl"
+        for place, line in read_placed_lines(journal, _Line) if journal.exists() else ():
+            if line.task in self._rows and not line.excluded:
+                self._add(line, place)
+            yield line
+
+    def finished(self) -> dict[str, Columns]:
+        return {
+            name: _finished(rows, f"{self._folder}: task `{name}`", keep_failed=set(self._failed[name].values()))
+            for name, rows in self._rows.items()
+        }
+
+    def _add(self, line: _Line, place: int) -> None:
+        rows, failed, measure = self._rows[line.task], self._failed[line.task], self.measures[line.task]
         if line.failures:
             # made again later, perhaps: then this row is dropped
-            latest[line.task][int(line.key, 16)] = len(rows.identities)
-        elif latest[line.task]:
-            latest[line.task].pop(int(line.key, 16), None)
-        asked = _asked(line.trace) if line.trace is not None else None
+            failed[int(line.key, 16)] = len(rows.identities)
+        elif failed:
+            failed.pop(int(line.key, 16), None)
         _put(
             rows,
-            view,
-            sample=line.sample_id,
-            attempt=line.attempt,
-            question=asked,
-            targets=tuple(line.targets),
-            answer=line.trace.prediction if line.trace is not None else None,
-            score=None if line.failures else _upwards(measures[line.task].of(line.scores), measures[line.task]),
-            failed=bool(line.failures),
-            metadata=line.metadata,
-            place=place,
+            self._view,
+            line.sample_id,
+            line.attempt,
+            None if line.trace is None else _asked(line.trace),
+            line.targets,
+            None if line.trace is None else line.trace.prediction,
+            None if line.failures else _upwards(measure.of(line.scores), measure),
+            bool(line.failures),
+            line.metadata,
+            place,
         )
-    return {
-        name: _finished(rows, f"{folder}: task `{name}`", keep_failed=set(latest[name].values()))
-        for name, rows in tasks.items()
-    }
 
 
 def _upwards(score: float | None, measure: Measure) -> float | None:
@@ -194,15 +195,15 @@ def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> 
         _put(
             rows,
             view,
-            sample=example.id,
-            attempt=example.attempt,
-            question=example.prompt,
-            targets=example.targets,
-            answer=example.prediction,
-            score=_upwards(example.score, measure),
-            failed=example.failure is not None,
-            metadata=example.metadata,
-            place=place,
+            example.id,
+            example.attempt,
+            example.prompt,
+            example.targets,
+            example.prediction,
+            _upwards(example.score, measure),
+            example.failure is not None,
+            example.metadata,
+            place,
         )
     return rows
 
@@ -217,7 +218,6 @@ def _asked(trace: _Trace) -> str | None:
 def _put(
     rows: _Rows,
     view: View,
-    *,
     sample: str,
     attempt: int,
     question: str | None,
@@ -228,18 +228,20 @@ def _put(
     metadata: dict[str, Any],
     place: int,
 ) -> None:
-    group = metadata_value(metadata, view.group_by)
-    rows.identities.append(_digest((sample, attempt)))
-    rows.samples.append(_digest(sample))
-    rows.questions.append(_digest(question))
-    rows.targets.append(_digest(targets))
-    rows.answers.append(_digest(answer))
-    rows.groups.append(_digest(("sample", sample) if group is None else ("group", group)))
+    # Python's own 64-bit hash: columns never leave this process, and a million texts are hashed in no time
+    of_sample = hash(sample)
+    group = metadata_value(metadata, view.group_by) if metadata else None
+    rows.identities.append(of_sample if attempt == 1 else hash((sample, attempt)))
+    rows.samples.append(of_sample)
+    rows.questions.append(hash(question))
+    rows.targets.append(hash(targets))
+    rows.answers.append(hash(answer))
+    rows.groups.append(of_sample if group is None else hash(("group", group)))
     for key in view.by:
         value = metadata_value(metadata, key) or "(none)"
-        code = _digest(value)
+        code = hash(value)
         rows.names[code] = value
-        rows.slices.setdefault(key, array("Q")).append(code)
+        rows.slices.setdefault(key, array("q")).append(code)
     rows.scores.append(np.nan if score is None else score)
     rows.failed.append(failed)
     rows.places.append(place)
@@ -252,7 +254,7 @@ def _finished(rows: _Rows, where: str, keep_failed: set[int] | None = None) -> C
     if keep_failed is not None:
         kept = ~failed
         kept[list(keep_failed)] = True
-    identities = np.array(rows.identities, dtype=np.uint64)
+    identities = np.array(rows.identities, dtype=np.int64)
     order = np.flatnonzero(kept)
     order = order[np.argsort(identities[order], kind="stable")]
     identities = identities[order]
@@ -260,19 +262,14 @@ def _finished(rows: _Rows, where: str, keep_failed: set[int] | None = None) -> C
         raise UsageError(f"{where}: two samples have the same id, so answers cannot be paired by it")
     return Columns(
         identities=identities,
-        samples=np.array(rows.samples, dtype=np.uint64)[order],
-        questions=np.array(rows.questions, dtype=np.uint64)[order],
-        targets=np.array(rows.targets, dtype=np.uint64)[order],
-        answers=np.array(rows.answers, dtype=np.uint64)[order],
-        groups=np.array(rows.groups, dtype=np.uint64)[order],
-        slices={key: np.array(codes, dtype=np.uint64)[order] for key, codes in rows.slices.items()},
+        samples=np.array(rows.samples, dtype=np.int64)[order],
+        questions=np.array(rows.questions, dtype=np.int64)[order],
+        targets=np.array(rows.targets, dtype=np.int64)[order],
+        answers=np.array(rows.answers, dtype=np.int64)[order],
+        groups=np.array(rows.groups, dtype=np.int64)[order],
+        slices={key: np.array(codes, dtype=np.int64)[order] for key, codes in rows.slices.items()},
         scores=np.array(rows.scores, dtype=np.float64)[order],
         failed=failed[order],
         places=np.array(rows.places, dtype=np.int64)[order],
         names=rows.names,
     )
-
-
-def _digest(value: Hashable) -> int:
-    # Python's own 64-bit hash: columns never leave this process, and a million texts are hashed in no time
-    return hash(value) & 0xFFFF_FFFF_FFFF_FFFF

@@ -129,7 +129,7 @@ def _paired(
 
 
 def _compared(
-    before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.uint64] | None, level: float
+    before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.int64] | None, level: float
 ) -> PairedComparison:
     """The paired comparison, with what McNemar's exact test can really find where it is the test."""
     found = compare(before, after, groups=groups, level=level)
@@ -139,7 +139,7 @@ def _compared(
     return replace(found, minimum_detectable_effect=least)
 
 
-def _groups(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.uint64] | None:
+def _groups(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
     """The clusters of these rows, or None when every row stands alone."""
     groups = columns.groups[rows]
     return groups if len(np.unique(groups)) < len(groups) else None
@@ -188,7 +188,7 @@ def _slices(
 ) -> list[SliceDiff]:
     found: list[tuple[str, str, PairedComparison]] = []
     for key in view.by:
-        codes = b.slices[key][rows] if key in b.slices else np.empty(0, dtype=np.uint64)
+        codes = b.slices[key][rows] if key in b.slices else np.empty(0, dtype=np.int64)
         distinct = np.unique(codes)
         if len(distinct) > MAX_SLICES:
             raise UsageError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.reports.diff_types import BoardDiff, Flip, TaskDiff
-from assay.reports.diff_words import probability
+from assay.reports.diff_words import difference_text, probability
 from assay.reports.markdown import escaped, number, one_line, table
 from assay.stats.intervals import Interval
 from assay.stats.paired import PairedComparison
@@ -88,11 +88,11 @@ def effect_text(comparison: PairedComparison) -> str:
 def interval_text(interval: Interval) -> str:
     if interval.low is None or interval.high is None:
         return "–"
-    return f"{interval.low:+z.3f} – {interval.high:+z.3f}"
+    return f"{difference_text(interval.low)} – {difference_text(interval.high)}"
 
 
 def signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+z.3f}"
+    return "–" if value is None else difference_text(value)
 
 
 def what_changed(task: TaskDiff) -> list[str]:

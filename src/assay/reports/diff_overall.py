@@ -23,7 +23,7 @@ Units = NDArray[np.float64]
 """What each pair of a task, or each of its clusters, adds to the task's mean difference; zeros left out."""
 
 
-def units_of(differences: Units, groups: NDArray[np.uint64] | None) -> Units:
+def units_of(differences: Units, groups: NDArray[np.int64] | None) -> Units:
     units = differences / max(1, len(differences))
     if groups is not None:
         codes, clusters = cluster_codes(groups, len(units))

@@ -73,17 +73,17 @@ ONE_SIDED = ("only in A", "only in B")
 
 
 def _moved(comparison: PairedComparison) -> str:
-    return f"{comparison.difference or 0.0:+z.3f}{_between(comparison.interval)} over {comparison.n:,} pairs"
+    return f"{difference_text(comparison.difference or 0.0)}{_between(comparison.interval)} over {comparison.n:,} pairs"
 
 
 def _overall(overall: OverallDiff) -> str:
-    return f"{overall.difference:+z.3f}{_between(overall.interval)}"
+    return f"{difference_text(overall.difference)}{_between(overall.interval)}"
 
 
 def _between(interval: Interval) -> str:
     if interval.low is None or interval.high is None:
         return ""
-    return f" ({interval.level * 100:g} % interval {interval.low:+z.3f} to {interval.high:+z.3f})"
+    return f" ({interval.level * 100:g} % interval {difference_text(interval.low)} to {difference_text(interval.high)})"
 
 
 def _test(task: TaskDiff, board: BoardDiff) -> str:
@@ -146,3 +146,11 @@ def probability(p: float | None) -> str:
     if p < 0.0001:
         return "< 0.0001"
     return f"{p:.4f}" if p < 0.01 else f"{p:.3f}" if p < 0.995 else "1"
+
+
+def difference_text(value: float) -> str:
+    """A difference with its sign, to three digits, or as many as it takes to tell on which side of 0 it lies."""
+    for digits in (3, 4, 5, 6):
+        if float(text := f"{value:+z.{digits}f}"):
+            return text
+    return "+0.000"

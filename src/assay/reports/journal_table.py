@@ -20,17 +20,21 @@ from assay.core.journal import read_lines
 from assay.core.types import Score, TaskDefinition, Usage
 from assay.reports.latencies import Latencies
 from assay.reports.likelihood import Said, values_of
-from assay.reports.measure import Measure, measure_of
+from assay.reports.measure import Measure, measure_of, values_by
 from assay.reports.slices import MOST
 from assay.reports.spending import Spending
 from assay.reports.view import View, metadata_value
 from assay.stats.score_table import ScoreTable
 
 DIGEST_BITS = 128
+DIGEST_MASK = (1 << DIGEST_BITS) - 1
+_DIGEST = blake2b(digest_size=DIGEST_BITS // 8)
+"""Copied for every line: a new one takes twice as long."""
 NO_VALUE = "(none)"
+NUMBER = (int, float)
 
 
-class _Completion(Said):
+class _Completion(Said, gc=False):
     """The few fields of a completion that tables count."""
 
     finish_reason: str | None = None
@@ -40,7 +44,9 @@ class _Completion(Said):
     cached: bool = False
 
 
-class _Trace(Struct):
+class TraceLine(Struct, gc=False):
+    """As much of a trace as tables need."""
+
     prediction: str
     completions: list[_Completion] = []
 
@@ -51,7 +57,7 @@ class _Failure(Struct):
     message: str = ""
 
 
-class Line(Struct):
+class Line(Struct, gc=False):
     """A journal line as far as tables need it; the rest is skipped by the decoder."""
 
     key: str
@@ -60,7 +66,7 @@ class Line(Struct):
     index: int
     attempt: int = 1
     metadata: dict[str, Any] = {}
-    trace: _Trace | None = None
+    trace: TraceLine | None = None
     scores: tuple[Score, ...] = ()
     failures: list[_Failure] = []
     excluded: list[str] = []
@@ -102,8 +108,11 @@ class TaskTable:
     def add(self, line: Line, view: View) -> None:
         self.latencies.add(line.seconds)
         if line.trace is not None:
-            self.truncated += "length" in [each.finish_reason for each in line.trace.completions]
-        self.digest = (self.digest + _digest(line)) % (1 << DIGEST_BITS)
+            for each in line.trace.completions:
+                if each.finish_reason == "length":
+                    self.truncated += 1
+                    break
+        self.digest = (self.digest + _digest(line)) & DIGEST_MASK
         if line.failures:
             self._count_failure(line.failures)
         elif line.excluded:
@@ -125,10 +134,11 @@ class TaskTable:
     def _add_likelihoods(self, line: Line, view: View) -> None:
         if line.trace is None:
             return
-        said = [score.values["confidence"] for score in line.scores if "confidence" in score.values]
-        stated = next((each for each in said if isinstance(each, int | float)), None)
-        given = [each for each in line.trace.completions if each.logprobs or each.logprob is not None]
-        if stated is None and not given:
+        stated = None
+        for score in line.scores:
+            if stated is None and isinstance(said := score.values.get("confidence"), NUMBER):
+                stated = said
+        if stated is None and not any(map(_has_likelihood, line.trace.completions)):
             return
         values = values_of(
             line.trace.completions,
@@ -173,8 +183,12 @@ class TaskTable:
 
 
 def read_tables(path: Path, definitions: Iterable[TaskDefinition], view: View | None = None) -> dict[str, TaskTable]:
+    """The tables of every task of a journal."""
+    return tables_of(read_lines(path, Line) if path.exists() else (), definitions, view or View())
+
+
+def tables_of(lines: Iterable[Line], definitions: Iterable[TaskDefinition], view: View) -> dict[str, TaskTable]:
     """The tables of every task, from the lines that count; what was spent, from all lines."""
-    view = view or View()
     tasks = {
         definition.name: TaskTable(
             {part.options.get("scorer"): ScoreTable() for part in definition.aggregates}, measure=measure_of(definition)
@@ -182,7 +196,7 @@ def read_tables(path: Path, definitions: Iterable[TaskDefinition], view: View | 
         for definition in definitions
     }
     failed: dict[str, Line] = {}
-    for line in read_lines(path, Line) if path.exists() else ():
+    for line in lines:
         if line.task not in tasks:
             continue
         tasks[line.task].add_spending(line)
@@ -196,21 +210,28 @@ def read_tables(path: Path, definitions: Iterable[TaskDefinition], view: View | 
     return tasks
 
 
+def _has_likelihood(completion: _Completion) -> bool:
+    return completion.logprob is not None or bool(completion.logprobs)
+
+
 def _full_marks(scores: tuple[Score, ...]) -> bool:
     """Whether every scorer that gives marks gave full ones; labels and counts are no marks."""
-    marks = [score.values.get("score", score.values.get("is_correct")) for score in scores]
-    given = [mark for mark in marks if mark is not None]
-    return bool(given) and all(mark in (1, True) for mark in given)
+    given = False
+    for score in scores:
+        mark = score.values.get("score")
+        if mark is None and "score" not in score.values:
+            mark = score.values.get("is_correct")
+        if mark is None:
+            continue
+        if mark not in (1, True):
+            return False
+        given = True
+    return given
 
 
 def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str) -> None:
     """A scorer that did its part keeps its score, also when another scorer of the same attempt broke."""
-    values = {
-        name: value
-        for score in line.scores
-        if scorer is None or score.name == scorer
-        for name, value in score.values.items()
-    }
+    values = values_by(scorer, line.scores)
     if line.failures and (scorer is None or not values):
         table.add_failure(timeout=any(failure.kind == "timeout" for failure in line.failures))
     elif line.excluded:
@@ -225,5 +246,6 @@ def _digest(line: Line) -> int:
     said = line.trace.prediction if line.trace is not None else None
     values = [(score.name, score.values) for score in line.scores]
     kinds = [failure.kind for failure in line.failures]
-    data = canonical_json((line.key, said, values, kinds))
-    return int.from_bytes(blake2b(data, digest_size=DIGEST_BITS // 8).digest(), "big")
+    digest = _DIGEST.copy()
+    digest.update(canonical_json((line.key, said, values, kinds)))
+    return int.from_bytes(digest.digest(), "big")

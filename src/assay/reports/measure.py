@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -38,15 +38,9 @@ class Measure(Struct, frozen=True, kw_only=True):
     lower_is_better: bool = False
     """Perplexity and its kin: what goes down got better."""
 
-    def of(self, scores: Iterable[Scored]) -> float | None:
+    def of(self, scores: Sequence[Scored]) -> float | None:
         """The number, or None when the attempt has none."""
-        values = {
-            name: value
-            for score in scores
-            if self.scorer is None or score.name == self.scorer
-            for name, value in score.values.items()
-        }
-        return self.of_values(values)
+        return self.of_values(values_by(self.scorer, scores))
 
     def of_values(self, values: Mapping[str, ScoreValue]) -> float | None:
         if self.same_as is not None:
@@ -54,7 +48,22 @@ class Measure(Struct, frozen=True, kw_only=True):
             return None if truth is None or said is None else float(as_text(truth) == as_text(said))
         if self.field is not None:
             return _number(values.get(self.field))
-        return next((_number(values[name]) for name in HEADLINES if name in values), None)
+        for name in HEADLINES:
+            if name in values:
+                return _number(values[name])
+        return None
+
+
+def values_by(scorer: str | None, scores: Sequence[Scored]) -> dict[str, ScoreValue]:
+    """The values of one scorer, or of whichever there are."""
+    if len(scores) == 1:  # as nearly always; a million times there is no need for a copy
+        return scores[0].values if scorer is None or scores[0].name == scorer else {}
+    return {
+        name: value
+        for score in scores
+        if scorer is None or score.name == scorer
+        for name, value in score.values.items()
+    }
 
 
 def measure_of(definition: TaskDefinition) -> Measure:

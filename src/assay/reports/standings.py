@@ -260,7 +260,7 @@ class _Matrix(NamedTuple):
 
     scores: NDArray[np.float64]
     """Samples × models."""
-    groups: NDArray[np.uint64] | None
+    groups: NDArray[np.int64] | None
     """The cluster of each sample; None when every sample stands alone."""
     units: int
     """How many clusters there are."""
@@ -284,7 +284,7 @@ def _matrix(columns: Sequence[Columns | None]) -> _Matrix | None:
     return _Matrix(scores, groups if units < len(groups) else None, units)
 
 
-def _sample_means(columns: Columns) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+def _sample_means(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     scored = columns.scored
     samples, codes = np.unique(columns.samples[scored], return_inverse=True)
     sums = np.bincount(codes, weights=columns.scores[scored], minlength=len(samples))

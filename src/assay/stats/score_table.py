@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from assay.core.types import Record, ScoreValue
 from assay.stats.intervals import Codes, Floats
 
+_VALUES = (bool, int, float, str)
 _ABSENT = -1
 _Item = TypeVar("_Item", int, float)
 
@@ -165,8 +166,12 @@ class ScoreTable:
             self._groups.append(self._group_codes.setdefault(group, len(self._group_codes)))
         for name, value in values.items():
             # a user's scorer may leave lists or mappings for the reader; they have no place in a column
-            if isinstance(value, bool | int | float | str):
-                self._put(name, row, value)
+            if isinstance(value, _VALUES):
+                column = self._columns.get(name)
+                if type(column) is _NumberColumn and type(value) is float:
+                    column.put(row, value)  # as nearly always
+                else:
+                    self._put(name, row, value)
 
     def add_failure(self, *, timeout: bool = False) -> None:
         if timeout:
@@ -304,18 +309,19 @@ class _NumberColumn:
 
     def put(self, row: int, value: float | bool) -> None:
         # infinity cannot be averaged and JSON cannot hold it: such a row stays unscored, as NaN does
-        number = _float_or_nan(value)
+        number = value if type(value) is float else _float_or_nan(value)
+        self._kinds.add(type(value))
         if self._marks is not None:
             if number in (0.0, 1.0):
-                _pad(self._marks, row, _ABSENT)
+                if len(self._marks) < row:
+                    _pad(self._marks, row, _ABSENT)
                 self._marks.append(int(number))
-                self._kinds.add(type(value))
                 return
             self._values.extend(self._as_floats(self._marks).tolist())
             self._marks = None
-        _pad(self._values, row, math.nan)
+        if len(self._values) < row:
+            _pad(self._values, row, math.nan)
         self._values.append(number if math.isfinite(number) else math.nan)
-        self._kinds.add(type(value))
 
     @property
     def present(self) -> Floats:
