@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from assay.core.errors import UsageError
-from assay.tasks.load import load_tasks
+from assay.tasks.load import files_of, load_tasks
 
 EXAMPLE = json.dumps({"id": "a", "prompt": "2 + 2?", "targets": ["4"], "metric": "exact_match"}) + "\n"
 
@@ -55,3 +56,13 @@ def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
         (tmp_path / folder / "sums.jsonl").write_text(EXAMPLE)
     with pytest.raises(UsageError, match="two tasks are called `sums`"):
         load_tasks([str(tmp_path / "first"), str(tmp_path / "second")])
+
+
+def test_a_file_whose_name_is_not_utf8_gets_a_sentence(tmp_path: Path) -> None:
+    line = b'{"id": "a", "prompt": "p", "targets": ["t"], "metric": "exact_match"}\n'
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xffb.jsonl")).write_bytes(line)
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    with pytest.raises(UsageError, match=r"a\\udcffb.jsonl: the file's name is not UTF-8"):
+        files_of(str(tmp_path))

@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import BAD_INPUT, DONE
-    from assay.reports.markdown import table
+    from assay.reports.markdown import escaped, table
 
     checked = [check_file(path) for source in options.paths for path in files_in(source)]
     errors = [error for file in checked for error in file["errors"]]
@@ -30,7 +30,10 @@ def run(options: argparse.Namespace) -> int:
         rows = [[_place(error), error["rule"], error["field"], error["detail"]] for error in errors]
         print(table(["where", "rule", "field", "what is wrong"], rows, numeric_from=9))
     for file in checked:
-        print(f"{file['file']}: {file['format']}, {file['good']} good, {len(file['errors'])} bad", file=sys.stderr)
+        print(
+            f"{escaped(file['file'])}: {file['format']}, {file['good']} good, {len(file['errors'])} bad",
+            file=sys.stderr,
+        )
     return BAD_INPUT if errors else DONE
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from assay.reports.board import Interval, Leaderboard, TaskRow
 from assay.reports.slices import weak_sentences
 from assay.reports.spending import costs_something, is_told, money, price_notes
@@ -136,8 +138,13 @@ def _bounds(row: TaskRow) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that can neither break out of a table cell nor steer a terminal."""
-    return "".join(c if c.isprintable() else " " for c in text).replace("|", "\\|")
+    """Text that can neither break out of a table cell, nor become a tag, picture or link, nor steer a terminal."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    # a backslash of the text's own would undo ours
+    return _MARKUP.sub(lambda found: found[1] * 2 + "\\" + found[2], plain)
+
+
+_MARKUP = re.compile(r"(\\*)(\||<(?=[A-Za-z/!?])|(?<=\])\()")
 
 
 def one_line(text: str, longest: int = 300) -> str:

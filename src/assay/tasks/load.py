@@ -83,14 +83,24 @@ def files_of(source: str) -> list[Path]:
             files = only_tasks(files)
         if not files:
             raise UsageError(f"{path}: no task files (.jsonl, .yaml) in this folder")
-        return files
+        return [_nameable(file) for file in files]
     if path.is_file():
-        return [path]
+        return [_nameable(path)]
     if near := _near(path):
         raise UsageError(f"{source}: no such file or folder. Did you mean `{near}`?")
     if "/" in source or "." in source:
         raise UsageError(f"{source}: no such file or folder")
     raise UsageError(unknown_name("task file, folder or built-in task set", source, BUILT_IN))
+
+
+def _nameable(path: Path) -> Path:
+    """The path, if its name can be written into a run: a task is called by it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = str(path).encode("utf-8", "backslashreplace").decode()
+        raise UsageError(f"{shown}: the file's name is not UTF-8, so no task can be called by it; rename it") from None
+    return path
 
 
 def _near(path: Path) -> Path | None:
