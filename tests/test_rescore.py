@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
-from tests.end_to_end.commands import assay
+from tests.end_to_end.commands import ROOT, assay
 
 TASK = """
 key: greeting
@@ -55,3 +56,17 @@ def test_the_prices_that_a_run_kept_go_with_its_answers(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert board(tmp_path / "old")["cost"]["amount"] == 0.05
     assert board(tmp_path / "new")["cost"]["amount"] == 0.05
+
+
+def test_check_verify_and_rescore_take_the_parameters_that_run_takes(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "declarative", tmp_path / "tasks")
+    told = ["--dataset", "people", "--config", "field=name"]
+    commands = [
+        ["run", "uniqueness.yaml", "--run-dir", "old", *told],
+        ["check", "uniqueness.yaml", *told],
+        ["verify", "old", "uniqueness.yaml", *told],
+        ["rescore", "old", "uniqueness.yaml", "--run-dir", "new", "--dataset", "people"],
+    ]
+    for command in commands:
+        done = assay(*command, cwd=tmp_path / "tasks")
+        assert done.returncode == 0, done.stderr

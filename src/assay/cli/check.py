@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from assay.cli.run_flags import add_task_parameters, task_parameters
+
 if TYPE_CHECKING:
     from assay.tasks.check import TaskCheck
 
@@ -20,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
     parser.add_argument("--all", action="store_true", help="every finding, not only the first of each task")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    add_task_parameters(parser)
     parser.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
 
 
@@ -44,9 +47,10 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.tasks.check import check_task
     from assay.tasks.load import load_tasks
 
+    told = task_parameters(options)
     context = BuildContext(trust=options.trust)
     found = []
-    for definition in load_tasks(options.tasks, trust=options.trust, models_needed=False):
+    for definition in load_tasks(options.tasks, trust=options.trust, models_needed=False, **told):
         task = build_task(definition, context=context, limit=options.limit)
         found.append(await check_task(task))
         for scorer in task.scorers.values():

@@ -7,7 +7,7 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.run_flags import add_score_workers
+    from assay.cli.run_flags import add_score_workers, add_task_parameters
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = (
@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
+    add_task_parameters(parser)
     add_score_workers(parser)
     parser.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import DONE, WITH_FAILURES
-    from assay.cli.run_flags import score_workers_of
+    from assay.cli.run_flags import score_workers_of, task_parameters
     from assay.cli.view_flags import view_of_run
     from assay.core.run_file import read_run_file
     from assay.reports.leaderboard import build_leaderboard
@@ -38,10 +39,11 @@ def run(options: argparse.Namespace) -> int:
     from assay.rescore import rescore
     from assay.tasks.load import load_tasks
 
-    told = read_run_file(Path(options.run)).config.task_config
+    told = task_parameters(options)
+    told["config"] = read_run_file(Path(options.run)).config.task_config | told["config"]
     result = rescore(
         Path(options.run),
-        load_tasks(options.tasks, config=told, trust=options.trust) if options.tasks else None,
+        load_tasks(options.tasks, trust=options.trust, **told) if options.tasks else None,
         Path(options.run_dir) if options.run_dir else None,
         trust=options.trust,
         score_workers=score_workers_of(options.score_workers),

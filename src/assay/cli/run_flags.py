@@ -60,9 +60,7 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
-    what.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
-    )
+    add_task_parameters(what)
     what.add_argument(
         "--model-for",
         action="append",
@@ -70,7 +68,6 @@ def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
         metavar="KEY=NAME",
         help="the model behind a key of a declarative task, such as a judge (repeatable)",
     )
-    what.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
     what.add_argument("--env", metavar="FILE", help="variables for declarative files (default: .env)")
     what.add_argument(
         "--generative", action="store_true", help="let the model write the letter where a task asks for likelihoods"
@@ -239,6 +236,18 @@ def key_values(pairs: list[str], flag: str) -> dict[str, Any]:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             found[key] = text
     return found
+
+
+def add_task_parameters(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
+    )
+    parser.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
+
+
+def task_parameters(options: argparse.Namespace) -> dict[str, Any]:
+    """What `add_task_parameters` was told, as `load_tasks` takes it."""
+    return {"config": dict(key_texts(options.config, "--config")), "dataset": options.dataset}
 
 
 def key_texts(pairs: list[str], flag: str) -> dict[str, str]:

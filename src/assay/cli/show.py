@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.run_flags import add_task_parameters
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = (
@@ -28,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, metavar="N", help="how many samples to show (default 1; of a run, the 3 worst)"
     )
     parser.add_argument("--sample", metavar="ID", help="every attempt of a run at this one sample, in full")
-    parser.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
-    )
-    parser.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
+    add_task_parameters(parser)
     parser.add_argument("--json", action="store_true", help="as JSON; of a run, what it was made of")
     add_view_arguments(parser)
 
@@ -93,16 +91,15 @@ def show_tasks(options: argparse.Namespace) -> None:
 
     import msgspec
 
-    from assay.cli.run_flags import key_texts
+    from assay.cli.run_flags import task_parameters
     from assay.tasks.build import build_task
     from assay.tasks.load import load_tasks
 
     for definition in load_tasks(
         [options.what],
         allow_bad=True,
-        config=dict(key_texts(options.config, "--config")),
-        dataset=options.dataset,
         models_needed=False,
+        **task_parameters(options),
     ):
         task = build_task(definition)
         samples = list(islice(task.dataset, 1 if options.samples is None else options.samples))

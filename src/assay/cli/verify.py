@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from assay.cli.run_flags import add_task_parameters, task_parameters
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "exit code 0 when every task's content is the same, 1 when not"
     parser.add_argument("leaderboard", metavar="LEADERBOARD", help="a leaderboard.json, or a run folder")
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
+    add_task_parameters(parser)
     parser.add_argument("--json", action="store_true", help="the comparison as JSON")
 
 
@@ -22,7 +25,8 @@ def run(options: argparse.Namespace) -> int:
 
     board = read_leaderboard(options.leaderboard)
     scored = {row.task: row.sha256 for row in board.tasks}
-    here = {each.name: each.dataset.sha256 for each in load_tasks(options.tasks, allow_bad=True, models_needed=False)}
+    tasks = load_tasks(options.tasks, allow_bad=True, models_needed=False, **task_parameters(options))
+    here = {each.name: each.dataset.sha256 for each in tasks}
     found = {name: verdict(scored.get(name), here.get(name)) for name in sorted({*scored, *here})}
     if options.json:
         print(msgspec.json.encode({"tasks": found, "same": set(found.values()) == {"same"}}).decode())
