@@ -22,6 +22,16 @@ def test_what_failed_comes_first_then_what_scored_lowest(tmp_path: Path, capsys:
     assert "sums / s0" not in shown
 
 
+def test_what_was_asked_is_shown_of_an_attempt_that_got_no_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_into(tmp_path / "run", write_sums(tmp_path, "sums", 3), Broken(broken=[2]))
+    main(["show", str(run), "--sample", "s2"])
+    shown = capsys.readouterr().out
+    assert "failed" in shown
+    assert "asked:     compute: 2 + 1" in shown
+
+
 def test_a_failure_that_was_made_up_for_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sums = write_sums(tmp_path, "sums", 3)
     run = run_into(tmp_path / "run", sums, Adder())

@@ -54,6 +54,7 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
     """The tasks that the arguments name, with what their readers want known on stderr."""
     from pathlib import Path
 
+    from assay.tasks.declarative.config_spec import refuse_unused
     from assay.tasks.likelihood import generative_variant
     from assay.tasks.load import load_tasks
 
@@ -68,6 +69,8 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
         allow_outside=options.allow_outside,
         env_file=env_file,
     )
+    if config.task_config:
+        refuse_unused(config.task_config, definitions)
     if options.generative:
         definitions = [generative_variant(definition) for definition in definitions]
     if any(each.format == "declarative" for each in definitions):

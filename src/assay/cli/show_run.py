@@ -84,7 +84,7 @@ def attempt_text(record: Record, measures: dict[str, Measure], *, longest: int |
         _plain(f"{record.task} / {seen.id}   attempt {seen.attempt}   {verdict}   {seen.latency_ms:,.0f} ms", None)
     ]
     said = [
-        ("asked", seen.prompt),
+        ("asked", seen.prompt or record.asked),
         ("answered", seen.prediction),
         ("read as", seen.answer),
         ("targets", " / ".join(seen.targets) or None),

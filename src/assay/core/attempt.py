@@ -13,7 +13,7 @@ from assay.core.errors import FailureError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.seams import Model, Work
 from assay.core.task import Task
-from assay.core.types import Failure, Record, Sample, Score, Stage, Trace
+from assay.core.types import Failure, Record, Request, Sample, Score, Stage, Trace
 from assay.core.usage import open_account, usage_of
 
 
@@ -29,6 +29,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
     started = perf_counter()
     account = open_account()
     trace: Trace | None = None
+    asked: Request | None = None
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
             trace = await task.solver(sample, model)
         except BaseException as error:
             failures = (failure_of(of_a_part(error), "solver", task.definition.solver.use),)
+            asked = getattr(model, "last", None)
     if trace is not None:
         scores, failures, excluded = await score_trace(task, sample, trace)
     return Record(
@@ -50,6 +52,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
         targets=sample.targets,
         metadata=sample.metadata,
         trace=trace,
+        asked=asked.text() if asked else None,
         scores=scores,
         failures=failures,
         excluded=excluded,

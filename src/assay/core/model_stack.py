@@ -49,8 +49,11 @@ class Asked(Wrapper):
         super().__init__(model)
         self._attempt = attempt
         self._settings = settings
+        self.last: Request | None = None
+        """What was asked last, for the record of an attempt that gets no answer."""
 
     async def generate(self, request: Request) -> Completion:
+        self.last = request
         settings = self._settings
         changes: dict[str, Any] = {} if self._attempt == 1 else {"attempt": self._attempt}
         for field in ("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs", "extra"):

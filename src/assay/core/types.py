@@ -170,6 +170,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     targets: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     trace: Trace | None = None
+    asked: str | None = None
+    """The last question of an attempt that broke before there was a trace of it."""
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()

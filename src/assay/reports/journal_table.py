@@ -21,7 +21,7 @@ from assay.core.types import Score, TaskDefinition, Usage
 from assay.reports.latencies import Latencies
 from assay.reports.likelihood import Said, values_of
 from assay.reports.measure import Measure, measure_of, values_by
-from assay.reports.slices import MOST
+from assay.reports.slices import MOST, NO_VALUE
 from assay.reports.spending import Spending
 from assay.reports.view import View, metadata_value
 from assay.stats.score_table import ScoreTable
@@ -30,7 +30,6 @@ DIGEST_BITS = 128
 DIGEST_MASK = (1 << DIGEST_BITS) - 1
 _DIGEST = blake2b(digest_size=DIGEST_BITS // 8)
 """Copied for every line: a new one takes twice as long."""
-NO_VALUE = "(none)"
 NUMBER = (int, float)
 
 

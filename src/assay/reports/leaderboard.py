@@ -16,7 +16,7 @@ from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import PartSpec, Summary, TaskDefinition
 from assay.reports.board import SCHEMA, Bounds, Interval, Leaderboard, SliceRow, TaskRow, read_leaderboard_file
-from assay.reports.journal_table import NO_VALUE, Line, TaskTable, read_tables, tables_of
+from assay.reports.journal_table import Line, TaskTable, read_tables, tables_of
 from assay.reports.latencies import Latencies
 from assay.reports.likelihood import calibration_of, likelihood_of
 from assay.reports.measure import measure_of
@@ -25,7 +25,7 @@ from assay.reports.per_example import PerExample, read_examples
 from assay.reports.prices import Prices, find_prices
 from assay.reports.python_metrics import Kept, found_for, read_python_metrics
 from assay.reports.sandboxes import sandbox_of, told_of
-from assay.reports.slices import MOST, slice_rows
+from assay.reports.slices import MOST, NO_VALUE, slice_rows
 from assay.reports.spending import cost_of, judge_rows, total_cost
 from assay.reports.view import View, view_of
 from assay.stats.repetitions import repetitions

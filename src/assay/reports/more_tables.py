@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.core.types import Summary
 from assay.reports.board import Leaderboard, SliceRow, TaskRow
 from assay.reports.markdown import aggregates_table, escaped, interval, leaderboard_table, number, table
+from assay.reports.slices import NO_VALUE
 from assay.reports.spending import money
 
 REPETITIONS = ("mean", "pass@{k}", "pass^{k}", "majority@{k}", "worst@{k}", "consistency")
@@ -38,7 +39,8 @@ def outcome_table(board: Leaderboard) -> str | None:
 
 def slice_table(board: Leaderboard) -> str | None:
     """One row per task and slice; weak ones are marked."""
-    rows = [_slice(row, each) for row in board.tasks for each in row.slices]
+    told = {each.by for row in board.tasks for each in row.slices if each.value != NO_VALUE}
+    rows = [_slice(row, each) for row in board.tasks for each in row.slices if each.by in told]
     if not rows:
         return None
     header = ["task", "slice", "score", f"{board.level * 100:g} % interval", "scored", "failed", "rest", ""]

@@ -13,6 +13,7 @@ from assay.stats.paired import holm
 from assay.stats.score_table import Numbers, ScoreTable
 from assay.stats.subgroups import PartAgainstRest, against_rest
 
+NO_VALUE = "(none)"
 MOST = 200
 """More values than this are no slices but an identifier."""
 FEWEST = 5
@@ -57,8 +58,8 @@ def slice_rows(
 def weak_sentences(task: str, rows: list[SliceRow], level: float) -> list[str]:
     """The weak slices of a task, weakest first; one sentence when none stands out."""
     weak = sorted((row for row in rows if row.weak), key=lambda row: row.score or 0.0)
-    if not rows:
-        return []
+    if all(row.value == NO_VALUE for row in rows):
+        return []  # a key that no sample has is told of once, not once a task
     if not weak:
         keys = ", ".join(dict.fromkeys(row.by for row in rows))
         return [f"{task}: no slice by {keys} is significantly weaker than the rest ({level * 100:g} % level, Holm)"]

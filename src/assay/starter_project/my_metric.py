@@ -4,4 +4,4 @@
 def starts_politely(prediction, targets, extras):
     """1.0 when the answer begins with one of the targets, ignoring case."""
     text = prediction.strip().lower()
-    return float(any(text.startswith(target) for target in targets))
+    return float(any(text.startswith(target.lower()) for target in targets))

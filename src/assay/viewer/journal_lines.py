@@ -71,6 +71,7 @@ class SaidLine(Struct, gc=False):
     """What was asked and answered: the text that search looks through."""
 
     trace: _SaidTrace | None = None
+    asked: str | None = None
 
 
 class Lenient(Generic[_T]):

@@ -19,7 +19,7 @@ def preview_of(record: dict[str, Any]) -> dict[str, Any]:
     parts = [_mapping(score) for score in scores] if isinstance(scores, list) else []
     return {
         "id": _short(record.get("sample_id", "")),
-        "prompt": _short(question_of(trace)),
+        "prompt": _short(question_of(trace) or record.get("asked", "")),
         "answer": _short(trace.get("prediction", record.get("unreadable", ""))),
         "extracted": next((_short(part["answer"]) for part in parts if part.get("answer") is not None), None),
         "target": _short(targets[0]) if isinstance(targets, list) and targets else None,

@@ -147,6 +147,8 @@ def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
     settings = {k: v for k, v in msgspec.to_builtins(run.config.settings()).items() if v is not None}
     settings.pop("attempt", None)
     asked: dict[str, Any] = {"model": run.model.get("name"), **settings}
+    if isinstance(record.get("asked"), str):
+        asked["prompt"] = record["asked"]
     if isinstance(trace, dict):
         for name in ("prompt", "messages"):
             if trace.get(name) is not None:

@@ -71,7 +71,7 @@ def said(line: SaidLine) -> str:
     """The text of a row that can be searched."""
     trace = line.trace
     if trace is None:
-        return ""
+        return (line.asked or "")[:INDEXED_CHARACTERS]
     answer = trace.prediction[:INDEXED_CHARACTERS]
     if trace.prompt is not None:
         return f"{trace.prompt[:INDEXED_CHARACTERS]}\n{answer}"

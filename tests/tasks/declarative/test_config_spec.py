@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.config_spec import check_placeholders, resolve_config, substitute, typed_config
+from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.tasks.declarative.config_spec import (
+    check_placeholders,
+    refuse_unused,
+    resolve_config,
+    substitute,
+    typed_config,
+)
 from assay.tasks.declarative.yaml_reader import Document
 
 BASE = {"display_name": "P", "description": None, "default_value": None, "nullable": False}
@@ -133,3 +140,30 @@ def test_an_unknown_placeholder_names_its_field() -> None:
         put({"a": "<< config.feild >>"}, field=1)
     with pytest.raises(UsageError, match="declares no parameters"):
         check_placeholders({"a": "<< config.x >>"}, [], Document(value=None, path=Path("t.yaml"), marks={}))
+
+
+def declarative(name: str, spec: list[dict[str, Any]], given: dict[str, Any]) -> TaskDefinition:
+    warnings: list[str] = []
+    resolve_config(spec, given, task=name, warnings=warnings)
+    part = PartSpec(key="p", use="p")
+    return TaskDefinition(
+        name=name,
+        format="declarative",
+        dataset=DatasetSpec(use="inline"),
+        solver=part,
+        scorers=(),
+        aggregates=(),
+        metric="m",
+        metadata={"warnings": warnings},
+    )
+
+
+def test_a_parameter_that_no_task_has_is_refused_and_one_that_some_have_is_not() -> None:
+    given = {"stile": "x", "style": "y"}
+    knows = declarative("knows", [parameter("string", key="style")], given)
+    lacks = declarative("lacks", [], given)
+    refuse_unused(["style"], [knows, lacks])
+    with pytest.raises(UsageError, match=r"--config stile: .*Did you mean `style`"):
+        refuse_unused(["stile"], [knows, lacks])
+    with pytest.raises(UsageError, match="only YAML tasks have parameters"):
+        refuse_unused(["style"], [])

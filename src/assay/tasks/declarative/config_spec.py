@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.core.types import TaskDefinition
 from assay.tasks.declarative.shape import PLACEHOLDER
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, dotted, nearest
 
@@ -34,12 +35,26 @@ def resolve_config(
     for name in given:
         if name not in parameters and warnings is not None:
             hint = nearest(name, parameters) if parameters else "It has none."
-            warnings.append(f"task `{task}`: there is no parameter `{name}`; the value is ignored. {hint}")
+            warnings.append(f"task `{task}`: {no_parameter(name)}; the value is ignored. {hint}")
     known = {"model": models, "dataset": datasets}
     return {
         name: _value(parameter, given[name], task, known) if name in given else _default(parameter, task, known)
         for name, parameter in parameters.items()
     }
+
+
+def refuse_unused(given: Iterable[str], definitions: Iterable[TaskDefinition]) -> None:
+    """A parameter may be meant for one task of several, but one that no task has is a mistake."""
+    warned = [each.metadata.get("warnings", ()) for each in definitions if each.format == "declarative"]
+    for name in given:
+        told = [next((text for text in texts if no_parameter(name) in text), None) for texts in warned]
+        if all(told):
+            text = next((text for text in told if text), f"{no_parameter(name)}: only YAML tasks have parameters")
+            raise UsageError(f"--config {name}: {text.replace('; the value is ignored', '')}")
+
+
+def no_parameter(name: str) -> str:
+    return f"there is no parameter `{name}`"
 
 
 def _default(parameter: Mapping[str, Any], task: str, known: Mapping[str, Collection[str] | None]) -> Any:

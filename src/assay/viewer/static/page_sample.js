@@ -22,7 +22,7 @@ export async function pageSample(root, route) {
     const trace = record.trace || {};
     fill(body,
       h("div", { class: "column" },
-        section("Asked", conversation(trace)),
+        section("Asked", conversation(record.trace || { prompt: record.asked })),
         record.trace ? section("Answered", prose(trace.prediction, { label: "raw answer" }), cutNote("trace.prediction"), completionNotes(trace)) : null,
         record.unreadable !== undefined ? section("This line of the journal is no record", prose(record.unreadable)) : null),
       h("div", { class: "column" },

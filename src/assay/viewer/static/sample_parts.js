@@ -42,7 +42,7 @@ export function fold(title, ...children) {
 export function conversation(trace) {
   if (Array.isArray(trace.messages)) return h("div", { class: "messages" }, trace.messages.map(message));
   if (typeof trace.prompt === "string") return prose(trace.prompt, { label: "prompt" });
-  return h("p", { class: "quiet" }, "The journal does not hold what was asked: the attempt broke before an answer.");
+  return h("p", { class: "quiet" }, "Nothing was asked: the attempt broke before.");
 }
 
 function message(each) {

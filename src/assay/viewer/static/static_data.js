@@ -126,7 +126,7 @@ async function search(file, rows, query) {
   for (const chunk of new Set(rows.map((row) => row.chunk))) {
     for (const [key, sample] of Object.entries(await load(`${file}-s${chunk}`))) {
       const trace = sample.record.trace || {};
-      const text = [trace.prompt, ...(trace.messages || []).map((each) => (typeof each.content === "string" ? each.content : JSON.stringify(each.content))), trace.prediction].join("\n").toLowerCase().replace(/\s+/g, " ");
+      const text = [trace.prompt, sample.record.asked, ...(trace.messages || []).map((each) => (typeof each.content === "string" ? each.content : JSON.stringify(each.content))), trace.prediction].join("\n").toLowerCase().replace(/\s+/g, " ");
       const known = new Set(text.match(/[\p{L}\p{N}]+/gu));
       const has = (word, i) => known.has(word) || (i === words.length - 1 && [...known].some((each) => each.startsWith(word)));
       if (words.every(has) && quoted.every((phrase) => text.includes(phrase))) found.add(key);

@@ -82,7 +82,7 @@ export function plural(n, one, many) {
 export function money(cost) {
   if (!cost || (cost.value === null && !cost.judged)) return null;
   const told = [amount(cost.value, cost.currency)];
-  if (cost.judged) told.push(`judges ${amount(cost.judges, cost.currency)}`);
+  if (cost.judged && cost.judges !== 0) told.push(`judges ${amount(cost.judges, cost.currency)}`);
   return told.join(" + ");
 }
 
