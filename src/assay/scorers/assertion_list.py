@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,10 @@ def holds(text: str, assertion: dict[str, Any]) -> bool:
     return not checked if kind.startswith("not-") else checked
 
 
+DEEP_STEP = 200
+"""Far fewer than the levels that can be read, so that a value which can be read is not stepped over."""
+
+
 def _is_json(text: str, value: Any) -> bool:
     try:
         json.loads(text)
@@ -57,12 +62,16 @@ def _is_json(text: str, value: Any) -> bool:
 
 def _contains_json(text: str, value: Any) -> bool:
     decoder = json.JSONDecoder()
-    for place, character in enumerate(text):
-        if character in "{[":
-            try:
-                decoder.raw_decode(text, place)
-            except (ValueError, RecursionError):
-                continue
+    opening, place = re.compile(r"[{\[]"), 0
+    while found := opening.search(text, place):
+        try:
+            decoder.raw_decode(text, found.start())
+        except ValueError:
+            place = found.end()
+        except RecursionError:
+            # a wall of brackets; trying each of them would take minutes, and those further in are as good
+            place = found.start() + DEEP_STEP
+        else:
             return True
     return False
 

@@ -106,7 +106,7 @@ def _arguments(call: Any) -> Any:
         return arguments or {}
     try:
         return json.loads(arguments) if arguments.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments  # what the model wrote is no JSON: it equals nothing but itself
 
 
