@@ -161,6 +161,7 @@ READ = "line = sys.stdin.readline()\n"
         ('print(\'{"id": "77", "text": "x"}\', flush=True)', {"bad_output"}, ""),
         ("sys.stdout.buffer.write(b'\\xff\\xfe\\n'); sys.stdout.flush()", {"bad_output"}, "something other"),
         ('sys.stdout.buffer.write(b\'{"id": "1", "text": "\\\\ud800\'); sys.stdout.flush()', {"bad_output"}, ""),
+        ("print('{\"more\": ' + '[' * 40_000 + ']' * 40_000 + '}', flush=True)", {"bad_output"}, "something other"),
         ("pass", {"bad_output", "exception"}, ""),
         ("sys.stdout.write('x' * 500_000)", {"bad_output"}, "100,000 bytes"),
         ("print(json.dumps({'id': json.loads(line)['id']}))", {"bad_output"}, "neither"),

@@ -325,7 +325,7 @@ _decode_line = msgspec.json.Decoder(_Answer).decode
 def _read_line(line: bytes) -> _Answer | None:
     try:
         return _decode_line(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
