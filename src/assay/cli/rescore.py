@@ -51,7 +51,10 @@ def run(options: argparse.Namespace) -> int:
     board = build_leaderboard(result.folder, view_of_run(options, result.folder))
     print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
     for note in notes(board):
-        print(note, file=sys.stderr)
+        if not note.startswith("the board is not complete"):  # the same command would ask nobody
+            print(note, file=sys.stderr)
+    if not board.complete:
+        print(f"what has no score here needs a model: finish {options.run}, or run its tasks anew", file=sys.stderr)
     changed = f", of which {result.changed_prompts} ask something else now" if result.changed_prompts else ""
     print(f"scored {result.rescored} answers again; {result.owed} attempts have none{changed}", file=sys.stderr)
     print(f"run: {result.folder}", file=sys.stderr)
