@@ -147,3 +147,21 @@ def test_headers_and_task_model_reach_the_service(artifact: str) -> None:
     (received,) = server.received
     assert received.headers["X-Team"] == "evals"
     assert received.payload["task_model"] == "openai/small"
+
+
+def test_what_judges_used_is_told_at_the_end_and_in_the_json(
+    artifact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    choices = [{"message": {"content": '{"score": 0.5}'}}]
+    answer = {"choices": choices, "usage": {"prompt_tokens": 7, "completion_tokens": 3}}
+    prices = tmp_path / "mine.yaml"
+    prices.write_text("date: 2026-01-01\nmodels: {jury: {input: 1000, output: 1000}}\n", encoding="utf-8")
+    with serving(lambda payload: Answer(json.dumps(answer).encode())) as server:
+        judge = ["--judge-model", "openai:jury", "--judge-arg", f"base_url={server.url}", "--objective", "clear"]
+        flags = ["score", artifact, *judge, "--no-preflight", "--prices", str(prices)]
+        assert main(flags) == 0
+        assert "judge openai:jury: 1 answers, 7 tokens in, 3 out, cost $0.01" in capsys.readouterr().out
+        assert main([*flags, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cost"]["amount"] == pytest.approx(0.01)
+    assert [(row["role"], row["tokens_in"], row["tokens_out"]) for row in found["spent"]] == [("judge", 7, 3)]

@@ -21,7 +21,9 @@ from tests.optimize.scripted import (
 )
 
 from assay.core.errors import UsageError
-from assay.evaluators import EvaluatorError
+from assay.core.types import Completion, Request
+from assay.core.usage import note
+from assay.evaluators import Evaluation, EvaluatorError
 from assay.evaluators.payload import failed
 from assay.optimize.constraints import Constraints
 from assay.optimize.results import Result, in_words
@@ -435,3 +437,62 @@ def test_a_command_evaluator_works_as_fitness(tmp_path: Path) -> None:
 def _plain(result: Result) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(result)
     return plain
+
+
+class CountingProposer(AddingProposer):
+    """Counts its tokens: ten in, ten out."""
+
+    async def generate(self, request: Request) -> Completion:
+        said = await super().generate(request)
+        return msgspec.structs.replace(said, tokens_in=10, tokens_out=10)
+
+
+class CountedJudge(WordEvaluator):
+    """Asks a judge of forty tokens for every evaluation."""
+
+    model_names = ("jury",)
+
+    async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+        said = Completion(text="", tokens_in=30, tokens_out=10)
+        note("jury", Request(prompt=candidate), said, judge=True)
+        return await super().__call__(candidate, example, task_model)
+
+
+def test_what_judges_and_proposer_used_is_told_with_its_price(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    models = "{jury: {input: 1000, output: 2000}, adding: {input: 0, output: 100}}"
+    prices.write_text(f"date: 2026-01-01\nmodels: {models}\n")
+    result = searched(tmp_path / "run", CountedJudge(), CountingProposer(), dataset=RECORDS, prices=str(prices))
+    judge, proposer = sorted(result.spent, key=lambda row: row.role)
+    assert (judge.role, judge.answers) == ("judge", result.calls["made_now"])
+    assert (judge.tokens_in, judge.tokens_out) == (30 * judge.answers, 10 * judge.answers)
+    assert judge.cost.amount == pytest.approx(0.05 * judge.answers)
+    assert (proposer.role, proposer.tokens_out) == ("proposer", 10 * proposer.answers)
+    assert f"{judge.answers} answers" in in_words(result)
+
+    again = searched(tmp_path / "run", CountedJudge(), CountingProposer(), dataset=RECORDS, prices=str(prices))
+    assert again.spent == result.spent  # known answers cost nothing, and what they did cost is still told
+
+
+def test_a_budget_of_tokens_ends_the_search_and_a_larger_one_goes_on(tmp_path: Path) -> None:
+    first = searched(tmp_path / "a", CountedJudge(), CountingProposer(), dataset=RECORDS, max_total_tokens=300)
+    assert first.stop_reason == "spent"
+    assert sum(row.tokens_in + row.tokens_out for row in first.spent) <= 300 + 4 * 40
+    nothing_new = CountedJudge()
+    searched(tmp_path / "a", nothing_new, CountingProposer(), dataset=RECORDS, max_total_tokens=300)
+    assert nothing_new.asked == []
+    rest = searched(tmp_path / "a", CountedJudge(), CountingProposer(), dataset=RECORDS)
+    whole = searched(tmp_path / "b", CountedJudge(), CountingProposer(), dataset=RECORDS)
+    assert (rest.stop_reason, rest.best) == (whole.stop_reason, whole.best)
+
+
+def test_a_budget_that_ends_before_the_seed_is_scored_says_so_and_keeps_what_was_paid(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="before the seed was scored"):
+        searched(tmp_path, CountedJudge(), CountingProposer(), dataset=RECORDS, max_total_tokens=100, concurrency=1)
+    assert len((tmp_path / "journal.jsonl").read_bytes().splitlines()) == 2
+
+
+def test_a_budget_of_money_needs_every_price_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--max-cost needs the price of"):
+        searched(tmp_path / "run", CountedJudge(), CountingProposer(), max_cost=1.0)
+    assert not (tmp_path / "run").exists()

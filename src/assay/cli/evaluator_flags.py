@@ -51,6 +51,7 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--evaluator-timeout", type=float, metavar="SECONDS", help="default 30; 60 for judges")
     how.add_argument("--concurrency", type=int, default=4, metavar="N", help=f"{_CALLS} (default 4)")
+    how.add_argument("--prices", metavar="FILE", help="what models cost (default: prices.yaml here, else assay's own)")
     how.add_argument("--no-preflight", action="store_true", help="do not try the evaluator before the work begins")
 
 
@@ -140,6 +141,7 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
     from assay.core.errors import UsageError
     from assay.core.model_stack import Retrying
     from assay.evaluators import llm_judge_evaluator
+    from assay.models.budget import Judging
     from assay.models.build import make_model
 
     objective = getattr(options, "judge_objective", None) or options.objective
@@ -148,7 +150,7 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
     model = make_model(spec, key_values(options.judge_arg, "--judge-arg"))
     return llm_judge_evaluator(
         objective,
-        Retrying(model, retries=3),
+        Judging(Retrying(model, retries=3)),
         quality_dimensions={name: _weight(name, text) for name, text in _pairs(options.dimension)},
         hard_constraints=options.constraint,
         **_timeout(options),

@@ -56,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     search.add_argument("--minibatch", type=int, default=3, metavar="N", help="examples per proposal (default 3)")
     search.add_argument("--random-seed", type=int, default=0, metavar="N", help="same seed, same search (default 0)")
     search.add_argument("--temperature", type=float, metavar="T", help="of the proposer")
-    search.add_argument("--max-tokens", type=int, metavar="N", help="of one proposer answer")
+    search.add_argument("--max-answer-tokens", type=int, metavar="N", help="longest answer of the proposer")
+    search.add_argument("--max-cost", type=float, metavar="MONEY", help="stop cleanly when so much money is used")
+    search.add_argument("--max-tokens", type=int, metavar="N", help="stop cleanly when so many tokens are used in all")
     search.add_argument("--keep-placeholders", action="store_true", help="refuse texts that lose one of the seed's")
     search.add_argument("--max-chars", type=int, metavar="N", help="refuse longer texts")
     search.add_argument("--dry-run", action="store_true", help="print the budget estimate and leave")
@@ -122,7 +124,7 @@ def tell(result: Result, options: argparse.Namespace) -> int:
     if result.stop_reason == "interrupted":
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
-    return DONE if result.problem is None else WITH_FAILURES
+    return DONE if result.problem is None and result.stop_reason != "spent" else WITH_FAILURES
 
 
 class ProgressLine:
@@ -185,6 +187,9 @@ def _settings(options: argparse.Namespace) -> tuple[Evaluator, Settings]:
         target_score=_target(options),
         patience=options.patience,
         concurrency=options.concurrency,
+        max_cost=options.max_cost,
+        max_total_tokens=options.max_tokens,
+        prices=options.prices,
     )
     return evaluator, settings
 
@@ -215,7 +220,7 @@ def _target(options: argparse.Namespace) -> float | None:
 def _request(options: argparse.Namespace) -> Request:
     from assay.core.types import Request
 
-    return Request(temperature=options.temperature, max_tokens=options.max_tokens)
+    return Request(temperature=options.temperature, max_tokens=options.max_answer_tokens)
 
 
 def _split(sets: dict[str, Any], options: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from assay.cli.evaluator_flags import add_evaluator_arguments
 if TYPE_CHECKING:
     from assay.evaluators import Evaluator
     from assay.evaluators.scoring import ArtifactScore, ScoredExample
+    from assay.reports.spending import Spent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,17 +23,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     import asyncio
+    from pathlib import Path
 
     from assay.cli.evaluator_flags import evaluators_of, read_artifact, read_set
     from assay.cli.main import DONE, WITH_FAILURES
+    from assay.core.usage import Account, usage_of
+    from assay.reports.prices import find_prices
+    from assay.reports.spending import spent_by, spent_in_words
 
     artifact = read_artifact(options.artifact)
     examples = read_set(options.dataset) if options.dataset else None
-    scores, dead = asyncio.run(_score_all(evaluators_of(options), artifact, examples, options))
+    prices = find_prices(Path(options.prices) if options.prices else None)
+    with Account() as account:
+        scores, dead = asyncio.run(_score_all(evaluators_of(options), artifact, examples, options))
+    spent = spent_by([("judge", usage) for usage in usage_of(account)], prices)
     if options.json:
-        print(_as_json(options.artifact, scores, dead))
+        print(_as_json(options.artifact, scores, dead, spent))
     else:
         _print_scores(scores, named=len(scores) + len(dead) > 1)
+        for line in spent_in_words(spent):
+            print(line)
     for reason in dead.values():
         print(f"dead, and in no mean: {reason}", file=sys.stderr)
     complete = not dead and all(score.failed == 0 for score in scores)
@@ -121,10 +131,14 @@ def _between(scores: list[ArtifactScore]) -> dict[str, float]:
     }
 
 
-def _as_json(artifact: str, scores: list[ArtifactScore], dead: dict[str, str]) -> str:
+def _as_json(artifact: str, scores: list[ArtifactScore], dead: dict[str, str], spent: list[Spent]) -> str:
     import msgspec
+
+    from assay.reports.spending import total_cost
 
     result: dict[str, Any] = {"schema": "assay.score.v1", "artifact": artifact, "evaluators": scores, "dead": dead}
     if len(scores) > 1:
         result["judges"] = _between(scores)
+    if spent:
+        result |= {"spent": spent, "cost": total_cost([row.cost for row in spent])}
     return msgspec.json.encode(result).decode()

@@ -14,7 +14,7 @@ from assay.core.fingerprint import short_fingerprint
 from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Failure, Record, Request, Sample, Score, Stage, Trace
-from assay.core.usage import open_account, usage_of
+from assay.core.usage import Account, usage_of
 
 
 def attempt_key(task_name: str, sample: Sample, attempt: int) -> str:
@@ -27,22 +27,22 @@ async def make_attempt(work: Work, model: Model) -> Record:
     task: Task = work.task
     sample = work.sample
     started = perf_counter()
-    account = open_account()
     trace: Trace | None = None
     asked: Request | None = None
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()
-    if task.unusable is not None:
-        failures = (task.unusable,)
-    else:
-        try:
-            trace = await task.solver(sample, model)
-        except BaseException as error:
-            failures = (failure_of(of_a_part(error), "solver", task.definition.solver.use),)
-            asked = getattr(model, "last", None)
-    if trace is not None:
-        scores, failures, excluded = await score_trace(task, sample, trace)
+    with Account() as account:
+        if task.unusable is not None:
+            failures = (task.unusable,)
+        else:
+            try:
+                trace = await task.solver(sample, model)
+            except BaseException as error:
+                failures = (failure_of(of_a_part(error), "solver", task.definition.solver.use),)
+                asked = getattr(model, "last", None)
+        if trace is not None:
+            scores, failures, excluded = await score_trace(task, sample, trace)
     return Record(
         key=work.key,
         task=task.definition.name,

@@ -1,7 +1,7 @@
-"""The account of one attempt: every answer that a model gave on its behalf, so that nothing spent goes uncounted.
+"""The account of a piece of work: every answer that a model gave on its behalf, so that nothing spent goes uncounted.
 
 Judges are asked deep inside scorers, and an attempt that breaks leaves no trace of what it had asked; a context
-variable finds the account from there.
+variable finds the accounts from there. An account may be kept inside another, which then has everything too.
 """
 
 from __future__ import annotations
@@ -25,25 +25,27 @@ class Noted(NamedTuple):
     completion: Completion
 
 
-Account = list[Noted]
-_open: ContextVar[Account | None] = ContextVar("account", default=None)
+class Account(list[Noted]):
+    """What is asked inside `with Account() as account:` is noted in it."""
+
+    def __enter__(self) -> Account:
+        self._outer = _open.set((*_open.get(), self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _open.reset(self._outer)
 
 
-def open_account() -> Account:
-    """A new account; what the current attempt asks from here on is noted in it."""
-    account: Account = []
-    _open.set(account)
-    return account
+_open: ContextVar[tuple[Account, ...]] = ContextVar("accounts", default=())
 
 
 def note(model: str, request: Request, completion: Completion, *, judge: bool) -> None:
     """Write an answer down, if anybody keeps an account."""
-    account = _open.get()
-    if account is not None:
+    for account in _open.get():
         account.append(Noted(model, judge, request, completion))
 
 
-def usage_of(account: Account, trace: Trace | None) -> tuple[Usage, ...]:
+def usage_of(account: Account, trace: Trace | None = None) -> tuple[Usage, ...]:
     """The account summed up, without the answers that the trace keeps anyway."""
     kept = trace is not None and bool(trace.completions)
     rows = [row for row in account if row.judge or not kept]

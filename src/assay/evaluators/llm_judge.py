@@ -83,6 +83,8 @@ class JudgeEvaluator:
         task_model: str | None,
     ) -> None:
         self.name = f"judge `{model.name}`"
+        self.model_names = (model.name,)
+        """Who is asked, as prices know them."""
         self._objective = objective
         self._model = model
         self._dimensions = dimensions

@@ -18,6 +18,7 @@ from assay.core.errors import UsageError
 from assay.evaluators.payload import ScoreRange, why_not_a_number
 from assay.optimize.evaluations import Evaluations, Outcome, SetExample
 from assay.optimize.proposer import Proposer
+from assay.optimize.purse import Purse
 
 BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 """What the engine is told of a failure: so low that one of them outweighs every score beside it, on a minibatch as on a
@@ -41,6 +42,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     patience: int | None = None
     """So many proposals without a better text on the valset."""
     failures_in_a_row: int = 25
+    purse: Purse | None = None
+    """Looked into for money and tokens; None lets the search use as many as it likes."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -232,6 +235,7 @@ class _Watch:
             ("proposer_failed", self._proposer.failure is not None),
             ("evaluator_failed", used.failed_in_a_row >= limits.failures_in_a_row or best.mean is None),
             ("target_reached", target is not None and not best.failed and (best.mean or 0.0) >= target),
+            ("spent", limits.purse is not None and limits.purse.used_up is not None),
             ("budget", used.calls >= limits.budget),
             ("proposals", tries >= limits.max_proposals),
             ("no_improvement", limits.patience is not None and tries - self._proposals_at_best >= limits.patience),

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from assay.core.fingerprint import fingerprint
 from assay.core.types import Failure
+from assay.core.usage import Account, usage_of
 from assay.evaluators.payload import Evaluator, failure_of
 from assay.optimize.journal import Entry, Journal
+from assay.optimize.purse import Purse
+
+
+class OutOfBudget(BaseException):
+    """What was to be evaluated would go beyond the budget; what was in flight is finished and journaled.
+
+    An end, not an error, so that the engine does not swallow it.
+    """
 
 
 class SetExample(Struct, frozen=True, kw_only=True):
@@ -39,7 +48,14 @@ class Evaluations:
     """Asks the evaluator for what is not known yet, so many at a time."""
 
     def __init__(
-        self, evaluator: Evaluator, journal: Journal, *, identity: str, task_model: str | None, concurrency: int
+        self,
+        evaluator: Evaluator,
+        journal: Journal,
+        *,
+        identity: str,
+        task_model: str | None,
+        concurrency: int,
+        purse: Purse | None = None,
     ) -> None:
         self.calls = 0
         """Evaluations the search has used, test set aside: what an undisturbed run would have asked for."""
@@ -54,6 +70,7 @@ class Evaluations:
         self._identity = identity
         self._task_model = task_model
         self._permits = asyncio.Semaphore(concurrency)
+        self._purse = purse
         self._known: dict[str, Outcome] = {}
         self._failed: dict[str, Outcome] = {}
 
@@ -61,7 +78,8 @@ class Evaluations:
         """The outcome of each pair of text and example, in order. A failure is tried once more when `retry`."""
         keys = [self._key(text, example) for text, example in pairs]
         todo = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known}
-        outcomes = await asyncio.gather(*(self._one(key, *pair, retry) for key, pair in todo.items()))
+        work = (self._one(key, *pair, retry) for key, pair in todo.items())
+        outcomes = await _all_or_out_of_budget(work)
         found = dict(zip(todo, outcomes, strict=True))
         self.cached += len(keys) - len(todo)
         for key, (_, example) in todo.items():
@@ -83,9 +101,12 @@ class Evaluations:
         if entry is not None:
             return Outcome(score=entry.score, side_info=entry.side_info)
         async with self._permits:
-            outcome = await self._ask(text, example)
-            if outcome.failure is not None and (retry or outcome.failure.retryable):
+            if self._purse is not None and self._purse.used_up is not None:
+                raise OutOfBudget
+            with Account() as account:
                 outcome = await self._ask(text, example)
+                if outcome.failure is not None and (retry or outcome.failure.retryable):
+                    outcome = await self._ask(text, example)
         self._journal.add(
             Entry(
                 kind="evaluation",
@@ -93,6 +114,7 @@ class Evaluations:
                 score=outcome.score,
                 side_info=outcome.side_info,
                 failure=outcome.failure,
+                usage=usage_of(account),
             )
         )
         return outcome
@@ -115,3 +137,19 @@ class Evaluations:
         else:
             self.failures[outcome.failure.kind] += 1
             self.failed_in_a_row += 1
+
+
+async def _all_or_out_of_budget(work: Iterable[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
+    """Every outcome; when the budget ends in between, only after what was begun is finished."""
+    finished = await asyncio.gather(*(_held_back(each) for each in work))
+    outcomes = [outcome for outcome in finished if outcome is not None]
+    if len(outcomes) < len(finished):
+        raise OutOfBudget
+    return outcomes
+
+
+async def _held_back(work: Coroutine[Any, Any, Outcome]) -> Outcome | None:
+    try:
+        return await work
+    except OutOfBudget:
+        return None

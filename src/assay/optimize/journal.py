@@ -15,25 +15,30 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.core.types import Failure
+from assay.core.types import Failure, Usage
+from assay.reports.spending import Spending
 
 
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One answer: an evaluation with a score or a failure, or a proposer's text."""
 
-    kind: Literal["evaluation", "proposal"]
+    kind: Literal["evaluation", "proposal", "preflight"]
     key: str
     score: float | None = None
     side_info: dict[str, Any] = {}
     failure: Failure | None = None
     text: str | None = None
     finish_reason: str | None = None
+    usage: tuple[Usage, ...] = ()
+    """What models used for it, those of answers that failed included."""
 
 
 class Journal:
     """Append-only. Failures are written down for the reader, and asked again when the search goes on."""
 
     def __init__(self, path: Path) -> None:
+        self.spent: dict[tuple[str, str], Spending] = {}
+        """By role and name of the model, what was used, also for what failed and in earlier sessions."""
         self._entries: dict[tuple[str, str], Entry] = {}
         self._encoder = msgspec.json.Encoder(enc_hook=repr)
         try:
@@ -63,8 +68,7 @@ class Journal:
         """Write one answer down; it survives the death of this process from here on."""
         self._file.write(self._encoder.encode(entry) + b"\n")
         self._file.flush()
-        if entry.failure is None:
-            self._entries[entry.kind, entry.key] = entry
+        self._keep(entry)
 
     def close(self) -> None:
         if not self._file.closed:
@@ -83,6 +87,17 @@ class Journal:
             except msgspec.MsgspecError as error:
                 raise UsageError(f"{path}:{number}: not a line of a search's journal: {error}") from error
             end += len(line)
-            if entry.failure is None:
-                self._entries[entry.kind, entry.key] = entry
+            self._keep(entry)
         self._file.truncate(end)
+
+    def _keep(self, entry: Entry) -> None:
+        for usage in entry.usage:
+            self.spent.setdefault((_role(entry, usage), usage.model), Spending()).add_usage(usage)
+        if entry.failure is None and entry.kind != "preflight":
+            self._entries[entry.kind, entry.key] = entry
+
+
+def _role(entry: Entry, usage: Usage) -> str:
+    if entry.kind == "proposal":
+        return "proposer"
+    return "judge" if usage.judge else "task model"

@@ -15,6 +15,7 @@ from assay.core.errors import FailureError
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import Model
 from assay.core.types import Failure, Message, Request
+from assay.core.usage import Account, Noted, usage_of
 from assay.optimize.answer_block import UnusableAnswerError, text_in
 from assay.optimize.constraints import Constraints
 from assay.optimize.journal import Entry, Journal
@@ -125,7 +126,8 @@ class Proposer:
             raise FailureError(failure) from error
         # half a character cannot be written to a file or sent to an evaluator
         text = completion.text.encode("utf-8", "replace").decode()
-        return Entry(kind="proposal", key=key, text=text, finish_reason=completion.finish_reason)
+        used = usage_of(Account([Noted(self._model.name, False, request, completion)]))
+        return Entry(kind="proposal", key=key, text=text, finish_reason=completion.finish_reason, usage=used)
 
 
 def first_draft_prompt(

@@ -12,6 +12,8 @@ from assay.core.types import Failure
 from assay.optimize.budget import Estimate
 from assay.optimize.engine import Found, Rejected
 from assay.optimize.evaluations import Outcome
+from assay.reports.board import Cost
+from assay.reports.spending import Spent, spent_in_words
 from assay.stats.paired import PairedComparison, compare
 
 SCHEMA = "assay.optimize.v1"
@@ -26,6 +28,7 @@ STOPPED = {
     "proposer_failed": "the proposer failed",
     "evaluator_failed": "the evaluator kept failing",
     "interrupted": "it was interrupted",
+    "spent": "the budget of money or tokens was used up; a larger one goes on from here",
 }
 
 
@@ -108,6 +111,10 @@ class Result(Struct, frozen=True, kw_only=True):
     lineage: list[Candidate]
     rejected: list[Rejected]
     examples: list[Example]
+    spent: list[Spent] = []
+    """What every model used, in every session and for what failed too, at its own price."""
+    cost: Cost | None = None
+    """Of all of them."""
 
 
 def measure(outcomes: Sequence[Outcome]) -> Measure:
@@ -188,7 +195,7 @@ def problem_of(stop_reason: str, proposals: dict[str, int], proposer_failure: Fa
         return f"the proposer failed: {proposer_failure.message}"
     if stop_reason == "evaluator_failed":
         return "the evaluator kept failing; see evaluator_failures"
-    if proposals["made"] == 0 and stop_reason not in ("target_reached", "interrupted"):
+    if proposals["made"] == 0 and stop_reason not in ("target_reached", "interrupted", "spent"):
         return "not a single usable proposal was made, so nothing was searched"
     return None
 
@@ -219,6 +226,7 @@ def in_words(result: Result) -> str:
         said.append(f"verdict: {result.valset.verdict}{hint}")
     if result.best_is_seed:
         said.append("the seed stays the best text")
+    said += spent_in_words(result.spent)
     return "\n".join(said)
 
 

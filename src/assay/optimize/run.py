@@ -11,11 +11,13 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.run_file import write_whole
 from assay.core.seams import Model
 from assay.core.types import Request
+from assay.core.usage import Account, usage_of
 from assay.evaluators.model_identity import unwrapped_identity
 from assay.evaluators.payload import Evaluator, ScoreRange
 from assay.evaluators.preflight import preflight
@@ -23,10 +25,11 @@ from assay.optimize.answer_block import UnusableAnswerError
 from assay.optimize.budget import Estimate, estimate
 from assay.optimize.constraints import Constraints
 from assay.optimize.engine import Found, Limits, Search, require_engine, search
-from assay.optimize.evaluations import Evaluations, Outcome, SetExample
-from assay.optimize.journal import Journal
+from assay.optimize.evaluations import Evaluations, Outcome, OutOfBudget, SetExample
+from assay.optimize.journal import Entry, Journal
 from assay.optimize.page import page
 from assay.optimize.proposer import Proposer, first_draft_prompt
+from assay.optimize.purse import Purse
 from assay.optimize.results import (
     SCHEMA,
     STOPPED,
@@ -37,6 +40,8 @@ from assay.optimize.results import (
     lineage,
     problem_of,
 )
+from assay.reports.budgets import prices_for
+from assay.reports.spending import total_cost
 
 RUN_SCHEMA = "assay.optimize.run.v1"
 MINIBATCH = 3
@@ -67,6 +72,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     patience: int | None = None
     failures_in_a_row: int = 25
     concurrency: int = 4
+    max_cost: float | None = None
+    max_total_tokens: int | None = None
+    prices: str | None = None
+    """The price file; None takes the one in the folder, else assay's own."""
 
     def identity(self, evaluator: Evaluator, proposer: Model) -> dict[str, Any]:
         """What the course of the search depends on, each part by its hash. Budget and speed are not among it."""
@@ -123,8 +132,14 @@ def optimize(
     require_engine()
     identity = settings.identity(evaluator, proposer)
     folder = folder or Path("runs") / f"optimize-{fingerprint(identity)[:8]}"
+    models = (proposer.name, *getattr(evaluator, "model_names", ()))
+    limits = RunConfig(model="", prices=settings.prices, max_cost=settings.max_cost)
+    prices_for(models, limits)  # a price that is missing is told before anything is written
     _prepare(folder, identity, fresh=fresh)
     journal = Journal(folder / "journal.jsonl")
+    purse = Purse(
+        journal, models, prices=settings.prices, max_cost=settings.max_cost, max_tokens=settings.max_total_tokens
+    )
     runner = asyncio.Runner()
     try:
         planned = estimated(settings)
@@ -135,8 +150,8 @@ def optimize(
             progress.say(f"going on: {len(journal)} answers of an earlier run are known already")
         if probe and not len(journal):
             first = settings.dataset[0] if settings.dataset else None
-            runner.run(preflight(evaluator, first, settings.task_model))
-        work = _Work(settings, evaluator, proposer, journal, runner, progress, fingerprint(identity))
+            runner.run(_probe(evaluator, first, settings.task_model, journal))
+        work = _Work(settings, evaluator, proposer, journal, purse, runner, progress, fingerprint(identity))
         result = work.run(folder, planned)
     finally:
         runner.run(_close(evaluator, proposer))
@@ -175,6 +190,7 @@ class _Work:
         evaluator: Evaluator,
         proposer: Model,
         journal: Journal,
+        purse: Purse,
         runner: asyncio.Runner,
         progress: Progress,
         run_fingerprint: str,
@@ -191,7 +207,9 @@ class _Work:
             identity=fingerprint(evaluator.identity),
             task_model=settings.task_model,
             concurrency=settings.concurrency,
+            purse=purse,
         )
+        self._purse = purse
         self._proposer = Proposer(proposer, journal, settings.constraints, runner, settings.proposer_request)
         self._dataset = _examples("dataset", settings.dataset) or [SetExample(part="single", index=0, record=None)]
         self._valset = _examples("valset", settings.valset) or self._dataset
@@ -215,6 +233,7 @@ class _Work:
                         target_score=settings.target_score,
                         patience=settings.patience,
                         failures_in_a_row=settings.failures_in_a_row,
+                        purse=self._purse,
                     ),
                     score_range=settings.score_range,
                     objective=settings.objective,
@@ -229,6 +248,13 @@ class _Work:
                 found.stop_reason = "interrupted"
                 if not found.found:
                     raise
+            except OutOfBudget as end:
+                found.stop_reason = "spent"
+                if not found.found:
+                    raise UsageError(
+                        f"{self._purse.used_up} before the seed was scored; raise it and run the same command again: "
+                        "what was paid for is kept"
+                    ) from end
         return self._result(found, seed, planned)
 
     def _first_draft(self) -> str:
@@ -255,8 +281,14 @@ class _Work:
 
     def _result(self, found: Search, seed: str, planned: Estimate) -> Result:
         best = found.best
-        tested = None if found.stop_reason == "interrupted" else self._test(seed, best)
+        tested = None
+        if found.stop_reason not in ("interrupted", "spent"):
+            try:
+                tested = self._test(seed, best)
+            except OutOfBudget:
+                found.stop_reason = "spent"
         stop_reason = found.stop_reason or "interrupted"
+        spent = self._purse.spent()
         unusable = self._proposer.unusable
         proposals = {
             "made": len(found.found) - 1 + len(found.rejected),
@@ -293,6 +325,8 @@ class _Work:
             lineage=lineage(found.found),
             rejected=found.rejected,
             examples=[*_changes(self._valset, found.found[0].outcomes, best.outcomes), *(tested[1] if tested else [])],
+            spent=spent,
+            cost=total_cost([row.cost for row in spent]),
         )
 
     def _test(self, seed: str, best: Found) -> tuple[Comparison, list[Example]] | None:
@@ -315,6 +349,9 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
+    for flag, limit in (("--max-cost", settings.max_cost), ("--max-tokens", settings.max_total_tokens)):
+        if limit is not None and limit <= 0:
+            raise UsageError(f"{flag} must be above 0, not {limit}")
     if settings.valset is not None and settings.dataset is None:
         raise UsageError("a valset needs a dataset to learn from: give --dataset as well")
     for name in ("dataset", "valset", "testset"):
@@ -373,6 +410,14 @@ def _changes(examples: Sequence[SetExample], seed: Sequence[Outcome], best: Sequ
         )
         for example, before, after in zip(examples, seed, best, strict=True)
     ]
+
+
+async def _probe(
+    evaluator: Evaluator, example: dict[str, Any] | None, task_model: str | None, journal: Journal
+) -> None:
+    with Account() as account:
+        await preflight(evaluator, example, task_model)
+    journal.add(Entry(kind="preflight", key="", usage=usage_of(account)))
 
 
 async def _close(evaluator: Evaluator, proposer: Model) -> None:

@@ -51,6 +51,8 @@ class TaskFitness:
         self._samples: dict[tuple[str, int], Sample] = {}
         self.records = list(self._records())
         self.name = f"tasks {', '.join(self._tasks)} with model `{model.name}`"
+        self.model_names = (model.name, *(judge.name for judge in self._models.judges))
+        """Who is asked, as prices know them."""
         self.identity: dict[str, Any] = {
             "tasks": {definition.name: task_fingerprint(definition) for definition in definitions},
             "model": identity_of(model),

@@ -53,7 +53,7 @@ def spent_before(model: str, quotes: Quotes, journals: Iterable[Path]) -> tuple[
         spent, by_judge = spent_in(journal)
         used = [(model, spent), *by_judge.items()]
         tokens += sum(each.tokens_paid for _, each in used)
-        money += sum(_money(each, quotes.get(name)) for name, each in used)
+        money += sum(money_of(each, quotes.get(name)) for name, each in used)
         answers += max(each.answers - each.cached for _, each in used)
     return tokens, money, answers
 
@@ -70,7 +70,8 @@ def _price(quotes: Quotes, name: str) -> Price | None:
     return quote.price.of if quote is not None else None
 
 
-def _money(spent: Spending, quote: Quote | None) -> float:
+def money_of(spent: Spending, quote: Quote | None) -> float:
+    """Money for what was spent, tokens that nobody counted by the rough rule; nothing where no price is known."""
     if quote is None:
         return 0.0
     return quote.price.of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -95,6 +95,59 @@ def judge_rows(judges: Mapping[str, Spending], prices: Prices) -> list[JudgeRow]
         )
         for name, spent in sorted(judges.items())
     ]
+
+
+class Spent(Struct, frozen=True, kw_only=True):
+    """What one model used in one role, apart from any task."""
+
+    role: str
+    """`judge`, `proposer` or `task model`."""
+    model: str
+    answers: int
+    cached: int
+    tokens_in: int
+    tokens_out: int
+    tokens_unknown: int
+    cost: Cost
+
+
+def spent_by(usages: Iterable[tuple[str, Usage]], prices: Prices) -> list[Spent]:
+    """Usages, each with the role its model had, as one row per role and model."""
+    sums: dict[tuple[str, str], Spending] = {}
+    for role, usage in usages:
+        sums.setdefault((role, usage.model), Spending()).add_usage(usage)
+    return spent_rows(sums, prices)
+
+
+def spent_rows(sums: Mapping[tuple[str, str], Spending], prices: Prices) -> list[Spent]:
+    """Sums by role and model, at the models' prices."""
+    return [
+        Spent(
+            role=role,
+            model=model,
+            answers=spent.answers,
+            cached=spent.cached,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            tokens_unknown=spent.unknown,
+            cost=cost_of(spent, prices.quote(model), model),
+        )
+        for (role, model), spent in sums.items()
+    ]
+
+
+def spent_in_words(rows: Sequence[Spent]) -> list[str]:
+    """A line for every model, one for all of them where there are several, and why a cost is not known."""
+    said = [f"{row.role} {row.model}: {row.answers:,} answers, {_tokens(row)}, cost {money(row.cost)}" for row in rows]
+    if len(rows) > 1:
+        said.append(f"cost in all: {money(total_cost([row.cost for row in rows]))}")
+    return [*said, *dict.fromkeys(f"cost: {row.cost.reason}" for row in rows if row.cost.reason)]
+
+
+def _tokens(row: Spent) -> str:
+    if row.tokens_unknown and not (row.tokens_in or row.tokens_out):
+        return "tokens not counted"
+    return f"{row.tokens_in:,} tokens in, {row.tokens_out:,} out"
 
 
 def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
