@@ -30,7 +30,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     with fake_server() as server:
         done = assay(
             *("run", task, "--model", "openai:fake", "--model-arg", f"base_url={server.base_url}"),
-            *("--timeout", "1.5", "--retries", "3", "--run-dir", "run", "--include-per-example"),
+            *("--timeout", "5", "--retries", "3", "--run-dir", "run", "--include-per-example"),
             cwd=folder,
         )
     assert done.returncode == 3, done.stderr
