@@ -160,7 +160,7 @@ def test_what_judges_used_is_told_at_the_end_and_in_the_json(
         judge = ["--judge-model", "openai:jury", "--judge-arg", f"base_url={server.url}", "--objective", "clear"]
         flags = ["score", artifact, *judge, "--no-preflight", "--prices", str(prices)]
         assert main(flags) == 0
-        assert "judge openai:jury: 1 answers, 7 tokens in, 3 out, cost $0.01" in capsys.readouterr().out
+        assert "judge openai:jury: 1 answer, 7 tokens in, 3 out, cost $0.01" in capsys.readouterr().out
         assert main([*flags, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["cost"]["amount"] == pytest.approx(0.01)

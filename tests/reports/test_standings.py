@@ -95,7 +95,7 @@ def test_failures_are_told_and_other_questions_are_refused(runs: Path, tmp_path:
     with pytest.raises(UsageError, match="task `sums` has other questions"):
         build_standings([runs / "good", tmp_path / "other"])
     found = build_standings([runs / "good", tmp_path / "other"], allow_unequal=True)
-    assert "broken: 1 attempts failed" in found.notes
+    assert "broken: 1 attempt failed" in found.notes
 
 
 def test_two_results_of_one_model_are_told_apart(runs: Path) -> None:
@@ -120,3 +120,28 @@ def test_samples_of_one_group_are_drawn_together(tmp_path: Path) -> None:
     worse = found["grouped"].models[1]
     assert worse.win_rate_interval is not None
     assert (worse.win_rate_interval.low, worse.win_rate_interval.high) == (0.0, 0.5)
+
+
+def test_one_shared_sample_ranks_nobody_and_says_why(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path / "tasks", "sums", 1)
+    run_into(tmp_path / "right", tasks, Adder(name="right"))
+    run_into(tmp_path / "wrong", tasks, Adder(range(1), name="wrong"))
+    found = build_standings([tmp_path / "right", tmp_path / "wrong"])
+    assert [(row.label, row.rank) for row in found.models] == [("right", "1–2"), ("wrong", "1–2")]
+    assert found.ranking.startswith("cannot be told: sums has fewer than two samples")
+    assert build_standings([tmp_path / "right"]).ranking == "there is one model"
+
+
+def test_a_model_without_any_score_comes_last(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path / "tasks", "sums", 2)
+    run_into(tmp_path / "broken", tasks, Broken(range(2)))
+    run_into(tmp_path / "right", tasks, Adder(name="right"))
+    found = build_standings([tmp_path / "broken", tmp_path / "right"])
+    assert [row.label for row in found.models] == ["right", "broken"]
+    assert "broken: 2 attempts failed" in found.notes
+    assert "no task that every model has a score on" in found.ranking
+
+
+def test_the_tables_of_three_models_fit_a_wide_terminal(runs: Path) -> None:
+    found = build_standings([runs / "poor", runs / "fair", runs / "good"])
+    assert max(map(len, standings_markdown(found).splitlines()[:10])) <= 130

@@ -37,7 +37,7 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
 def board_verdict(found: BoardDiff) -> str:
     """The whole comparison in a sentence."""
     compared = [task for task in found.tasks if task.comparison is not None and task.comparison.n]
-    if found.same_result:
+    if found.same_result and any(task.score_a is not None for task in found.tasks):
         return "no difference: the same questions, settings, answers and scores"
     if not compared:
         return "nothing could be compared sample by sample"

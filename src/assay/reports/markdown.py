@@ -116,7 +116,7 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[str]:
         score,
         interval(row.interval),
         *([_bounds(row), f"{row.coverage:.1%}"] if partial else []),
-        f"{row.correct:,}",
+        "–" if row.lower_is_better else f"{row.correct:,}",
         f"{row.total:,}",
         *(f"{getattr(row, column):,}" for column in shown),
         f"{row.latency_ms:.1f}",

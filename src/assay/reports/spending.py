@@ -138,10 +138,14 @@ def spent_rows(sums: Mapping[tuple[str, str], Spending], prices: Prices) -> list
 
 def spent_in_words(rows: Sequence[Spent]) -> list[str]:
     """A line for every model, one for all of them where there are several, and why a cost is not known."""
-    said = [f"{row.role} {row.model}: {row.answers:,} answers, {_tokens(row)}, cost {money(row.cost)}" for row in rows]
+    said = [f"{row.role} {row.model}: {_answers(row)}, {_tokens(row)}, cost {money(row.cost)}" for row in rows]
     if len(rows) > 1:
         said.append(f"cost in all: {money(total_cost([row.cost for row in rows]))}")
     return [*said, *dict.fromkeys(f"cost: {row.cost.reason}" for row in rows if row.cost.reason)]
+
+
+def _answers(row: Spent) -> str:
+    return "1 answer" if row.answers == 1 else f"{row.answers:,} answers"
 
 
 def _tokens(row: Spent) -> str:

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
@@ -137,7 +138,7 @@ def standings_of(
         _model_row(label, side, shared, ranges[label], spread[label], placed[label], view.level, whole=whole)
         for label, side in zip(labels, sides, strict=True)
     ]
-    models.sort(key=lambda row: (row.overall is None, -(row.overall or 0.0), row.label))
+    models.sort(key=lambda row: (row.overall is None, -(row.overall or 0.0), row.rank_low, row.label))
     return Standings(
         level=view.level,
         normalisation=normalisation,
@@ -252,7 +253,21 @@ def _ranges(
         better = sum(other is not None and (score is None or other > score) for other in scores)
         level = sum(other == score for other in scores)
         ranks[label] = RankRange(model=label, score=score or 0.0, low=1 + better, high=better + max(1, level))
-    return ranks, "order of the overall scores: not every result has per-example records, so ranks have no intervals"
+    if len(labels) > 1 and shared and None not in found:
+        # one sample says nothing about the next one
+        ranks = {label: replace(each, low=1, high=len(labels)) for label, each in ranks.items()}
+    return ranks, _why_no_intervals(labels, shared, found)
+
+
+def _why_no_intervals(labels: Sequence[str], shared: Sequence[str], found: Sequence[_Matrix | None]) -> str:
+    if len(labels) == 1:
+        return "there is one model"
+    if not shared:
+        return "order of the overall scores, without intervals: there is no task that every model has a score on"
+    if None in found:
+        return "order of the overall scores: not every result has per-example records, so ranks have no intervals"
+    few = [name for name, matrix in zip(shared, found, strict=True) if matrix is not None and matrix.units < 2]
+    return f"cannot be told: {', '.join(few)} has fewer than two samples, or groups, that every model was scored on"
 
 
 class _Matrix(NamedTuple):
@@ -344,7 +359,9 @@ def _notes(names: Sequence[str], shared: Sequence[str], models: Sequence[ModelRo
     if missing:
         said.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")
     said.extend(
-        f"{row.label}: {row.failed + row.timeouts:,} attempts failed" for row in models if row.failed + row.timeouts
+        f"{row.label}: {count:,} attempt{'s' if count > 1 else ''} failed"
+        for row in models
+        if (count := row.failed + row.timeouts)
     )
     said.extend(f"{row.label}: {row.owed:,} attempts are owed" for row in models if row.owed)
     return said

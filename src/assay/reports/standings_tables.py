@@ -13,12 +13,14 @@ from assay.reports.standings import Cell, ModelRow, Standings
 
 def standings_markdown(found: Standings) -> str:
     """Ranks and sums, then scores per task, per category and per slice."""
-    parts = [_places(found), _scores(found)]
+    parts = [*_places(found), _scores(found)]
     parts += [part for part in (_categories(found), _slices(found)) if part]
     parts.append(f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}.")
     return "\n\n".join(parts)
 
 
+GOOD = 5
+"""So many of the cells of `place_cells` say how good a model is; the others what it costs and how long it takes."""
 NORMALISED = {
     "z": "mean distance from the models' mean, in standard deviations, so that every task weighs the same",
     "chance": "0 is guessing, 1 is perfect",
@@ -97,16 +99,19 @@ def cell_text(cell: Cell | None) -> str:
     return number(cell.score) + (f" ({interval(cell.interval)})" if cell.interval is not None else "")
 
 
-def _places(found: Standings) -> str:
-    rows = [
-        [
-            row.rank,
-            escaped(row.label),
-            *(f"{value} ({sure})" if sure else value for value, sure in place_cells(row, found)),
-        ]
-        for row in found.models
+def _places(found: Standings) -> list[str]:
+    """How good, then how dear and how slow: two tables, as one would be wider than a terminal."""
+    header = place_header(found)
+    cells = [
+        [f"{value} ({sure})" if sure else value for value, sure in place_cells(row, found)] for row in found.models
     ]
-    return table(["rank", "model", *place_header(found)], rows, numeric_from=2)
+    names = [escaped(row.label) for row in found.models]
+    good = [[row.rank, name, *line[:GOOD]] for row, name, line in zip(found.models, names, cells, strict=True)]
+    dear = [[name, *line[GOOD:]] for name, line in zip(names, cells, strict=True)]
+    return [
+        table(["rank", "model", *header[:GOOD]], good, numeric_from=2),
+        table(["model", *header[GOOD:]], dear, numeric_from=1),
+    ]
 
 
 def _scores(found: Standings) -> str:
