@@ -121,3 +121,19 @@ def test_win_rates_mean_ranks_and_normalised_scores_have_ranges_too():
 def test_one_cluster_cannot_be_ranked_by():
     with pytest.raises(ValueError, match="no spread to rank by"):
         rank_ranges("ab", [np.eye(2)], groups=[["same", "same"]])
+
+
+def test_a_handful_of_samples_ranks_nobody():
+    """All four samples that differ favour the first model: one pattern of signs in eight, as `assay diff` says too."""
+    capitals, polite = [[1, 0], [1, 0], [1, 1]], [[1, 0], [1, 0]]
+    assert [each.text for each in rank_ranges(["a", "b"], [capitals, polite])] == ["1–2", "1–2"]
+
+
+def test_only_those_who_cannot_be_told_apart_share_a_place():
+    """The first two differ on three samples, and both leave the third behind on thirty."""
+    rows = [[1, 1, 0]] * 30 + [[1, 0, 0]] * 3
+    assert [each.text for each in rank_ranges(["a", "b", "c"], [rows])] == ["1–2", "1–2", "3"]
+
+
+def test_six_wins_and_no_loss_are_enough():
+    assert [each.text for each in rank_ranges(["a", "b"], [[[1, 0]] * 6])] == ["1", "2"]

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.stats.bootstrap import resampled_sums, row_histogram
 from assay.stats.intervals import Floats, check_level, cluster_codes
+from assay.stats.paired import EXACT_FLIPS, permutation_test
 from assay.stats.quantiles import normal_cdf, student_t_quantile
 
 Normalisation = Literal["none", "chance", "z"]
@@ -124,19 +125,22 @@ def rank_ranges(
 
     Each task is a samples × models matrix of scores; its samples are resampled for all models at once, so that what
     the models share cancels. A model's place is that of the mean over tasks of its scores, normalised between chance
-    and 1 where chance is given; `normalisation` is that of the column `normalised`.
+    and 1 where chance is given; `normalisation` is that of the column `normalised`. Two models that differ on so few
+    samples that resampling cannot tell share their ranges unless the exact sign-flip test tells them apart.
     """
     check_level(level)
     random = np.random.default_rng(seed)
     lows = list(chance) if chance is not None else [0.0] * len(tasks)
     point = np.zeros(len(models))
     fewest = sys.maxsize
+    pairs = _FewDifferences(len(models))
     places, columns, wins, rank_sums = (np.zeros((resamples, len(models))) for _ in range(4))
     for matrix, low, clusters in zip(tasks, lows, groups or [None] * len(tasks), strict=True):
         rows = _checked(matrix, len(models))
         means = rows.mean(axis=0)
         units = _units(rows, clusters)
         fewest = min(fewest, len(units))
+        pairs.add(units[:, :-1] / len(rows) / (1.0 - low))
         sums = resampled_sums(*row_histogram(units), resamples, random)
         draws = sums[:, :-1] / sums[:, -1:]
         point += normalised(means, "chance", low)
@@ -149,6 +153,7 @@ def rank_ranges(
     tails = _tails(level, fewest)
     low_ranks = np.quantile(_best_ranks(places), tails[0], axis=0, method="inverted_cdf")
     high_ranks = np.quantile(_worst_ranks(places), tails[1], axis=0, method="inverted_cdf")
+    low_ranks, high_ranks = pairs.shared(low_ranks, high_ranks, level)
     others = max(1, len(models) - 1)
     between = [np.quantile(each / len(tasks), tails, axis=0) for each in (columns, wins / others, rank_sums)]
     found = [
@@ -164,6 +169,29 @@ def rank_ranges(
         for i, model in enumerate(models)
     ]
     return sorted(found, key=lambda each: (-each.score, each.model))
+
+
+class _FewDifferences:
+    """What samples or clusters add to the difference of two models, for every pair that differs on few of them."""
+
+    def __init__(self, models: int) -> None:
+        self._found: dict[tuple[int, int], list[Floats]] = {(i, j): [] for j in range(models) for i in range(j)}
+
+    def add(self, units: Floats) -> None:
+        for (i, j), parts in list(self._found.items()):
+            differences = units[:, i] - units[:, j]
+            parts.append(differences[differences != 0.0])
+            if sum(map(len, parts)) > EXACT_FLIPS:
+                del self._found[i, j]
+
+    def shared(self, low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
+        """The ranges, with those of two models put together where the exact test cannot tell the two apart."""
+        lowest, highest = low.copy(), high.copy()
+        for (i, j), parts in self._found.items():
+            if permutation_test(np.concatenate(parts))[1] > 1.0 - level:
+                for one, other in ((i, j), (j, i)):
+                    lowest[one], highest[one] = min(lowest[one], low[other]), max(highest[one], high[other])
+        return lowest, highest
 
 
 def _units(rows: Floats, clusters: ArrayLike | None) -> Floats:
