@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.models import tiny_llama
 
-from assay.models import embedded_engine
-from assay.models.embedded_engine import Batch, Engine, Job, Memory, Piece, Reading, Writing, load_weights, log_softmax
+from assay.models import embedded_batch
+from assay.models.embedded_batch import Batch, Job, Reading, Writing
+from assay.models.embedded_engine import Engine, Memory, Piece, load_weights, log_softmax
 
 PROMPTS = [[5, 9, 17], [200], [40, 41, 42, 43, 44, 45, 46], [5, 9, 17, 18], [99, 3, 99, 3]]
 
@@ -89,8 +90,8 @@ def test_a_long_prompt_is_read_in_chunks_with_the_same_result(engine: Engine, mo
     tokens = [int(n) for n in np.random.default_rng(1).integers(3, 250, 60)]
     whole = Reading(key=0, prompt=tokens, continuation=[4, 5, 6, 7])
     finish(engine, [whole], slots=1)
-    monkeypatch.setattr(embedded_engine, "CHUNK_TOKENS", 7)
-    monkeypatch.setattr(embedded_engine, "PASS_TOKENS", 11)
+    monkeypatch.setattr(embedded_batch, "CHUNK_TOKENS", 7)
+    monkeypatch.setattr(embedded_batch, "PASS_TOKENS", 11)
     cut = [Reading(key=n, prompt=tokens[n:], continuation=[4, 5, 6, 7]) for n in range(3)]
     finish(engine, cut, slots=4)
     assert cut[0].logprob == pytest.approx(whole.logprob, abs=1e-4)
@@ -130,7 +131,7 @@ def test_a_text_ends_at_an_end_token_at_its_length_or_when_there_is_enough(engin
 
 
 def test_jobs_that_need_much_memory_wait_for_their_turn(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded_engine, "KEPT_TOKENS", 12)
+    monkeypatch.setattr(embedded_batch, "KEPT_TOKENS", 12)
     assert written(engine, slots=16) == written(engine, slots=1)
 
 
@@ -210,7 +211,7 @@ def test_what_a_writer_added_is_no_part_of_the_prompt_for_others(engine: Engine)
 
 
 def test_only_so_much_is_remembered(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded_engine, "REMEMBERED_TOKENS", 50)
+    monkeypatch.setattr(embedded_batch, "REMEMBERED_TOKENS", 50)
     batch = Batch(engine, 2)
     for n in range(6):
         batch.add(Reading(key=n, prompt=[n, *BEGINNING], continuation=[1]))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.patterns import matching
-from assay.patterns.helper import helper
+from assay.patterns.helper_process import helper
 from assay.patterns.matching import (
     BadPatternError,
     PatternTimeoutError,

@@ -26,7 +26,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from assay.core.types import Completion, Message, Request
-from assay.models.embedded_engine import Batch, Engine, Job, Reading, Writing, load_weights
+from assay.models.embedded_batch import Batch, Job, Reading, Writing
+from assay.models.embedded_engine import Engine, load_weights
 from assay.models.embedded_worker_lines import DOCUMENT_MARK, Question, Reply
 from assay.models.rolling import window_size, windows
 

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from assay.patterns.effort import small_effort
-from assay.patterns.helper import helper
+from assay.patterns.helper_process import helper
 from assay.patterns.worker import OPERATIONS, may_outgrow
 
 MAX_OUTPUT = 4_000_000
