@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import platform
+import pwd
 import socket
 import sys
 import tempfile
@@ -206,6 +207,7 @@ def targets() -> Iterator[dict[str, str]]:
         yield {
             "secret": str(secret),
             "folder": folder,
+            "home": pwd.getpwuid(0).pw_dir,
             "source": str(Path(pool.__file__)),
             "port": str(server.getsockname()[1]),
             "unix": f"{folder}/socket",

@@ -83,31 +83,14 @@ class Spending:
 
 def judge_rows(judges: Mapping[str, Spending], prices: Prices) -> list[JudgeRow]:
     """What each judge used, at its own price."""
-    return [
-        JudgeRow(
-            model=name,
-            answers=spent.answers,
-            cached=spent.cached,
-            tokens_in=spent.tokens_in,
-            tokens_out=spent.tokens_out,
-            tokens_unknown=spent.unknown,
-            cost=cost_of(spent, prices.quote(name), name),
-        )
-        for name, spent in sorted(judges.items())
-    ]
+    return [JudgeRow(**_used(name, spent, prices)) for name, spent in sorted(judges.items())]
 
 
-class Spent(Struct, frozen=True, kw_only=True):
+class Spent(JudgeRow, frozen=True, kw_only=True):
     """What one model used in one role, apart from any task."""
 
     role: str
     """`judge`, `proposer` or `task model`."""
-    model: str
-    answers: int
-    cached: int
-    tokens_in: int
-    tokens_out: int
-    tokens_unknown: int
     cost: Cost
 
 
@@ -121,19 +104,19 @@ def spent_by(usages: Iterable[tuple[str, Usage]], prices: Prices) -> list[Spent]
 
 def spent_rows(sums: Mapping[tuple[str, str], Spending], prices: Prices) -> list[Spent]:
     """Sums by role and model, at the models' prices."""
-    return [
-        Spent(
-            role=role,
-            model=model,
-            answers=spent.answers,
-            cached=spent.cached,
-            tokens_in=spent.tokens_in,
-            tokens_out=spent.tokens_out,
-            tokens_unknown=spent.unknown,
-            cost=cost_of(spent, prices.quote(model), model),
-        )
-        for (role, model), spent in sums.items()
-    ]
+    return [Spent(role=role, **_used(model, spent, prices)) for (role, model), spent in sums.items()]
+
+
+def _used(model: str, spent: Spending, prices: Prices) -> dict[str, Any]:
+    return {
+        "model": model,
+        "answers": spent.answers,
+        "cached": spent.cached,
+        "tokens_in": spent.tokens_in,
+        "tokens_out": spent.tokens_out,
+        "tokens_unknown": spent.unknown,
+        "cost": cost_of(spent, prices.quote(model), model),
+    }
 
 
 def spent_in_words(rows: Sequence[Spent]) -> list[str]:
