@@ -20,9 +20,9 @@ def test_help_imports_nothing_heavy() -> None:
     assert HEAVY.isdisjoint(done.stderr.split())
 
 
-def test_the_core_can_be_read_in_fifteen_minutes() -> None:
+def test_the_core_can_be_read_in_twenty_minutes() -> None:
     lines = sum(len(path.read_text().splitlines()) for path in (SOURCE / "core").glob("*.py"))
-    assert lines < 1500
+    assert lines < 1900
 
 
 def test_the_core_is_listed_in_an_order_in_which_nothing_is_used_before_it_was_met() -> None:

@@ -1,10 +1,11 @@
-"""READ FIRST: the records, the seams, and the life of a run, in some 1,400 lines.
+"""READ FIRST: the records, the seams, and the life of a run, in some 1,800 lines.
 
 An order in which nothing is used before it was met, and about how long each takes:
 
     types         3 min  the records: Sample -> Request -> Completion -> Trace -> Score or Failure -> Record
     seams         1 min  what a model, solver, scorer, aggregate, dataset and executor are
     errors        1 min  UsageError is for the person, FailureError is for the journal
+    user_folder   1 min  what is this user's own on this machine, and the secret that tells it
     fingerprint          the identity of anything: sha256 of its canonical JSON
     task          1 min  a TaskDefinition whose names have become objects
     usage         1 min  what an attempt has asked of models, also where no trace tells
