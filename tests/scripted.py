@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from assay.core.seams import BuildContext
 from assay.core.types import Completion, Request
 
 
@@ -28,13 +29,10 @@ class Scripted:
         return Completion(text=answer, tokens_in=3, tokens_out=2, finish_reason="stop")
 
 
-class Context:
+def Context(models: dict[str, Any] | None = None, dataset: Any = None, *, own_code: bool = True) -> BuildContext:
     """What a factory is given: judges by what is written for them, the task's name and its dataset."""
 
-    def __init__(self, models: dict[str, Any] | None = None, dataset: Any = None) -> None:
-        self._models = models or {}
-        self.task = "t"
-        self.dataset = dataset
+    def model_for(spec: str, options: dict[str, Any] | None = None) -> Any:
+        return (models or {})[spec]
 
-    def model_for(self, spec: str, options: dict[str, Any] | None = None) -> Any:
-        return self._models[spec]
+    return BuildContext(own_code=own_code, model_for=model_for, task="t", dataset=dataset)

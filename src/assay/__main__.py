@@ -1,6 +1,10 @@
 """`python -m assay`: the same as the `assay` command."""
 
+import os
 import sys
+
+if not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
+    del sys.path[0]  # a file of the folder we are called in may be called like a module of ours
 
 from assay.cli.main import main
 

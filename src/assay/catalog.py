@@ -1,8 +1,8 @@
 """Every built-in name in one visible table: kind -> name -> "module:object", imported only when asked for.
 
-A name is looked up here first, then among entry points (`assay.metrics`, `assay.scorers`, …), and a name of the form
-`package.module:object` is always imported as it is, so that your own part needs no registration. An unknown name is
-answered with the nearest one.
+A name is looked up here first, then among entry points (`assay.metrics`, `assay.scorers`, …). A name of the form
+`package.module:object` is somebody's own Python: it needs no registration, and is imported only where whoever asks has
+made sure that the user trusts the file it stands in. An unknown name is answered with the nearest one.
 """
 
 from __future__ import annotations
@@ -151,16 +151,21 @@ _WORDS = {
 }
 
 
-def resolve(kind: str, name: str) -> Any:
-    """The object behind a name of this kind; `UsageError` with the nearest name when there is none."""
+def resolve(kind: str, name: str, *, own_code: bool = False) -> Any:
+    """The object behind a name of this kind; `UsageError` with the nearest name when there is none.
+
+    `own_code` allows `package.module:object`: only for a name the user typed, or out of a file the user trusts.
+    """
     target = CATALOG[kind].get(name)
     if target is not None:
         return import_object(target)
-    if ":" in name:
-        return import_object(name)
     published = _entry_points(kind).get(name)
     if published is not None:
         return published.load()
+    if ":" in name and own_code:
+        return import_own(name)
+    if ":" in name:
+        raise UsageError(f"`{name}` is Python of the author's own, which is not imported here")
     raise UsageError(unknown_name(_WORDS.get(kind, kind), name, names(kind)))
 
 
@@ -178,14 +183,23 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {what} `{name}`. Known: {', '.join(known)}"
 
 
+def import_own(target: str) -> Any:
+    """Import `package.module:object` of the user's own: the working directory is looked into last.
+
+    Last, because a file there may be called like a module that is installed; and never for names of ours.
+    """
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
+    return import_object(target)
+
+
 def import_object(target: str) -> Any:
-    """Import `package.module:object`; the current directory counts as a place to import from."""
+    """Import `package.module:object` from what is installed."""
     module_name, _, path = target.partition(":")
     if not module_name or not path:
         raise UsageError(f"`{target}` is not of the form `package.module:object`")
     here = os.getcwd()
-    if here not in sys.path and "" not in sys.path:
-        sys.path.insert(0, here)
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

@@ -28,7 +28,7 @@ from assay.core.journal import Journal, finished_keys
 from assay.core.model_stack import close_model
 from assay.core.run import Stop, run_attempts
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, what_changed, write_whole
-from assay.core.seams import Model
+from assay.core.seams import BuildContext, Model
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, TaskDefinition
 from assay.executors.local import LocalExecutor
@@ -46,9 +46,9 @@ from assay.reports.report_markdown import report_page, write_report
 from assay.reports.sandboxes import record_sandbox
 from assay.reports.view import view_of
 from assay.scorers.processes import in_processes
-from assay.tasks.build import BuildContext, build_task
-from assay.tasks.declarative.trust import require_trust
+from assay.tasks.build import build_task
 from assay.tasks.likelihood import offer
+from assay.tasks.trust import require_trust
 
 
 class Progress:
@@ -123,8 +123,8 @@ def put_together(
     require_trust(definitions, trust=config.trust)
     asked = make_model(config.model, config.model_options) if model is None else as_model(model)
     models = models or ModelPool(config)
-    context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox, trust=config.trust)
-    tasks = [build_task(definition, context=context, limit=config.limit) for definition in definitions]
+    context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox)
+    tasks = [build_task(each, context=context, limit=config.limit, trust=config.trust) for each in definitions]
     tasks = [with_processes(task, config.score_workers) for task in tasks]
     refuse_unscorable(tasks, asked)
     run_file = describe_run(definitions, asked, config, command)
@@ -308,7 +308,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -
             journal.close()
         finally:
             await close_parts(parts)
-    leaderboard = await finish(folder, run_file, trust=run_file.config.trust)
+    leaderboard = await finish(folder, run_file, trust=True)  # what is not trusted was refused before it ran
     owed = any(row.owed for row in leaderboard.tasks)
     return RunResult(
         folder=folder,

@@ -17,6 +17,7 @@ from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.journal import Journal, read_placed_lines
 from assay.core.model_stack import close_model
 from assay.core.run_file import RunFile, read_run_file, write_whole
+from assay.core.seams import BuildContext
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, Request, Sample, TaskDefinition
 from assay.evaluation import versions, with_processes
@@ -24,8 +25,8 @@ from assay.reports.board import Leaderboard, write_leaderboard_file
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.prices import KEPT
 from assay.reports.python_metrics import run_python_metrics
-from assay.tasks.build import BuildContext, build_task
-from assay.tasks.declarative.trust import require_trust
+from assay.tasks.build import build_task
+from assay.tasks.trust import require_trust
 
 BATCH = 256
 
@@ -60,17 +61,15 @@ def rescore(
     folder = folder or run.with_name(f"{run.name}.rescored")
     if (folder / "run.json").exists():
         raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
-    require_trust(tasks, trust=trust)
+    require_trust(tasks, trust=trust, out_of_a_run=definitions is None)
     config = msgspec.structs.replace(earlier.config, score_workers=score_workers)
-    return asyncio.run(_rescore(run, msgspec.structs.replace(earlier, config=config), tasks, folder, trust))
+    return asyncio.run(_rescore(run, msgspec.structs.replace(earlier, config=config), tasks, folder))
 
 
-async def _rescore(
-    run: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], folder: Path, trust: bool
-) -> Rescored:
+async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], folder: Path) -> Rescored:
     config = earlier.config
-    context = BuildContext(min_sandbox=config.min_sandbox, trust=trust)
-    built = [build_task(each, context=context, limit=config.limit) for each in definitions]
+    context = BuildContext(min_sandbox=config.min_sandbox)
+    built = [build_task(each, context=context, limit=config.limit, trust=True) for each in definitions]
     tasks = {task.name: with_processes(task, config.score_workers) for task in built}
     _write_run_file(folder, earlier, definitions, config)
     if (run / KEPT).exists():
@@ -100,7 +99,7 @@ async def _rescore(
             for scorer in task.scorers.values():
                 await close_model(scorer)
         journal.close()
-    await run_python_metrics(folder, definitions, trust=trust)
+    await run_python_metrics(folder, definitions, trust=True)
     board = build_leaderboard(folder)
     write_leaderboard_file(folder / "leaderboard.json", board)
     return Rescored(folder=folder, leaderboard=board, rescored=rescored, owed=owed, changed_prompts=changed)

@@ -15,7 +15,7 @@ from assay.core.errors import UsageError
 from assay.core.seams import Model
 from assay.core.types import Request
 from assay.models.build import make_model
-from assay.models.presets import split_address
+from assay.models.providers import split_address
 
 LOCAL = {
     "ollama": "http://localhost:11434/v1",

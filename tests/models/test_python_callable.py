@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.contracts.model import check_model, closing
 
-from assay.catalog import import_object
+from assay.catalog import import_own
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request
@@ -314,7 +314,7 @@ def test_edited_code_is_another_model(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.syspath_prepend(tmp_path)
     Path("first_model.py").write_text("def f(prompt: str) -> str:\n    return 'a'\n")
     Path("second_model.py").write_text("def f(prompt: str) -> str:\n    return 'b'\n")
-    first, second = (as_model(import_object(f"{name}_model:f")) for name in ("first", "second"))
+    first, second = (as_model(import_own(f"{name}_model:f")) for name in ("first", "second"))
     assert first.settings["object"] == "first_model:f"  # type: ignore[attr-defined]
     assert first.settings["source_sha256"] != second.settings["source_sha256"]  # type: ignore[attr-defined]
 
@@ -325,7 +325,7 @@ def test_an_object_of_the_current_directory_is_found(tmp_path: Path, monkeypatch
     Path("model_of_this_folder.py").write_text(
         "class M:\n    name = 'm'\n    def generate(self, prompts): return prompts\n"
     )
-    assert as_model(import_object("model_of_this_folder:M")).name == "m"
+    assert as_model(import_own("model_of_this_folder:M")).name == "m"
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_what_cannot_be_loaded_is_said_in_a_sentence(
     module = f"loaded_{abs(hash(request.node.name))}"
     Path(f"{module}.py").write_text(source)
     with pytest.raises(UsageError) as caught:
-        import_object(target.replace("MODULE", module))
+        import_own(target.replace("MODULE", module))
     assert says in str(caught.value)
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from tests.evaluators.loopback import Answer, serving
 from assay import catalog
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import BuildContext
 from assay.core.types import Sample, Score, Trace
 from assay.evaluation import run_evaluation
 from assay.models.stub import ConstantModel
@@ -42,8 +42,8 @@ definition:
       url: {url}
       score_range: any
 """
-TRUSTING = SimpleNamespace(
-    trust=True, model_for=lambda key, options: ConstantModel('{"score": 0.25, "reasoning": "meh"}')
+TRUSTING = BuildContext(
+    own_code=True, model_for=lambda key, options: ConstantModel('{"score": 0.25, "reasoning": "meh"}')
 )
 ECHO = (
     "import json, sys; p = json.load(sys.stdin); "
@@ -107,7 +107,7 @@ def test_an_invalid_answer_is_a_failure() -> None:
 
 def test_a_task_file_runs_no_command_without_trust() -> None:
     with pytest.raises(UsageError, match="--trust"):
-        evaluator("mine", command=["true"], context=SimpleNamespace(trust=False))
+        evaluator("mine", command=["true"], context=BuildContext())
     with pytest.raises(UsageError, match="--trust"):
         evaluator("mine", command=["true"])
 

@@ -14,6 +14,7 @@ from tests.end_to_end.commands import assay, leaderboard, start_assay, write_tas
 
 from assay.core.errors import FailureError
 from assay.core.journal import read_records
+from assay.core.seams import BuildContext
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
 from assay.scorers.from_metric import from_metric
 from assay.scorers.processes import TIMED, MayMove, in_processes
@@ -57,7 +58,7 @@ def part(metric: str) -> PartSpec:
 
 
 def moved(metric: str, workers: int | None = 2) -> MayMove:
-    scorer = in_processes(from_metric("own", metric=metric), part(metric), workers)
+    scorer = in_processes(from_metric("own", metric=metric, context=BuildContext(own_code=True)), part(metric), workers)
     assert isinstance(scorer, MayMove)
     return scorer
 
@@ -84,7 +85,7 @@ def score(scorer: object, predictions: list[str], mark: Path | None = None) -> l
 
 def test_scores_and_failures_are_the_same_in_processes(metrics: Path) -> None:
     predictions = ["yes", "no", "broken", "é\u2028\x00"] * 40
-    here = from_metric("own", metric="own_metrics:fickle")
+    here = from_metric("own", metric="own_metrics:fickle", context=BuildContext(own_code=True))
     assert score(moved("own_metrics:fickle"), predictions) == score(here, predictions)
 
 

@@ -38,7 +38,9 @@ def test_a_model_task_passes_sample_and_solver_output() -> None:
         "    assert solver_output.messages[0]['content'] == 'Capital?'\n"
         "    return {'right': sample['gt'] in solver_output.output, 'kind': 'city', 'n': 2}\n"
     )
-    (score,) = run(lambda: python("p", compute_scores_snippet=source), Sample(id="1", row={"gt": "Rome"}))
+    (score,) = run(
+        lambda: python("p", compute_scores_snippet=source, context=Context()), Sample(id="1", row={"gt": "Rome"})
+    )
     assert score.values == {"right": True, "kind": "city", "n": 2}
 
 
@@ -46,7 +48,10 @@ def test_a_dataset_task_passes_the_sample_alone_and_async_works() -> None:
     source = (
         "async def compute_scores(sample):\n    return {'scores': {'ok': True}, 'metadata': {'why': sample['a']}}\n"
     )
-    (score,) = run(lambda: python("p", compute_scores_snippet=source, has_solver=False), Sample(id="1", row={"a": 5}))
+    (score,) = run(
+        lambda: python("p", compute_scores_snippet=source, context=Context(), has_solver=False),
+        Sample(id="1", row={"a": 5}),
+    )
     assert score.values == {"ok": True}
     assert score.metadata == {"why": 5}
 
@@ -99,7 +104,9 @@ def test_another_number_of_entries_is_a_failure() -> None:
 def test_evidence_is_numbers_with_reasons() -> None:
     found = "{'metrics': {'m': {'value': 3, 'reason': 'because'}, 'n': {'value': 0.5}}}"
     source = f"def compute_evidence():\n    return {found}\n"
-    (score,) = run(lambda: system_evidence("e", compute_evidence_snippet=source), Sample(id="0", row={}))
+    (score,) = run(
+        lambda: system_evidence("e", compute_evidence_snippet=source, context=Context()), Sample(id="0", row={})
+    )
     assert score.values == {"m": 3, "n": 0.5}
     assert score.metadata == {"reasons": {"m": "because"}}
 
@@ -108,12 +115,11 @@ def test_evidence_is_numbers_with_reasons() -> None:
 def test_evidence_without_numbers_is_a_failure(result: str) -> None:
     source = f"async def compute_evidence(): return {result}"
     with pytest.raises(FailureError):
-        run(lambda: system_evidence("e", compute_evidence_snippet=source), Sample(id="0", row={}))
+        run(lambda: system_evidence("e", compute_evidence_snippet=source, context=Context()), Sample(id="0", row={}))
 
 
 def test_code_of_strangers_does_not_run() -> None:
-    context = Context()
-    context.snippets = False  # type: ignore[attr-defined]
+    context = Context(own_code=False)
     source = "open('/tmp/assay-should-not-exist', 'w')\ndef compute_scores(sample): return {}"
     with pytest.raises(FailureError, match="--trust"):
         run(lambda: python("p", compute_scores_snippet=source, context=context), Sample(id="1", row={}))

@@ -12,13 +12,18 @@ from typing import Any
 import pytest
 
 from assay.core.errors import FailureError
+from assay.core.seams import BuildContext
 from assay.core.types import Failure
 from assay.snippets.process import Snippet
+
+ALLOWED = BuildContext(own_code=True)
 
 
 def call(source: str, *values: Any, function: str = "f", limit: float = 20.0, **options: Any) -> Any:
     async def run() -> Any:
-        snippet = Snippet(source, function=function, stage="scorer", part="p", time_limit_seconds=limit)
+        snippet = Snippet(
+            source, function=function, stage="scorer", part="p", time_limit_seconds=limit, context=ALLOWED
+        )
         try:
             return await snippet.call(*({"value": value} for value in values), **options)
         finally:
@@ -87,7 +92,7 @@ def test_a_snippet_that_runs_for_ever_is_stopped(source: str) -> None:
 def test_after_a_crash_the_next_call_starts_anew() -> None:
     async def run() -> list[Any]:
         source = "import os\ndef f(x):\n  if x == 2: os._exit(1)\n  return x\n"
-        snippet = Snippet(source, function="f", stage="scorer", part="p")
+        snippet = Snippet(source, function="f", stage="scorer", part="p", context=ALLOWED)
         found: list[Any] = []
         for value in (1, 2, 3):
             try:
@@ -102,7 +107,7 @@ def test_after_a_crash_the_next_call_starts_anew() -> None:
 
 def test_many_calls_at_once_keep_their_answers_apart() -> None:
     async def run(source: str) -> list[Any]:
-        snippet = Snippet(source, function="f", stage="scorer", part="p")
+        snippet = Snippet(source, function="f", stage="scorer", part="p", context=ALLOWED)
         found = await asyncio.gather(*(snippet.call({"value": n}) for n in range(200)))
         await snippet.aclose()
         return found
@@ -147,7 +152,9 @@ def test_a_model_is_asked_over_the_pipe_and_its_time_is_not_the_snippets() -> No
         return {"text": "4", "items": [{"type": "message", "role": "assistant", "content": "4"}], "data": {}}
 
     async def run() -> Any:
-        snippet = Snippet(source, function="run_solver", stage="solver", part="p", time_limit_seconds=0.4)
+        snippet = Snippet(
+            source, function="run_solver", stage="solver", part="p", time_limit_seconds=0.4, context=ALLOWED
+        )
         try:
             return await snippet.call({"value": {"q": "2+2"}}, {"model": "m"}, {"trace": None}, predict=predict)
         finally:
@@ -169,7 +176,7 @@ def test_a_failure_of_the_model_stays_a_failure_of_the_model() -> None:
     source = "async def run_solver(sample, model, trace):\n  await model.predict('x')\n  return trace\n"
 
     async def run() -> Any:
-        snippet = Snippet(source, function="run_solver", stage="solver", part="p")
+        snippet = Snippet(source, function="run_solver", stage="solver", part="p", context=ALLOWED)
         try:
             await snippet.call({"value": {}}, {"model": "m"}, {"trace": None}, predict=predict)
         finally:
@@ -182,10 +189,12 @@ def test_a_failure_of_the_model_stays_a_failure_of_the_model() -> None:
 
 ORPHAN = """
 import asyncio, time
+from assay.core.seams import BuildContext
 from assay.snippets.process import Snippet
 
 async def main():
-    snippet = Snippet("import os\\ndef f(x): return os.getpid()", function="f", stage="scorer", part="p")
+    source, allowed = "import os\\ndef f(x): return os.getpid()", BuildContext(own_code=True)
+    snippet = Snippet(source, function="f", stage="scorer", part="p", context=allowed)
     print(await snippet.call({"value": 0}), flush=True)
     time.sleep(1000)
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from assay.cli.run_flags import add_task_parameters, task_parameters
+from assay.cli.run_flags import add_task_parameters, add_trust, task_parameters
 
 if TYPE_CHECKING:
     from assay.tasks.check import TaskCheck
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every finding, not only the first of each task")
     parser.add_argument("--json", action="store_true", help="as JSON")
     add_task_parameters(parser)
-    parser.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
+    add_trust(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,15 +43,14 @@ def run(options: argparse.Namespace) -> int:
 
 async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.core.model_stack import close_model
-    from assay.tasks.build import BuildContext, build_task
+    from assay.tasks.build import build_task
     from assay.tasks.check import check_task
     from assay.tasks.load import load_tasks
 
     told = task_parameters(options)
-    context = BuildContext(trust=options.trust)
     found = []
     for definition in load_tasks(options.tasks, trust=options.trust, models_needed=False, **told):
-        task = build_task(definition, context=context, limit=options.limit)
+        task = build_task(definition, limit=options.limit, trust=options.trust)
         found.append(await check_task(task))
         for scorer in task.scorers.values():
             await close_model(scorer)

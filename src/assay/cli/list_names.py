@@ -60,7 +60,7 @@ def tasks_in(sources: list[str]) -> dict[str, dict[str, str]]:
     return {
         "tasks": {
             each.name: f"{each.dataset.size} samples, {each.metric}, {each.source}"
-            for each in load_tasks(sources, allow_bad=True, models_needed=False)
+            for each in load_tasks(sources, allow_bad=True, only_reads=True)
         }
     }
 

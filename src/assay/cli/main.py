@@ -15,6 +15,7 @@ DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
 VERBS = {
     "run": "run tasks against a model and write the leaderboard",
     "validate": "check task files, line by line, without running anything",
+    "trust": "look at what a file from elsewhere would run and connect to, and record that you trust it",
     "check": "prove a task set without a model: gold answers must score, empty ones must not",
     "list": "the names assay knows: tasks, metrics, scorers, models, …",
     "show": "one task, metric or run in full",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.run_flags import add_trust
+
     parser.add_argument("seed", nargs="?", metavar="SEED", help="the text file the search starts from")
     parser.add_argument("--no-seed", action="store_true", help="let the proposer write the first text")
     parser.add_argument(
@@ -40,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks.add_argument("--prompt-at", metavar="PATH", help="the text of a task's solver that is the candidate")
     tasks.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="of a declarative task")
     tasks.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
-    tasks.add_argument("--trust", action="store_true", help="run programs that task files name")
+    add_trust(tasks)
     sets = parser.add_argument_group("examples")
     sets.add_argument("--dataset", metavar="FILE", help="JSON lines to learn from")
     sets.add_argument("--valset", metavar="FILE", help="JSON lines to select on (default: the dataset)")

@@ -7,7 +7,7 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.run_flags import add_score_workers, add_task_parameters
+    from assay.cli.run_flags import add_score_workers, add_task_parameters, add_trust
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = (
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
     add_task_parameters(parser)
     add_score_workers(parser)
-    parser.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
+    add_trust(parser)
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
     add_view_arguments(parser)
 

@@ -160,7 +160,7 @@ def add_safety_arguments(parser: argparse.ArgumentParser) -> None:
     safety = parser.add_argument_group("safety")
     safety.add_argument("--min-sandbox", metavar="TIER", help="weakest sandbox that may run model-written code")
     safety.add_argument("--allow-outside", action="store_true", help="let YAML files include files outside the project")
-    safety.add_argument("--trust", action="store_true", help="run Python of task files outside this project")
+    add_trust(safety)
 
 
 def refuse_contradictions(options: argparse.Namespace) -> None:
@@ -236,6 +236,14 @@ def key_values(pairs: list[str], flag: str) -> dict[str, Any]:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             found[key] = text
     return found
+
+
+def add_trust(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="allow what files outside this project name: Python, programs, addresses, variables (see `assay trust`)",
+    )
 
 
 def add_task_parameters(parser: argparse._ActionsContainer) -> None:

@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.core.task import Task
-    from assay.core.types import Request, Sample
+    from assay.core.types import Request, Sample, TaskDefinition
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n"
         "  assay show tasks/arithmetic.jsonl      the task as data, and how its first sample is asked\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
-        "  assay show my_metric:starts_politely   the same of your own Python\n"
+        "  assay show my_metric:starts_politely   the same of your own Python, which is read and not run\n"
         "  assay show runs/toy-starter-1a2b3c4d   how a run stands, its tables, and what failed or scored lowest\n"
         "  assay show runs/toy-starter-1a2b3c4d --sample arith-03    one sample of it in full"
     )
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         for kind in kinds:
             show_part(kind, catalog.CATALOG[kind][options.what], options)
     elif ":" in options.what and not path.exists():
-        show_part("your own", options.what, options)
+        show_own(options)
     else:
         if not path.exists() and path.suffix == "" and "/" not in options.what:
             refuse_unknown(options.what)
@@ -75,11 +74,21 @@ def show_part(kind: str, target: str, options: argparse.Namespace) -> None:
     """What the docstring of a part says, and where the part lies (`module:object`)."""
     import inspect
 
-    import msgspec
-
     from assay import catalog
 
-    text = inspect.getdoc(catalog.import_object(target)) or ""
+    _show_doc(kind, target, inspect.getdoc(catalog.import_object(target)) or "", options)
+
+
+def show_own(options: argparse.Namespace) -> None:
+    """The same of the user's own Python, out of its source: showing a thing does not run it."""
+    from assay.cli.source_docs import docstring_of
+
+    _show_doc("your own", options.what, docstring_of(options.what), options)
+
+
+def _show_doc(kind: str, target: str, text: str, options: argparse.Namespace) -> None:
+    import msgspec
+
     if options.json:
         print(msgspec.json.encode({"kind": kind, "name": options.what, "object": target, "doc": text}).decode())
         return
@@ -92,17 +101,13 @@ def show_tasks(options: argparse.Namespace) -> None:
     import msgspec
 
     from assay.cli.run_flags import task_parameters
-    from assay.tasks.build import build_task
+    from assay.tasks.build import build_dataset
     from assay.tasks.load import load_tasks
 
-    for definition in load_tasks(
-        [options.what],
-        allow_bad=True,
-        models_needed=False,
-        **task_parameters(options),
-    ):
-        task = build_task(definition)
-        samples = list(islice(task.dataset, 1 if options.samples is None else options.samples))
+    for definition in load_tasks([options.what], allow_bad=True, only_reads=True, **task_parameters(options)):
+        # samples that lie on a server are not fetched to be shown
+        dataset = () if definition.dataset.use == "hub" else build_dataset(definition)
+        samples = list(islice(dataset, 1 if options.samples is None else options.samples))
         shown = {"definition": definition, "samples": samples}
         if options.json:
             print(msgspec.json.encode(shown).decode())
@@ -111,16 +116,17 @@ def show_tasks(options: argparse.Namespace) -> None:
         for sample in samples:
             if sample.row is not None:
                 print(f"\nsample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}")
-                print(_asked(task, sample))
+                print(_asked(definition, sample))
             else:
                 print(f"\nsample {sample.id}, as it is asked:\n{sample.prompt}\ntargets: {list(sample.targets)}\n")
 
 
-def _asked(task: Task, sample: Sample) -> str:
+def _asked(definition: TaskDefinition, sample: Sample) -> str:
     """What a single-turn solver would ask; conversations and Python decide while they run."""
     from assay.core.errors import FailureError
+    from assay.tasks.build import build_solver
 
-    request_for = getattr(task.solver, "request", None)
+    request_for = getattr(build_solver(definition), "request", None)
     if request_for is None:
         return ""
     try:

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
 
     board = read_leaderboard(options.leaderboard)
     scored = {row.task: row.sha256 for row in board.tasks}
-    tasks = load_tasks(options.tasks, allow_bad=True, models_needed=False, **task_parameters(options))
+    tasks = load_tasks(options.tasks, allow_bad=True, only_reads=True, **task_parameters(options))
     here = {each.name: each.dataset.sha256 for each in tasks}
     found = {name: verdict(scored.get(name), here.get(name)) for name in sorted({*scored, *here})}
     if options.json:

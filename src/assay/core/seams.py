@@ -7,6 +7,7 @@ an object that fits is enough.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from assay.core.types import Completion, Record, Request, Sample, Score, Summary, Trace
@@ -62,6 +63,23 @@ class Dataset(Protocol):
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Sample]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildContext:
+    """What scorers, solvers and actions may need besides their options: every factory of theirs is given one."""
+
+    own_code: bool = False
+    """Whether the task's own Python and programs may run: the user wrote the file, or trusts it."""
+    model_for: Callable[..., Model] | None = None
+    """Another model by what a user writes for it, and its options: judges, user simulators."""
+    min_sandbox: str | None = None
+    task: str = ""
+    """The name of the task being built, for messages."""
+    paces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """How fast each other model may be asked, by the key the task has for it."""
+    dataset: Dataset | None = None
+    """Its samples, for scorers that look at all of them."""
 
 
 class Work(NamedTuple):

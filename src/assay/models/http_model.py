@@ -20,6 +20,7 @@ from assay.core.types import Failure
 from assay.env_file import key_variable
 from assay.models.http_client import HttpAnswer, make_client
 from assay.models.options import checked_timeout
+from assay.models.providers import NO_KEY
 
 Reply = TypeVar("Reply")
 
@@ -141,6 +142,8 @@ class HttpModel:
         return self._key if self._key and len(self._key) >= SHORTEST_SECRET else None
 
     def _key_named(self, name: str, *, required: bool) -> str | None:
+        if name == NO_KEY:
+            return None
         key = (key_variable(name) or "").strip()
         if not key and required:
             raise UsageError(
@@ -313,21 +316,3 @@ def checked_base_url(base_url: str) -> str:
 def endpoint(base_url: str, path: str) -> str:
     parts = urlsplit(base_url)
     return urlunsplit((parts.scheme, parts.netloc, parts.path + path, parts.query, ""))
-
-
-def split_address(model: str) -> tuple[str, str | None]:
-    """`MODEL@URL` in its two parts; a bare host gets `http://` and `/v1`. A model name may hold an `@` of its own."""
-    # an address may hold an `@` of its own, before which somebody wrote a password
-    scheme = re.search(r"@(?=https?://)", model)
-    name, address = (model[: scheme.start()], model[scheme.end() :]) if scheme else _before_host(model)
-    if not name or not address:
-        return model, None
-    if "://" not in address:
-        address = f"http://{address}"
-    return name, address if address.count("/") > 2 else f"{address}/v1"
-
-
-def _before_host(model: str) -> tuple[str, str]:
-    name, _, address = model.rpartition("@")
-    host, colon, port = address.partition("/")[0].rpartition(":")
-    return (name, address) if colon and host and port.isdigit() else (model, "")

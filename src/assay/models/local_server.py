@@ -22,6 +22,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.models import embedded_weights
 from assay.models.openai_http import OpenAIModel
+from assay.models.providers import NO_KEY
 
 CONTEXT_PER_SLOT = 8192
 START_SECONDS = 60.0
@@ -82,6 +83,7 @@ class ServedModel:
     async def _start(self) -> OpenAIModel:
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",
             "-m",
             "assay.models.local_server",
             str(self._gguf),
@@ -101,7 +103,7 @@ class ServedModel:
         if not line.startswith("http://"):
             message = "the local server did not start"
             raise FailureError(Failure(stage="model", part=self.name, kind="connection", message=message))
-        return OpenAIModel("local", base_url=f"{line}/v1", api_key_env="ASSAY_LOCAL_SERVER_HAS_NO_KEY")
+        return OpenAIModel("local", base_url=f"{line}/v1", api_key_env=NO_KEY)
 
 
 def _with_extra(request: Request, extra: dict[str, Any]) -> Request:

@@ -22,8 +22,9 @@ from assay.core.usage import counted
 from assay.models.chat_messages import message_body
 from assay.models.echo import EchoError, continuation_score, tokens_of, window_score
 from assay.models.http_client import HttpAnswer
-from assay.models.http_model import HttpModel, checked_base_url, endpoint, split_address
+from assay.models.http_model import HttpModel, checked_base_url, endpoint
 from assay.models.options import one_of
+from assay.models.providers import split_address
 from assay.models.rolling import window_size, windows
 
 OFFICIAL_BASE_URL = "https://api.openai.com/v1"

@@ -1,4 +1,4 @@
-"""Servers that speak the OpenAI protocol, by name: where they usually listen and which key they want.
+"""Servers that speak the OpenAI protocol, by name; `providers.py` says where they listen and which key they want.
 
 `ollama:MODEL` is `openai:MODEL` with another address; `vllm:MODEL@URL` says where the server is. Every option of
 `openai` works here too.
@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.models.http_model import split_address
 from assay.models.openai_http import MaxTokensField, Mode, OpenAIModel
+from assay.models.providers import PROVIDERS, split_address
 
 
-def _preset(word: str, address: str, *, key: str, hosted: bool, what: str) -> Callable[..., OpenAIModel]:
+def _preset(word: str) -> Callable[..., OpenAIModel]:
+    address, key, what, hosted, _ = PROVIDERS[word]
     kind = type(f"{word.title()}Model", (OpenAIModel,), {"adapter": word})
 
     def make(
@@ -57,28 +58,16 @@ def _preset(word: str, address: str, *, key: str, hosted: bool, what: str) -> Ca
     return make
 
 
-ollama = _preset("ollama", "http://localhost:11434/v1", key="OLLAMA_API_KEY", hosted=False, what="Ollama")
-vllm = _preset("vllm", "http://localhost:8000/v1", key="VLLM_API_KEY", hosted=False, what="A vLLM server")
-llamacpp = _preset(
-    "llamacpp", "http://localhost:8080/v1", key="LLAMA_API_KEY", hosted=False, what="llama.cpp's own server"
-)
-sglang = _preset("sglang", "http://localhost:30000/v1", key="SGLANG_API_KEY", hosted=False, what="An SGLang server")
-lmstudio = _preset("lmstudio", "http://localhost:1234/v1", key="LMSTUDIO_API_KEY", hosted=False, what="LM Studio")
-litellm_proxy = _preset(
-    "litellm-proxy", "http://localhost:4000/v1", key="LITELLM_API_KEY", hosted=False, what="A LiteLLM proxy"
-)
-openrouter = _preset(
-    "openrouter", "https://openrouter.ai/api/v1", key="OPENROUTER_API_KEY", hosted=True, what="OpenRouter"
-)
-groq = _preset("groq", "https://api.groq.com/openai/v1", key="GROQ_API_KEY", hosted=True, what="Groq")
-together = _preset("together", "https://api.together.xyz/v1", key="TOGETHER_API_KEY", hosted=True, what="Together AI")
-mistral = _preset("mistral", "https://api.mistral.ai/v1", key="MISTRAL_API_KEY", hosted=True, what="Mistral")
-deepseek = _preset("deepseek", "https://api.deepseek.com/v1", key="DEEPSEEK_API_KEY", hosted=True, what="DeepSeek")
-fireworks = _preset(
-    "fireworks",
-    "https://api.fireworks.ai/inference/v1",
-    key="FIREWORKS_API_KEY",
-    hosted=True,
-    what="Fireworks AI",
-)
-xai = _preset("xai", "https://api.x.ai/v1", key="XAI_API_KEY", hosted=True, what="xAI")
+ollama = _preset("ollama")
+vllm = _preset("vllm")
+llamacpp = _preset("llamacpp")
+sglang = _preset("sglang")
+lmstudio = _preset("lmstudio")
+litellm_proxy = _preset("litellm-proxy")
+openrouter = _preset("openrouter")
+groq = _preset("groq")
+together = _preset("together")
+mistral = _preset("mistral")
+deepseek = _preset("deepseek")
+fireworks = _preset("fireworks")
+xai = _preset("xai")

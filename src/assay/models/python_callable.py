@@ -26,7 +26,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
-from assay.catalog import import_object
+from assay.catalog import import_own
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
@@ -46,7 +46,7 @@ def as_model(thing: Any, name: str | None = None) -> Model:
 
 def load_model(target: str, options: Mapping[str, Any]) -> Model:
     """The model behind `module:name`, with settings that tell it apart from the same code edited or set differently."""
-    thing = import_object(target)
+    thing = import_own(target)
     if inspect.isclass(thing):
         thing = _instance(thing, options)
     elif options:

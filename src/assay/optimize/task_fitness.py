@@ -14,15 +14,15 @@ from assay.core.attempt import attempt_key, make_attempt
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.model_stack import Asked
-from assay.core.seams import Work
+from assay.core.seams import BuildContext, Work
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, Sample, Score, TaskDefinition
 from assay.evaluators.dataset import MAX_RECORDS
 from assay.evaluators.payload import Evaluation, failed, why_not_a_number
 from assay.models.build import make_model
 from assay.models.pool import ModelPool, identity_of
-from assay.tasks.build import BuildContext, build_task
-from assay.tasks.declarative.trust import require_trust
+from assay.tasks.build import build_task
+from assay.tasks.trust import require_trust
 
 PLACE = "{prompt}"
 """Where a sample's own prompt goes; a candidate without it comes before the prompt."""
@@ -39,9 +39,7 @@ class TaskFitness:
         require_trust(definitions, trust=config.trust)
         model = make_model(config.model, config.model_options)
         self._models = ModelPool(config)
-        self._context = BuildContext(
-            model_for=self._models.model_for, min_sandbox=config.min_sandbox, trust=config.trust
-        )
+        self._context = BuildContext(model_for=self._models.model_for, min_sandbox=config.min_sandbox)
         self._config = config
         self._prompt_at = prompt_at.split(".") if prompt_at else None
         self._definitions = {definition.name: definition for definition in definitions}
@@ -89,7 +87,7 @@ class TaskFitness:
         return texts.pop()
 
     def _built(self, definition: TaskDefinition) -> Task:
-        task = build_task(definition, context=self._context, limit=self._config.limit)
+        task = build_task(definition, context=self._context, limit=self._config.limit, trust=True)
         if task.unusable is not None:
             raise UsageError(f"task `{definition.name}` cannot be scored here: {task.unusable.message}")
         return task

@@ -18,7 +18,7 @@ from assay.core.types import TaskDefinition
 from assay.reports.journal_table import Line, TaskTable, read_tables
 from assay.reports.view import GROUP, metadata_value
 from assay.stats.python_metric import compute_metrics
-from assay.tasks.declarative.trust import trusted
+from assay.tasks.trust import untrusted
 
 FILE = "python_metrics.json"
 Kept = dict[str, dict[str, Any]]
@@ -28,10 +28,10 @@ Kept = dict[str, dict[str, Any]]
 async def run_python_metrics(folder: Path, definitions: Sequence[TaskDefinition], *, trust: bool = False) -> None:
     """Run every Python metric over the journal's scores and keep what it found.
 
-    Code of a file outside the project is left alone unless it is trusted: `trust` is what the user said now, never
-    what a run folder says about itself.
+    The definitions are those of a run folder: without `trust`, the user's word, code that only the folder vouches for
+    is left alone.
     """
-    definitions = [each for each in definitions if trust or trusted(each)]
+    definitions = [each for each in definitions if trust or not untrusted(each, out_of_a_run=True)]
     wanted = {
         each.name: parts
         for each in definitions

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay import catalog
 from assay.core.errors import FailureError
-from assay.core.seams import Metric
+from assay.core.seams import BuildContext, Metric
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.post_process import nothing_extracted
 
@@ -53,10 +53,11 @@ class FromMetric:
 
 
 def from_metric(
-    key: str, *, metric: str, post_process: str = "none", context: object = None, **options: Any
+    key: str, *, metric: str, post_process: str = "none", context: BuildContext | None = None, **options: Any
 ) -> FromMetric:
     """The catalog's `metric` scorer: `metric` and `post_process` by name, other options go to the metric as extras."""
-    return FromMetric(key, catalog.resolve("metric", metric), post_process, options)
+    own_code = context is not None and context.own_code
+    return FromMetric(key, catalog.resolve("metric", metric, own_code=own_code), post_process, options)
 
 
 def contains(key: str, *, post_process: str = "none", context: object = None) -> FromMetric:
@@ -68,7 +69,7 @@ def label_in_set(
     key: str, *, allowed: Sequence[str] | None = None, post_process: str = "none", context: object = None
 ) -> FromMetric:
     """The assertion `label_in_set` as a scorer: the prediction is one of `allowed`, here or in the sample's extras."""
-    options = {} if allowed is None else {"allowed": list(allowed)}
+    options: dict[str, Any] = {} if allowed is None else {"allowed": list(allowed)}
     return from_metric(key, metric="label_in_set", post_process=post_process, **options)
 
 
@@ -76,5 +77,5 @@ def forbidden_patterns(
     key: str, *, patterns: Sequence[str] | None = None, post_process: str = "none", context: object = None
 ) -> FromMetric:
     """The forbidden-pattern scan as a scorer: 1.0 when none of `patterns`, here or in the sample's extras, is found."""
-    options = {} if patterns is None else {"patterns": list(patterns)}
+    options: dict[str, Any] = {} if patterns is None else {"patterns": list(patterns)}
     return from_metric(key, metric="forbidden_patterns", post_process=post_process, **options)

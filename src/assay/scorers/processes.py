@@ -155,7 +155,7 @@ class ScorePool:
         environment = clean_environment(os.environ, (), None)
         environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "assay.scorers.worker_process"),
+            *(sys.executable, "-P", "-m", "assay.scorers.worker_process"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env=environment,

@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import FailureError
+from assay.core.seams import BuildContext
 from assay.core.types import Failure, Stage
 
 TIME_LIMIT_SECONDS = 60.0
@@ -54,10 +55,10 @@ class Snippet:
         stage: Stage,
         part: str,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
-        context: Any = None,
+        context: BuildContext | None,
     ) -> None:
-        """`context.snippets` false keeps the code from running: the file it came in is not trusted."""
-        self._allowed = bool(getattr(context, "snippets", True))
+        """The code runs only where the context says so: the file it came in is the user's, or trusted."""
+        self._allowed = context is not None and context.own_code
         self._source = source
         self._function = function
         self._stage: Stage = stage

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import Model
+from assay.core.seams import BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.snippets.payload import output_of, plain_message
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
@@ -50,7 +50,7 @@ class PythonSolver:
 
 
 def python(
-    *, run_solver_snippet: str, time_limit_seconds: float = TIME_LIMIT_SECONDS, context: object = None
+    *, run_solver_snippet: str, time_limit_seconds: float = TIME_LIMIT_SECONDS, context: BuildContext | None = None
 ) -> PythonSolver:
     """The author's `run_solver(sample, model, trace)`, in a worker process with a time limit."""
     snippet = Snippet(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.core.errors import FailureError
+from assay.core.seams import BuildContext
 from assay.core.types import Summary
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 from assay.stats.bootstrap import interval_of_draws
@@ -73,6 +74,7 @@ async def compute_metrics(
         stage="metric",
         part=part,
         time_limit_seconds=10 * TIME_LIMIT_SECONDS,
+        context=BuildContext(own_code=True),  # whoever calls us has asked whether it may run
     )
     try:
         found = await _call(snippet, scores)

@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Dataset, Model, Scorer
+from assay.core.seams import BuildContext, Dataset, Scorer, Solver
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
-from assay.tasks.declarative.trust import trusted
+from assay.tasks.trust import require_trust
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildContext:
-    """What scorers, solvers and actions may need besides their options: every factory of theirs is given one."""
+def build_task(
+    definition: TaskDefinition,
+    *,
+    context: BuildContext | None = None,
+    limit: int | None = None,
+    trust: bool = False,
+    out_of_a_run: bool = False,
+) -> Task:
+    """The task, ready to be run. An unknown name or option is a `UsageError` that says in which task.
 
-    model_for: Callable[..., Model] | None = None
-    """Another model by what a user writes for it, and its options: judges, user simulators."""
-    project: Path = field(default_factory=Path.cwd)
-    trust: bool = False
-    min_sandbox: str | None = None
-    task: str = ""
-    """The name of the task being built, for messages."""
-    snippets: bool = False
-    """Whether the task's own Python may run: the file is of this project, or the user trusts it."""
-    paces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """How fast each other model may be asked, by the key the task has for it."""
-    dataset: Dataset | None = None
-    """Its samples, for scorers that look at all of them."""
-
-
-def build_task(definition: TaskDefinition, *, context: BuildContext | None = None, limit: int | None = None) -> Task:
-    """The task, ready to be run. An unknown name or option is a `UsageError` that says in which task."""
-    context = context or BuildContext()
-    dataset: Dataset = _make("dataset", definition.dataset.use, definition, **definition.dataset.options)
-    dataset = dataset if limit is None else FirstSamples(dataset, limit)
+    The only place where names become objects, so also where a task that reaches for more than the user allowed is
+    refused: `trust` is what the user said now, `out_of_a_run` that the definition comes out of a `run.json`.
+    """
+    require_trust([definition], trust=trust, out_of_a_run=out_of_a_run)
     context = replace(
-        context,
-        task=definition.name,
-        dataset=dataset,
-        snippets=context.trust or trusted(definition),
-        paces=definition.metadata.get("paces", {}),
+        context or BuildContext(), own_code=True, task=definition.name, paces=definition.metadata.get("paces", {})
     )
+    dataset = build_dataset(definition, own_code=True)
+    dataset = dataset if limit is None else FirstSamples(dataset, limit)
+    context = replace(context, dataset=dataset)
     scorers: dict[str, Scorer] = {}
     unusable: Failure | None = None
     for part in definition.scorers:
@@ -64,6 +52,18 @@ def build_task(definition: TaskDefinition, *, context: BuildContext | None = Non
         actions={part.key: _make_part("action", part, definition, context) for part in definition.actions},
         unusable=unusable,
     )
+
+
+def build_dataset(definition: TaskDefinition, *, own_code: bool = False) -> Dataset:
+    """The samples alone, for who only reads."""
+    found: Dataset = _make("dataset", definition.dataset.use, definition, own_code, **definition.dataset.options)
+    return found
+
+
+def build_solver(definition: TaskDefinition) -> Solver:
+    """The solver alone, for who wants to see what would be asked; Python of the author's own is not run."""
+    found: Solver = _make_part("solver", definition.solver, definition, BuildContext(task=definition.name))
+    return found
 
 
 class FirstSamples:
@@ -86,13 +86,13 @@ class FirstSamples:
 
 
 def _make_part(kind: str, part: PartSpec, definition: TaskDefinition, context: BuildContext, **named: Any) -> Any:
-    return _make(kind, part.use, definition, **named, **part.options, context=context)
+    return _make(kind, part.use, definition, context.own_code, **named, **part.options, context=context)
 
 
-def _make(kind: str, use: str, definition: TaskDefinition, **options: Any) -> Any:
+def _make(kind: str, use: str, definition: TaskDefinition, own_code: bool, /, **options: Any) -> Any:
     where = f"{definition.source or definition.format}: task `{definition.name}`"
     try:
-        return catalog.resolve(kind, use)(**options)
+        return catalog.resolve(kind, use, own_code=own_code)(**options)
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
     except TypeError as error:

@@ -31,11 +31,13 @@ def load_tasks(
     allow_bad: bool = False,
     config: dict[str, Any] | None = None,
     trust: bool = False,
+    only_reads: bool = False,
     **declarative: Any,
 ) -> list[TaskDefinition]:
     """Every task that the given files, folders and built-in names hold. Names must be unique among them.
 
-    `config` and `declarative` (`models`, `dataset`, `allow_outside`, `env_file`) are for YAML files.
+    `config` and `declarative` (`models`, `dataset`, `allow_outside`, `env_file`) are for YAML files. With `only_reads`,
+    for who wants to look at tasks, no server is asked for anything and models need not be there.
     """
     definitions: list[TaskDefinition] = []
     wrong: list[str] = []
@@ -44,7 +46,8 @@ def load_tasks(
             if path.suffix in YAML:
                 from assay.tasks.declarative.load import read_yaml_tasks
 
-                definitions.extend(read_yaml_tasks(path, config=config or {}, trust=trust, **declarative))
+                how = {"config": config or {}, "trust": trust, "only_reads": only_reads, **declarative}
+                definitions.extend(read_yaml_tasks(path, **how))
             else:
                 definitions.extend(_read(path, allow_bad=allow_bad))
         except UsageError as error:

@@ -11,13 +11,15 @@ import pytest
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.seams import BuildContext
 from assay.core.task import task_fingerprint
 from assay.core.types import TaskDefinition
 from assay.evaluation import run_evaluation
+from assay.models.providers import NO_KEY
 from assay.models.toy import ToyModel
 from assay.reports.leaderboard import Leaderboard, build_leaderboard
 from assay.reports.python_metrics import run_python_metrics
-from assay.tasks.build import BuildContext, build_task
+from assay.tasks.build import build_task
 from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
 
 Read = Callable[..., list[TaskDefinition]]
@@ -490,7 +492,13 @@ def test_the_limits_of_a_judges_model_file_hold_and_are_no_part_of_the_task(
 
     build_task(limited, context=BuildContext(model_for=model_for))
     assert asked == [
-        {"name": "openai:q", "base_url": "http://127.0.0.1:1/v1", "requests_per_minute": 90, "concurrency": 2}
+        {
+            "name": "openai:q",
+            "base_url": "http://127.0.0.1:1/v1",
+            "api_key_env": NO_KEY,
+            "requests_per_minute": 90,
+            "concurrency": 2,
+        }
     ]
 
 

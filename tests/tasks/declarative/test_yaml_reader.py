@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
 from assay.env_file import read_env_file
-from assay.tasks.declarative.yaml_reader import Document, dotted, project_root, read_yaml
+from assay.tasks.declarative.yaml_reader import Document, dotted, read_yaml
+from assay.tasks.project import project_root
 
 
 def read(folder: Path, text: str, **options: object) -> Document:

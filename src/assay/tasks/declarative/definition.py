@@ -60,6 +60,8 @@ def task_definition(
         ("config", parameters),
         ("snippets", snippets),
         ("paces", dict(library.paces)),
+        ("typed_models", sorted(library.typed)),
+        ("variables", sorted({*document.variables, *library.variables})),
     ):
         if value:
             metadata[key] = value

@@ -10,21 +10,12 @@ from typing import Any
 from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec
-from assay.tasks.declarative.schema import PROVIDERS, checked_dataset, checked_model, kind_of
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, is_hidden, nearest, read_yaml
+from assay.models.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
+from assay.tasks.declarative.schema import checked_dataset, checked_model, kind_of
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest, read_yaml
+from assay.tasks.project import is_hidden
 
 DATA_ENDINGS = (".jsonl", ".csv", ".tsv", ".parquet")
-# where each provider answers in the shape of OpenAI's API, and what its key is usually called
-_PROVIDERS = {
-    "openai": (None, "OPENAI_API_KEY"),
-    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-    "fireworks": ("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
-    "gemini": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    "novita": ("https://api.novita.ai/v3/openai", "NOVITA_API_KEY"),
-    "sambanova": ("https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
-    "together": ("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-}
-
 ModelSpec = dict[str, Any]
 """`model` (as after `--model`) and `options`; perhaps `requests_per_minute` and `concurrency`."""
 _PACE = ("requests_per_minute", "concurrency")
@@ -48,6 +39,12 @@ class Library:
     """How fast the other models may be asked, by key."""
     models_needed: bool = True
     """False where nothing is asked: a key without a model behind it then stands for itself."""
+    only_reads: bool = False
+    """True where no server may be asked for a dataset."""
+    typed: frozenset[str] = frozenset()
+    """Keys of models that the user named on the command line: no file chose those."""
+    variables: list[str] = field(default_factory=list)
+    """`$NAME`s of the files around that were left as they stood."""
 
     def dataset(self, key: str, *, num_samples: int | None = None, subsampling: str | None = None) -> DatasetSpec:
         """The dataset with this key, read once for its size and hash."""
@@ -55,13 +52,16 @@ class Library:
         if num_samples is not None:
             options |= {"num_samples": num_samples, "subsampling": subsampling or "head"}
         made = catalog.resolve("dataset", use)(**options)
-        return DatasetSpec(use=use, options=options, sha256=made.sha256, size=len(made))
+        size = 0 if use == "hub" and self.only_reads else len(made)
+        return DatasetSpec(use=use, options=options, sha256=made.sha256, size=size)
 
     def _dataset_options(self, key: str) -> tuple[str, dict[str, Any]]:
         if key in self.datasets:
             return self._source(*self.datasets[key])
         for document in self._files("datasets"):
             if isinstance(document.value, dict) and document.value.get("key") == key:
+                self.files.extend(document.files)
+                self.variables.extend(document.variables)
                 return self._source(document, (), checked_dataset(document, document.value))
         for folder in self._folders("datasets"):
             for ending in DATA_ENDINGS:
@@ -111,6 +111,7 @@ class Library:
             if isinstance(document.value, dict) and document.value.get("key") == key:
                 self.models[key] = model_spec(document, (), checked_model(document, document.value))
                 self.files.extend(document.files)
+                self.variables.extend(document.variables)
                 return self.models[key]
         if key in catalog.names("model") or not self.models_needed:
             return {"model": key, "options": {}}
@@ -150,7 +151,7 @@ def model_spec(document: Document, where: FieldPath, model: dict[str, Any]) -> M
     config = model["config"]
     kind = config["connection_type"]
     if kind == "assay":
-        spec: ModelSpec = {"model": config["model"], "options": config["options"]}
+        spec: ModelSpec = {"model": config["model"], "options": dict(config["options"])}
     elif kind == "provider_connection":
         spec = provider_model(document, (*where, "config"), config["provider_id"], config["model_key"])
     else:
@@ -159,6 +160,7 @@ def model_spec(document: Document, where: FieldPath, model: dict[str, Any]) -> M
     variable = _key_variable(document, (*where, "config", "api_key"), config.get("api_key"))
     if variable:
         spec["options"]["api_key_env"] = variable
+    _keep_key_at_home(spec)
     if model["rate_limit"]:
         spec["requests_per_minute"] = model["rate_limit"]
     if model["max_concurrent_requests"]:
@@ -166,11 +168,21 @@ def model_spec(document: Document, where: FieldPath, model: dict[str, Any]) -> M
     return spec
 
 
+def _keep_key_at_home(spec: ModelSpec) -> None:
+    """A file that chooses a host and no key does not get the key of the provider whose protocol it speaks."""
+    adapter, _, argument = spec["model"].partition(":")
+    address = chosen_address(argument, spec["options"])
+    if address and adapter in PROVIDERS and not belongs_to(PROVIDERS[adapter].key, address):
+        spec["options"].setdefault("api_key_env", NO_KEY)
+
+
 def provider_model(document: Document, where: FieldPath, provider: str, name: str) -> ModelSpec:
-    if provider not in _PROVIDERS:
-        raise document.error(where, f"unknown provider `{provider}`. {nearest(provider, PROVIDERS)}")
-    base_url, variable = _PROVIDERS[provider]
-    options = {"api_key_env": variable, **({"base_url": base_url} if base_url else {})}
+    known = {word: each for word, each in PROVIDERS.items() if each.hosted}
+    if provider not in known:
+        raise document.error(where, f"unknown provider `{provider}`. {nearest(provider, known)}")
+    options = {"api_key_env": known[provider].key}
+    if provider != "openai":  # whose adapter knows the address, and lets the user's OPENAI_BASE_URL say another
+        options["base_url"] = known[provider].address
     return {"model": f"openai:{name}", "options": options}
 
 

@@ -24,7 +24,9 @@ from assay.tasks.declarative.schema import (
     checked_task,
     kind_of,
 )
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest, read_yaml, root_of
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest, read_yaml
+from assay.tasks.project import is_of_this_project, root_of
+from assay.tasks.trust import untrusted
 
 
 def read_yaml_tasks(
@@ -37,15 +39,44 @@ def read_yaml_tasks(
     allow_outside: bool = False,
     env_file: Path | None = None,
     models_needed: bool = True,
+    only_reads: bool = False,
 ) -> list[TaskDefinition]:
     """The tasks of a YAML file. `models` says what stands behind model keys, `dataset` what a dataset task is about.
 
-    With `models_needed` false, where nothing is going to be asked, a model key without a model is no error.
+    With `models_needed` false, where no model is going to be asked, a model key without a model is no error; with
+    `only_reads` nobody else is asked for anything either, so a dataset of the hub has no size.
 
-    Nothing is executed here; whether snippets may run is decided when they are to run (see `trust.py`).
+    Nothing is executed here; whether snippets may run is decided when they are to run (see `tasks/trust.py`). Variables
+    are put in for a file of this project, or one that the user trusts; any other file keeps its `$NAME`s as they stand.
     """
-    del trust
-    environ = environment(env_file)
+    how: dict[str, Any] = {
+        "config": config,
+        "models": models,
+        "dataset": dataset,
+        "allow_outside": allow_outside,
+        "models_needed": models_needed and not only_reads,
+        "only_reads": only_reads,
+    }
+    if trust or is_of_this_project(path):
+        return _read_tasks(path, environment(env_file), **how)
+    definitions = _read_tasks(path, None, **how)
+    named = any(each.metadata.get("variables") for each in definitions)
+    if named and not any(untrusted(each) for each in definitions):
+        return _read_tasks(path, environment(env_file), **how)
+    return definitions
+
+
+def _read_tasks(
+    path: Path,
+    environ: Mapping[str, str] | None,
+    *,
+    config: Mapping[str, Any] | None,
+    models: Mapping[str, str] | None,
+    dataset: str | None,
+    allow_outside: bool,
+    models_needed: bool,
+    only_reads: bool,
+) -> list[TaskDefinition]:
     document = read_yaml(path, allow_outside=allow_outside, environ=environ)
     library = Library(
         home=path.parent,
@@ -53,7 +84,9 @@ def read_yaml_tasks(
         allow_outside=allow_outside,
         environ=environ,
         models={key: {"model": spec, "options": {}} for key, spec in (models or {}).items()},
+        typed=frozenset(models or ()),
         models_needed=models_needed,
+        only_reads=only_reads,
     )
     kind = kind_of(document.value)
     if kind == "run":
@@ -75,7 +108,7 @@ def only_tasks(files: list[Path]) -> list[Path]:
     for path in files:
         if path.suffix in (".yaml", ".yml"):
             try:
-                kinds[path] = kind_of(read_yaml(path).value)
+                kinds[path] = kind_of(read_yaml(path, environ=None).value)
             except UsageError:
                 kinds[path] = "task"
     tasks = [path for path, kind in kinds.items() if kind == "task"]
@@ -95,10 +128,11 @@ def check_yaml_file(path: Path, *, allow_outside: bool = False) -> tuple[str, in
 
     A task is checked by itself, so the datasets and models it names need not be here; a run file is checked whole.
     """
-    document = read_yaml(path, allow_outside=allow_outside, environ=environment(None))
+    environ = environment(None) if is_of_this_project(path) else None
+    document = read_yaml(path, allow_outside=allow_outside, environ=environ)
     kind = kind_of(document.value)
     if kind == "run":
-        tasks = read_yaml_tasks(path, allow_outside=allow_outside)
+        tasks = read_yaml_tasks(path, allow_outside=allow_outside, only_reads=True)
         return "run file", len(tasks), [text for each in tasks for text in each.metadata.get("warnings", [])]
     if kind == "task":
         check_only(document, (), document.value)

@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from assay.core.errors import UsageError
+from assay.tasks.project import is_hidden, root_of
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 100
@@ -28,7 +29,6 @@ MAX_FILES = 200
 
 FieldPath = tuple[str | int, ...]
 
-_PROJECT_MARKS = (".git", ".assay", "assay.toml", "pyproject.toml")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))\Z")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _NULLS = {"", "~", "null", "Null", "NULL"}
@@ -56,6 +56,8 @@ class Document:
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     """Every file that was read on the way, the document's own first."""
+    variables: list[str] = field(default_factory=list)
+    """The `$NAME`s that were left as they stand, because the file may not read variables."""
 
     def mark(self, where: FieldPath) -> Mark:
         """The place of a field, or of the nearest field around it."""
@@ -95,37 +97,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"Did you mean `{near[0]}`?" if near else f"Known here: {', '.join(known)}"
 
 
-def project_root(path: Path) -> Path:
-    """The project a file belongs to: the nearest folder above it that looks like one, else its own folder.
-
-    A folder that everybody may write to, the home folder and the root of the disk are nobody's project: a mark left
-    there would make one of everything below.
-    """
-    start = path if path.is_dir() else path.parent
-    for folder in (start, *start.parents):
-        if _belongs_to_all(folder):
-            return start
-        if any((folder / mark).exists() for mark in _PROJECT_MARKS):
-            return folder
-    return start
-
-
-def _belongs_to_all(folder: Path) -> bool:
-    return folder == folder.parent or folder == Path.home() or bool(folder.stat().st_mode & stat.S_IWOTH)
-
-
-def root_of(path: Path) -> Path:
-    """What a file may read: the project the command runs in when the file is of it, else the file's own project."""
-    here = project_root(Path.cwd()).resolve()
-    return here if path.resolve().is_relative_to(here) else project_root(path.resolve())
-
-
-def is_hidden(path: Path, root: Path) -> bool:
-    """Whether a path inside the root leads through a name that begins with a dot: keys, credentials, histories."""
-    inside = path.relative_to(root) if path.is_relative_to(root) else path
-    return any(part.startswith(".") for part in inside.parts)
-
-
 def read_yaml(
     path: Path | str,
     *,
@@ -133,16 +104,21 @@ def read_yaml(
     allow_outside: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> Document:
-    """Read a YAML file with everything it refers to; `UsageError` with file, line and column when it is bad."""
+    """Read a YAML file with everything it refers to; `UsageError` with file, line and column when it is bad.
+
+    `environ` are the variables it may name; None leaves every `$NAME` as it stands and lists them.
+    """
     path = Path(path)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file")
     reader = _Reader(
         root=(root or root_of(path)).resolve(),
         allow_outside=allow_outside,
-        environ=os.environ if environ is None else environ,
+        environ=environ,
     )
-    document = Document(value=None, path=path, marks={}, warnings=reader.warnings, files=reader.files)
+    document = Document(
+        value=None, path=path, marks={}, warnings=reader.warnings, files=reader.files, variables=reader.variables
+    )
     document.value = reader.file(path, (), document.marks, ())
     return document
 
@@ -174,8 +150,9 @@ class _Reader:
 
     root: Path
     allow_outside: bool
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] | None
     warnings: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     nodes: int = 0
 
@@ -355,6 +332,9 @@ class _Reader:
                 f"{_mark(node, path)}: {dotted(where)}: `${name}` looks like a secret; "
                 "secrets belong in `secrets` or in a model's `config`, nowhere else"
             )
+        if self.environ is None:
+            self.variables.append(name)
+            return text
         if name not in self.environ:
             self.warnings.append(f"{_mark(node, path)}: {dotted(where)}: the variable `{name}` is not set")
             return text

@@ -14,11 +14,9 @@ from assay.tasks.declarative.schema.checked import (
     editor_schema,
     kind_of,
 )
-from assay.tasks.declarative.schema.models import PROVIDERS
 
 __all__ = [
     "EDITOR_SCHEMAS",
-    "PROVIDERS",
     "checked_dataset",
     "checked_evaluation",
     "checked_model",

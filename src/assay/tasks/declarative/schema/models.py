@@ -59,5 +59,4 @@ MODEL = Shaped(
         "config": Field(MODEL_CONFIG),
     },
 )
-PROVIDERS = ("anthropic", "fireworks", "gemini", "novita", "openai", "sambanova", "together", "latticeflow")
 PROVIDED = Shaped("a provider model", "A model named by provider.", {"$provider": text("`openai/gpt-4.1-nano`.")})

@@ -1,0 +1,100 @@
+"""`assay trust`: what a file from elsewhere would run and where it would connect, looked at and then recorded."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from assay.cli.run_flags import add_task_parameters, task_parameters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assay.core.types import TaskDefinition
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "A file or run folder from outside the current project may name Python, programs, addresses and variables.\n"
+        "This lists all of it, without running any of it, and records the content as trusted, in your own folder\n"
+        "($ASSAY_HOME, else ~/.config/assay). A file whose content changes is asked about again.\n\n"
+        "examples:\n"
+        "  assay trust ../shared-tasks/judge.yaml         look at it and trust this very content\n"
+        "  assay trust ../shared-tasks --show             only look\n"
+        "  assay trust runs/from-a-colleague              a run folder, so that it can be rescored\n"
+        "  assay trust --list                             what is trusted\n"
+        "  assay trust ../shared-tasks/judge.yaml --forget"
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="task files, folders of them, or run folders")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--show", action="store_true", help="list what it reaches for, and record nothing")
+    what.add_argument("--forget", action="store_true", help="no longer trust it")
+    what.add_argument("--list", action="store_true", help="everything that is trusted")
+    add_task_parameters(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    import msgspec
+
+    from assay.cli.main import DONE
+    from assay.core.errors import UsageError
+    from assay.tasks.trusted_content import read_trusted
+
+    if options.list:
+        trusted = read_trusted()
+        if options.json:
+            print(msgspec.json.encode(trusted).decode())
+        for each in () if options.json else trusted:
+            print(f"{each.recorded}  {each.path}  {each.sha256[:16]}")
+        return DONE
+    if not options.paths:
+        raise UsageError("assay trust needs a PATH: a task file, a folder of them, or a run folder (or --list)")
+    found = [row for path in options.paths for row in _looked_at(path, options)]
+    if options.json:
+        print(msgspec.json.encode(found).decode())
+    return DONE
+
+
+def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]]:
+    """Each task of a path: what it reaches for, and what became of it."""
+    from pathlib import Path
+
+    from assay.tasks.trust import content_to_trust, reaches
+    from assay.tasks.trusted_content import forget, record
+
+    rows: list[dict[str, object]] = []
+    out_of_a_run = (Path(path) / "run.json").exists()
+    for definition in _definitions(Path(path), options, out_of_a_run=out_of_a_run):
+        found = sorted(set(reaches(definition)))
+        content = content_to_trust(definition, out_of_a_run=out_of_a_run)
+        if not options.json:
+            _tell(definition, [str(each) for each in found])
+        word = "nothing to trust"
+        if found and options.forget:
+            word = "forgotten" if forget(content) else "was not trusted"
+        elif found and options.show:
+            word = "not recorded"
+        elif found:
+            record(content, Path(path), [str(each) for each in found])
+            word = "trusted"
+        if not options.json:
+            print(f"{definition.name}: {word}", file=sys.stderr)
+        rows.append({"task": definition.name, "reaches": found, "sha256": content, "state": word})
+    return rows
+
+
+def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool) -> list[TaskDefinition]:
+    from assay.core.run_file import read_run_file
+    from assay.tasks.load import load_tasks
+
+    if out_of_a_run:
+        return list(read_run_file(path).definitions)
+    return load_tasks([str(path)], allow_bad=True, only_reads=True, **task_parameters(options))
+
+
+def _tell(definition: TaskDefinition, found: list[str]) -> None:
+    print(f"{definition.name}   {definition.source}")
+    for sentence in found or ["nothing: it is plain data"]:
+        print(f"  would {sentence}" if found else f"  {sentence}")

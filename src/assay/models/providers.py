@@ -1,0 +1,101 @@
+"""The servers that assay knows by name: where each answers in the shape of OpenAI's API, and which key it wants.
+
+A key variable belongs to its provider: `hosts_of` says where it may be sent when a file, and not the user, chose the
+address. Plain data, so that readers of files can look things up without the weight of an HTTP client.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+
+class Provider(NamedTuple):
+    """One kind of server."""
+
+    address: str
+    key: str
+    """The environment variable its key is read from."""
+    title: str
+    hosted: bool = True
+    """A service with an address of its own; otherwise a program people run wherever they like."""
+    preset: bool = True
+    """Whether `WORD:MODEL` is OpenAI's adapter with this address; otherwise it has an adapter of its own, or none."""
+
+
+PROVIDERS: dict[str, Provider] = {
+    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", "OpenAI", preset=False),
+    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "Anthropic", preset=False),
+    "gemini": Provider(
+        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "Gemini", preset=False
+    ),
+    "novita": Provider("https://api.novita.ai/v3/openai", "NOVITA_API_KEY", "Novita AI", preset=False),
+    "sambanova": Provider("https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY", "SambaNova", preset=False),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OpenRouter"),
+    "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY", "Groq"),
+    "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY", "Together AI"),
+    "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY", "Mistral"),
+    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "DeepSeek"),
+    "fireworks": Provider("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", "Fireworks AI"),
+    "xai": Provider("https://api.x.ai/v1", "XAI_API_KEY", "xAI"),
+    "ollama": Provider("http://localhost:11434/v1", "OLLAMA_API_KEY", "Ollama", hosted=False),
+    "vllm": Provider("http://localhost:8000/v1", "VLLM_API_KEY", "A vLLM server", hosted=False),
+    "llamacpp": Provider("http://localhost:8080/v1", "LLAMA_API_KEY", "llama.cpp's own server", hosted=False),
+    "sglang": Provider("http://localhost:30000/v1", "SGLANG_API_KEY", "An SGLang server", hosted=False),
+    "lmstudio": Provider("http://localhost:1234/v1", "LMSTUDIO_API_KEY", "LM Studio", hosted=False),
+    "litellm-proxy": Provider("http://localhost:4000/v1", "LITELLM_API_KEY", "A LiteLLM proxy", hosted=False),
+}
+
+NO_KEY = "ASSAY_NO_KEY"
+"""Stands where a key's variable would: this server is sent none."""
+
+_OTHER_KEYS = {
+    "GOOGLE_API_KEY": "generativelanguage.googleapis.com",
+    "HF_TOKEN": "huggingface.co",
+    "HUGGING_FACE_HUB_TOKEN": "huggingface.co",
+    "AZURE_OPENAI_API_KEY": "openai.azure.com",
+}
+"""Keys of providers that no adapter of ours reads by default, and the domain each belongs to."""
+
+
+def hosts_of(variable: str) -> frozenset[str]:
+    """The hosts that a provider's key belongs to; empty for a variable that is no provider's."""
+    hosted = [each for each in PROVIDERS.values() if each.hosted and each.key == variable]
+    hosts = {urlsplit(each.address).hostname or "" for each in hosted}
+    return frozenset(hosts | ({_OTHER_KEYS[variable]} if variable in _OTHER_KEYS else set()))
+
+
+def belongs_to(variable: str, address: str) -> bool:
+    """Whether a key may go to this address: it is its provider's, or the variable is nobody's in particular."""
+    hosts = hosts_of(variable)
+    try:
+        host = (urlsplit(address).hostname or "").rstrip(".").lower()
+    except ValueError:
+        return not hosts
+    return not hosts or any(host == each or host.endswith("." + each) for each in hosts)
+
+
+def chosen_address(argument: str, options: Mapping[str, Any]) -> str | None:
+    """The address that a model's words or options choose instead of its provider's; None when they choose none."""
+    chosen = split_address(argument)[1] or options.get("base_url")
+    return None if not chosen else str(chosen)
+
+
+def split_address(model: str) -> tuple[str, str | None]:
+    """`MODEL@URL` in its two parts; a bare host gets `http://` and `/v1`. A model name may hold an `@` of its own."""
+    # an address may hold an `@` of its own, before which somebody wrote a password
+    scheme = re.search(r"@(?=https?://)", model)
+    name, address = (model[: scheme.start()], model[scheme.end() :]) if scheme else _before_host(model)
+    if not name or not address:
+        return model, None
+    if "://" not in address:
+        address = f"http://{address}"
+    return name, address if address.count("/") > 2 else f"{address}/v1"
+
+
+def _before_host(model: str) -> tuple[str, str]:
+    name, _, address = model.rpartition("@")
+    host, colon, port = address.partition("/")[0].rpartition(":")
+    return (name, address) if colon and host and port.isdigit() else (model, "")

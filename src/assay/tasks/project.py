@@ -1,0 +1,58 @@
+"""Which project a file belongs to, and which one the command runs in: what it may read, and whose code it is."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+_MARKS = (".git", ".assay", "assay.toml", "pyproject.toml")
+
+
+def project_root(path: Path) -> Path:
+    """The project a file belongs to: the nearest folder above it that looks like one, else its own folder.
+
+    A folder that everybody may write to, the home folder and the root of the disk are nobody's project: a mark left
+    there would make one of everything below.
+    """
+    start = path if path.is_dir() else path.parent
+    for folder in (start, *start.parents):
+        if _belongs_to_all(folder):
+            return start
+        if any((folder / mark).exists() for mark in _MARKS):
+            return folder
+    return start
+
+
+def current_project() -> Path | None:
+    """The project the command runs in; None in a folder that is nobody's project, where no file is the user's own."""
+    root = project_root(Path.cwd())
+    return None if _belongs_to_all(root) else root.resolve()
+
+
+def is_of_this_project(path: Path) -> bool:
+    """Whether a path, wherever links lead, is a file of the project the command runs in."""
+    here = current_project()
+    return here is not None and path.is_file() and path.resolve().is_relative_to(here)
+
+
+def root_of(path: Path) -> Path:
+    """What a file may read: the project the command runs in when the file is of it, else the file's own project."""
+    here = current_project()
+    return here if here is not None and path.resolve().is_relative_to(here) else project_root(path.resolve())
+
+
+def is_hidden(path: Path, root: Path) -> bool:
+    """Whether a path inside the root leads through a name that begins with a dot: keys, credentials, histories."""
+    inside = path.relative_to(root) if path.is_relative_to(root) else path
+    return any(part.startswith(".") for part in inside.parts)
+
+
+def _belongs_to_all(folder: Path) -> bool:
+    return folder == folder.parent or folder == _home() or bool(folder.stat().st_mode & stat.S_IWOTH)
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # a user without a home folder
+        return None

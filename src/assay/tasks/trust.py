@@ -1,0 +1,232 @@
+"""Whose code runs and whose address is called: the one place that decides it, for every format.
+
+A task is plain data, and some of that data reaches out: it names code, programs, addresses, variables or files.
+`reaches` lists all of it. What a file of the current project reaches for is the user's own; what any other file reaches
+for needs the user's word: `--trust` now, or `assay trust PATH` once for this very content. A definition out of a
+`run.json` was written by whoever made the run, so what it says about its source decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from assay import catalog
+from assay.core.errors import UsageError
+from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.models.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
+from assay.tasks.project import current_project, is_of_this_project
+from assay.tasks.trusted_content import content_of_definition, content_of_files, is_recorded
+
+LONGEST_SHOWN = 120
+_SILENT_MODELS = frozenset({"toy", "stub", "constant"})
+"""They ask nobody and read nothing, whatever stands after the colon."""
+_WORDS = {
+    "code": "run the Python",
+    "program": "start the program",
+    "address": "connect to",
+    "variable": "read the variable",
+    "file": "read",
+    "key": "send",
+}
+
+
+class Reach(Struct, frozen=True, order=True):
+    """One thing in a definition that is more than data."""
+
+    kind: str
+    """`code`, `program`, `address`, `variable`, `file`, or `key`: a provider's key that would go to another host."""
+    what: str
+    where: str
+    """The field that names it."""
+
+    def __str__(self) -> str:
+        shown = self.what if len(self.what) <= LONGEST_SHOWN else self.what[:LONGEST_SHOWN] + "…"
+        return f"{_WORDS[self.kind]} `{shown}` ({self.where})"
+
+
+def require_trust(definitions: Iterable[TaskDefinition], *, trust: bool, out_of_a_run: bool = False) -> None:
+    """Refuse a task that reaches for more than the user has allowed. `trust` is what the user said now."""
+    for definition in definitions:
+        if trust:
+            continue
+        refused = untrusted(definition, out_of_a_run=out_of_a_run)
+        if refused:
+            raise UsageError(_refusal(definition, refused, out_of_a_run=out_of_a_run))
+
+
+def untrusted(definition: TaskDefinition, *, out_of_a_run: bool = False) -> list[Reach]:
+    """What the user has not allowed: all that a stranger's file reaches for; in one's own, keys sent to other hosts."""
+    found = reaches(definition, typed=() if out_of_a_run else definition.metadata.get("typed_models", ()))
+    if not out_of_a_run and is_own(definition):
+        found = [each for each in found if each.kind == "key"]
+    return [] if not found or is_recorded(content_to_trust(definition, out_of_a_run=out_of_a_run)) else found
+
+
+def is_own(definition: TaskDefinition) -> bool:
+    """Whether the user's Python made it, or every file it was read from is of the current project."""
+    return all(is_of_this_project(file) for file in files_of(definition))
+
+
+def files_of(definition: TaskDefinition) -> list[Path]:
+    """The files a definition was read from; none when Python made it."""
+    if not definition.source:
+        return []
+    return [Path(definition.source), *(Path(file) for file in definition.metadata.get("files", ()))]
+
+
+def content_to_trust(definition: TaskDefinition, *, out_of_a_run: bool = False) -> str:
+    """The hash that trust in this definition goes by: of every file it was read from, or of itself."""
+    if out_of_a_run or not definition.source:
+        return content_of_definition(definition)
+    return content_of_files([*files_of(definition), *_command_files(definition)])
+
+
+def _command_files(definition: TaskDefinition) -> Iterator[Path]:
+    """Scripts that an evaluator's command names: what runs is their content, so trust is in that too."""
+    for part in definition.scorers:
+        command, folder = part.options.get("command"), Path(str(part.options.get("cwd") or "."))
+        for word in command if part.use == "evaluator" and isinstance(command, list) else ():
+            if isinstance(word, str) and not Path(word).is_absolute() and (folder / word).is_file():
+                yield folder / word
+
+
+def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_run: bool) -> str:
+    where = definition.source or definition.format
+    listed = ", ".join(str(each) for each in sorted(set(refused)))
+    if out_of_a_run:
+        why, path = "is described by the run folder alone", "the run folder"
+    elif is_own(definition):
+        why, path = "sends a provider's key to an address that is not that provider's", where
+    else:
+        here = current_project()
+        why, path = f"lies outside the current project ({here or 'this folder is nobody’s project'})", where
+    return (
+        f"{where}: task `{definition.name}` {why} and would {listed}. "
+        f"Read it, then rerun with --trust, or record it once with `assay trust {path}`."
+    )
+
+
+# -- what a definition reaches for ---------------------------------------------------------------------------------
+
+
+def reaches(definition: TaskDefinition, *, typed: Sequence[str] = ()) -> list[Reach]:
+    """Everything in the definition that runs code or a program, chooses an address, or names a variable or a file.
+
+    `typed` are the keys of models that the user named on the command line.
+    """
+    found = list(_dataset(definition.dataset))
+    for kind, parts in (
+        ("solver", [definition.solver]),
+        ("scorer", definition.scorers),
+        ("aggregate", definition.aggregates),
+        ("action", definition.actions),
+    ):
+        for part in parts:
+            found.extend(_part(kind, part, typed))
+    model = definition.metadata.get("model")
+    if isinstance(model, Mapping) and model.get("key") not in typed:
+        found.extend(_model(model, "model"))
+    found.extend(Reach("variable", str(name), "$NAME in the file") for name in definition.metadata.get("variables", ()))
+    return found
+
+
+def _dataset(dataset: DatasetSpec) -> Iterator[Reach]:
+    yield from _use("dataset", dataset.use, "dataset")
+    if dataset.use == "hub":
+        yield Reach("address", f"the Hugging Face hub: {dataset.options.get('repository')}", "dataset")
+        for name in sorted(set(dataset.options.get("load_dataset_kwargs") or ()) - {"name", "revision"}):
+            yield Reach("file", f"{name}={dataset.options['load_dataset_kwargs'][name]}", "dataset.load_dataset_kwargs")
+
+
+def _part(kind: str, part: PartSpec, typed: Sequence[str]) -> Iterator[Reach]:
+    yield from _use(kind, part.use, f"{kind} {part.key}")
+    yield from _options(part.options, f"{kind} {part.key}", part.use, typed)
+
+
+def _use(kind: str, name: object, where: str) -> Iterator[Reach]:
+    """A name that neither assay nor an installed package has is the author's own Python."""
+    if isinstance(name, str) and ":" in name and name not in catalog.names(kind):
+        yield Reach("code", name, where)
+
+
+def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Iterator[Reach]:
+    if isinstance(options, list | tuple):
+        for position, each in enumerate(options):
+            yield from _options(each, f"{where}[{position}]", use, typed)
+    if not isinstance(options, Mapping):
+        return
+    own_model = any(options.get(name) in typed for name in ("model_key", "judge_model_key") if options.get(name))
+    for name, value in options.items():
+        at = f"{where}.{name}"
+        if name.endswith("_snippet") and value:
+            yield Reach("code", str(value).strip().partition("\n")[0], at)
+        elif name in ("metric", "post_process"):
+            yield from _use(name, value, at)
+        elif use == "evaluator" and name in _EVALUATOR:
+            yield from _EVALUATOR[name](value, at)
+        elif name == "model" and isinstance(value, Mapping):
+            yield from () if own_model else _model(value, at)
+        else:
+            yield from _options(value, at, use, typed)
+
+
+def _command(value: object, at: str) -> Iterator[Reach]:
+    words = value if isinstance(value, list | tuple) else [value]
+    if value:
+        yield Reach("program", " ".join(str(word) for word in words), at)
+
+
+def _url(value: object, at: str) -> Iterator[Reach]:
+    if value:
+        yield Reach("address", str(value), at)
+
+
+def _variables(value: object, at: str) -> Iterator[Reach]:
+    for name in value if isinstance(value, list | tuple) else ():
+        yield Reach("variable", str(name), at)
+
+
+def _folder(value: object, at: str) -> Iterator[Reach]:
+    if value:
+        yield Reach("file", str(value), at)
+
+
+_EVALUATOR = {"command": _command, "url": _url, "pass_env": _variables, "cwd": _folder}
+
+
+def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:
+    """A model named by a file: its adapter, its address and its key."""
+    name = str(spec.get("model", ""))
+    options = spec.get("options") or {}
+    adapter, colon, argument = name.partition(":")
+    if adapter in _SILENT_MODELS or (not colon and adapter in catalog.CATALOG["model"] and not options):
+        return
+    if adapter == "command":
+        yield Reach("program", argument, where)
+    elif colon and adapter not in catalog.names("model"):
+        yield Reach("code", name, where)
+    elif adapter in PROVIDERS:
+        yield from _served(adapter, argument, options, where)
+    else:  # weights on the disk, a library that finds its own server: whatever it does, the file chose it
+        yield Reach("file", name, where)
+
+
+def _served(adapter: str, argument: str, options: Mapping[str, Any], where: str) -> Iterator[Reach]:
+    usual = PROVIDERS[adapter]
+    chosen = chosen_address(argument, options)
+    variable = str(options.get("api_key_env") or usual.key)
+    known = {(each.address, each.key) for each in PROVIDERS.values()}
+    if chosen and (chosen, variable) in known:
+        return  # a provider by another name: neither the host nor the key is the file's choice
+    if chosen:
+        yield Reach("address", chosen, where)
+        if not belongs_to(variable, chosen):
+            yield Reach("key", f"{variable} to {chosen}", where)
+    elif not belongs_to(variable, usual.address):
+        yield Reach("key", f"{variable} to {usual.address}", where)
+    if variable not in (usual.key, NO_KEY):
+        yield Reach("variable", variable, where)
