@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.end_to_end.commands import assay
+
+from assay.core.errors import UsageError
+from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.tasks.build import build_task
+from assay.tasks.trust import reaches, require_trust
 
 TASK = """\
 key: t
@@ -68,6 +77,246 @@ def test_a_model_that_is_code_asks_for_trust_too(stranger: Path, tmp_path: Path)
     assert "--trust" in done.stderr
 
 
+def test_trust_is_remembered_by_content_and_a_changed_file_is_asked_about_again(stranger: Path, tmp_path: Path) -> None:
+    project, mark, home = tmp_path / "project", tmp_path / "ran", str(tmp_path / "home")
+    shown = assay("trust", stranger / "task.yaml", "--show", cwd=project, ASSAY_HOME=home)
+    assert "run the Python `open(" in shown.stdout
+    assert assay("run", stranger / "task.yaml", cwd=project, ASSAY_HOME=home).returncode == 2
+    told = assay("trust", stranger / "task.yaml", cwd=project, ASSAY_HOME=home)
+    assert told.returncode == 0
+    assert "solver solver.run_solver_snippet" in told.stdout
+    assert not mark.exists()
+    assert str(stranger / "task.yaml") in assay("trust", "--list", cwd=project, ASSAY_HOME=home).stdout
+    assert assay("run", stranger / "task.yaml", cwd=project, ASSAY_HOME=home).returncode == 0
+    assert mark.exists()
+    mark.unlink()
+    with (stranger / "task.yaml").open("a") as file:
+        file.write("# one more line\n")
+    assert assay("run", stranger / "task.yaml", cwd=project, ASSAY_HOME=home).returncode == 2
+    assert not mark.exists()
+    assay("trust", stranger / "task.yaml", cwd=project, ASSAY_HOME=home)
+    assay("trust", stranger / "task.yaml", "--forget", cwd=project, ASSAY_HOME=home)
+    assert assay("run", stranger / "task.yaml", cwd=project, ASSAY_HOME=home).returncode == 2
+    assert not mark.exists()
+
+
+def test_trust_in_a_command_is_trust_in_its_script(tmp_path: Path) -> None:
+    project, script = tmp_path / "project", tmp_path / "project" / "score.sh"
+    project.mkdir()
+    script.write_text("echo '{\"score\": 1}'\n")
+    line = {"id": "1", "prompt": "x", "targets": [], "metric": "evaluator"}
+    line["extras"] = {"evaluator": {"command": ["sh", "score.sh"]}}
+    outside = tmp_path / "elsewhere.jsonl"
+    outside.write_text(json.dumps(line) + "\n")
+    home = str(tmp_path / "home")
+    assert assay("trust", outside, cwd=project, ASSAY_HOME=home).returncode == 0
+    assert assay("run", outside, cwd=project, ASSAY_HOME=home).returncode == 0
+    script.write_text("echo '{\"score\": 0}'\n")
+    assert assay("run", outside, "--fresh", cwd=project, ASSAY_HOME=home).returncode == 2
+
+
+def test_a_variable_is_put_into_no_file_from_elsewhere(tmp_path: Path) -> None:
+    project, downloads = tmp_path / "project", tmp_path / "downloads"
+    for folder in (project, downloads):
+        folder.mkdir()
+        (folder / "t.yaml").write_text(
+            'key: t\ndisplay_name: $DATABASE_URL\ndescription: ""\ndefinition:\n  dataset: {key: d}\n'
+            "  scorers: [{type: string_equals, ground_truth: x, value: y}]\n"
+        )
+        (folder / "d.jsonl").write_text('{"a": 1}\n')
+    secret = {"DATABASE_URL": "postgres://u:pass@db"}
+    shown = assay("show", downloads / "t.yaml", cwd=project, **secret)
+    assert "pass@db" not in shown.stdout + shown.stderr
+    refused = assay("run", downloads / "t.yaml", cwd=project, **secret)
+    assert refused.returncode == 2
+    assert "read the variable `DATABASE_URL`" in refused.stderr
+    assert "pass@db" in assay("show", "t.yaml", cwd=project, **secret).stdout
+    home = str(tmp_path / "home")
+    assay("trust", downloads / "t.yaml", cwd=project, ASSAY_HOME=home, **secret)
+    assert "pass@db" in assay("show", downloads / "t.yaml", cwd=project, ASSAY_HOME=home, **secret).stdout
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "{url: 'URL', model_key: m}",
+        "{connection_type: assay, model: 'openai:m@URL'}",
+        "{connection_type: assay, model: 'openai:m', options: {base_url: 'URL'}}",
+        "{connection_type: assay, model: 'groq:m@URL'}",
+    ],
+)
+def test_a_host_that_a_file_chooses_gets_no_key_that_the_file_does_not_name(tmp_path: Path, config: str) -> None:
+    """In one's own project too: the key of a provider stays with the provider."""
+    keys = {"OPENAI_API_KEY": "sk-the-users-own-key-0001", "GROQ_API_KEY": "gsk-the-users-own-key-0001"}
+    with Listener() as server:
+        _judged(tmp_path, config.replace("URL", server.url))
+        done = assay("run", "t.yaml", "--retries", "0", cwd=tmp_path, **keys)
+        assert server.requests, done.stderr
+        assert not any("users-own-key" in request for request in server.requests)
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HF_TOKEN"])
+def test_a_providers_key_goes_to_another_host_only_with_the_users_word(tmp_path: Path, variable: str) -> None:
+    keys = {variable: "sk-the-users-own-key-0001"}
+    with Listener() as server:
+        _judged(tmp_path, f"{{url: '{server.url}', model_key: m, api_key: ${variable}}}")
+        refused = assay("run", "t.yaml", "--retries", "0", cwd=tmp_path, **keys)
+        assert refused.returncode == 2
+        assert f"send `{variable} to {server.url}" in refused.stderr
+        assert server.requests == []
+        assay("run", "t.yaml", "--retries", "0", "--trust", cwd=tmp_path, **keys)
+        assert any("users-own-key" in request for request in server.requests)
+
+
+def test_a_file_of_the_project_may_name_a_host_and_a_variable_of_its_own(tmp_path: Path) -> None:
+    with Listener() as server:
+        _judged(tmp_path, f"{{url: '{server.url}', model_key: m, api_key: $GATEWAY_KEY}}")
+        assay("run", "t.yaml", "--retries", "0", cwd=tmp_path, GATEWAY_KEY="gateway-key-0123456789")
+        assert any("gateway-key-0123456789" in request for request in server.requests)
+
+
+def test_a_model_that_the_user_typed_is_the_users_choice(tmp_path: Path) -> None:
+    project, downloads = tmp_path / "project", tmp_path / "downloads"
+    project.mkdir()
+    with Listener() as server:
+        _judged(downloads, "{url: 'http://127.0.0.1:1/v1', model_key: m}")
+        typed = ("--model-for", f"j=openai:m@{server.url}", "--retries", "0")
+        done = assay("run", downloads / "t.yaml", *typed, cwd=project)
+        assert done.returncode == 3, done.stderr
+        assert server.requests
+
+
+@pytest.mark.parametrize("place", ["home", "world"])
+def test_the_home_folder_and_one_that_all_may_write_to_are_nobodys_project(
+    stranger: Path, tmp_path: Path, place: str
+) -> None:
+    stranger.chmod(0o755 if place == "home" else 0o777)
+    changes = {"HOME": str(stranger)} if place == "home" else {}
+    refused = assay("run", "task.yaml", cwd=stranger, **changes)
+    assert refused.returncode == 2
+    assert "nobody" in refused.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "kinds"),
+    [
+        ("toy", set()),
+        ("openai:gpt-4o", set()),
+        ("anthropic:claude", set()),
+        ("ollama:llama", set()),
+        ("os:system", {"code"}),
+        ("command:curl evil", {"program"}),
+        ("openai:x@evil.example:80", {"address", "key"}),
+        ("openai:x@http://evil.example/v1", {"address", "key"}),
+        ("vllm:x@http://gpu.example/v1", {"address"}),
+        ("transformers:/tmp/weights", {"file"}),
+        ("embedded:/tmp/weights.gguf", {"file"}),
+        ("litellm:x", {"file"}),
+    ],
+)
+def test_what_a_model_named_by_a_file_reaches_for(model: str, kinds: set[str]) -> None:
+    definition = _definition(metadata={"model": {"key": "m", "model": model, "options": {}}})
+    assert {each.kind for each in reaches(definition)} == kinds
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dataset": DatasetSpec(use="os:system", options={"command": "id"})},
+        {"dataset": DatasetSpec(use="hub", options={"repository": "a/b"})},
+        {"solver": PartSpec(key="s", use="evil:solver")},
+        {"solver": PartSpec(key="s", use="python", options={"run_solver_snippet": "x"})},
+        {"scorers": (PartSpec(key="m", use="metric", options={"metric": "shutil:rmtree"}),)},
+        {"scorers": (PartSpec(key="m", use="metric", options={"metric": "f1", "post_process": "os:system"}),)},
+        {"scorers": (PartSpec(key="m", use="evil:scorer"),)},
+        {"scorers": (PartSpec(key="m", use="evaluator", options={"command": ["id"]}),)},
+        {"scorers": (PartSpec(key="m", use="evaluator", options={"url": "http://evil.example"}),)},
+        {"scorers": (PartSpec(key="m", use="evaluator", options={"pass_env": ["AWS_SECRET_ACCESS_KEY"]}),)},
+        {"scorers": (PartSpec(key="m", use="python", options={"compute_scores_snippet": "x"}),)},
+        {"scorers": (PartSpec(key="m", use="rag_checker", options={"model": {"model": "evil:m"}}),)},
+        {"aggregates": (PartSpec(key="a", use="evil:aggregate"),)},
+        {"aggregates": (PartSpec(key="a", use="python", options={"compute_metrics_snippet": "x"}),)},
+        {"actions": (PartSpec(key="x", use="evil:action"),)},
+        {"metadata": {"variables": ["DATABASE_URL"]}},
+    ],
+)  # fmt: skip
+def test_everything_that_is_more_than_data_is_seen_in_every_format(changes: dict[str, Any], tmp_path: Path) -> None:
+    for form in ("spec_file", "task_folder", "declarative", "imported"):
+        definition = _definition(format=form, source=str(tmp_path / "elsewhere.jsonl"), **changes)
+        (tmp_path / "elsewhere.jsonl").touch()
+        assert reaches(definition)
+        with pytest.raises(UsageError, match="--trust"):
+            build_task(definition)
+        with pytest.raises(UsageError, match="--trust"):
+            require_trust([definition], trust=False)
+        require_trust([definition], trust=True)
+
+
+def test_what_a_run_folder_says_about_its_source_decides_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    snippet = PartSpec(key="s", use="python", options={"run_solver_snippet": "x"})
+    for source in ("pyproject.toml", "", "nowhere.yaml"):
+        definition = _definition(solver=snippet, source=source, metadata={"files": ["pyproject.toml"]})
+        with pytest.raises(UsageError, match="--trust"):
+            require_trust([definition], trust=False, out_of_a_run=True)
+    require_trust([_definition(solver=snippet, source="pyproject.toml")], trust=False)
+
+
+def _definition(**changes: Any) -> TaskDefinition:
+    plain: dict[str, Any] = {
+        "name": "t",
+        "format": "declarative",
+        "dataset": DatasetSpec(use="inline", options={"name": "d", "samples": []}),
+        "solver": PartSpec(key="solver", use="single_turn"),
+        "scorers": (PartSpec(key="exact", use="metric", options={"metric": "exact_match"}),),
+        "aggregates": (PartSpec(key="mean", use="mean"),),
+        "metric": "exact_match",
+    }
+    return TaskDefinition(**{**plain, **changes})
+
+
+def _judged(folder: Path, config: str) -> None:
+    """A task whose judge is a model file with this configuration."""
+    folder.mkdir(exist_ok=True)
+    (folder / "j.yaml").write_text(f"key: j\ndisplay_name: J\nconfig: {config}\n")
+    (folder / "d.jsonl").write_text('{"a": "1"}\n')
+    (folder / "t.yaml").write_text(
+        'key: t\ndisplay_name: T\ndescription: ""\ndefinition:\n  dataset: {key: d}\n'
+        "  scorers: [{type: labeler_via_model, model_key: j, user_prompt: '{{ sample.a }}'}]\n"
+    )
+
+
+class Listener:
+    """A server that keeps the head of every request it gets and refuses it."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}/v1"
+
+    def __enter__(self) -> Listener:
+        threading.Thread(target=self._listen, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            with connection:
+                self.requests.append(connection.recv(65536).decode("latin-1"))
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
 def test_a_rescored_run_of_a_stranger_does_not_run_its_code(stranger: Path, tmp_path: Path) -> None:
     project, mark = tmp_path / "project", tmp_path / "ran"
     assert assay("run", "task.yaml", "--run-dir", "run", cwd=stranger).returncode == 0
@@ -111,7 +360,5 @@ def test_validate_tells_place_and_remedy_of_every_yaml_file_of_a_folder(tmp_path
 
 
 def test_the_schema_is_printed_for_editors(tmp_path: Path) -> None:
-    import json
-
     done = assay("schema", "task", cwd=tmp_path)
     assert json.loads(done.stdout)["title"] == "assay task file"
