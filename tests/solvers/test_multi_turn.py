@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from tests.scripted import Context, Scripted
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.types import Sample, Trace
+from assay.snippets.payload import payload_of
 from assay.solvers.multi_turn import multi_turn_solver
 
 
@@ -65,7 +66,8 @@ def test_another_model_sees_more_than_it_leaves() -> None:
 
 
 def test_another_model_speaks_as_assistant_unless_told_otherwise() -> None:
-    trace, _, user = converse(say("hi"), other("x", include_conversation=False), answers=[], others=["u"])
+    speaks = other("x", include_conversation=False)
+    trace, _, user = converse(say("hi"), GENERATE, speaks, answers=["a"], others=["u"])
     assert said(trace)[-1] == "assistant: u"
     assert [m.content for m in user.asked[0].messages or ()] == ["x"]
 
@@ -135,4 +137,26 @@ def test_a_recorded_trace_can_be_loaded() -> None:
 
 def test_a_conversation_without_an_answer_is_a_failure() -> None:
     with pytest.raises(FailureError, match="without an answer"):
-        converse(say("q"), answers=[])
+        converse(say("q"), loop(GENERATE, max_iterations=0), answers=[])
+
+
+def test_a_solver_that_never_asks_the_model_is_refused() -> None:
+    with pytest.raises(UsageError, match="no builder is `generate`"):
+        converse(say("q"), {"type": "chat_message", "role": "assistant", "content": "SCRIPTED"}, answers=[])
+
+
+def test_a_scripted_line_is_never_taken_for_the_models_answer() -> None:
+    scripted = {"type": "chat_message", "role": "assistant", "content": "SCRIPTED"}
+    trace, _, _ = converse(say("q"), GENERATE, scripted, answers=["its own"])
+    assert trace.prediction == "its own"
+    assert said(trace)[-1] == "assistant: SCRIPTED"
+
+
+def test_another_models_line_is_never_taken_for_the_models_answer() -> None:
+    trace, _, _ = converse(say("q"), GENERATE, other("go on"), answers=["its own"], others=["another's"])
+    assert trace.prediction == "its own"
+
+
+def test_judges_and_snippets_see_the_conversation_as_it_was() -> None:
+    trace, _, _ = converse(say("q"), GENERATE, say("bye"), answers=["X"])
+    assert [message["content"] for message in payload_of(trace)["messages"]] == ["q", "X", "bye"]

@@ -10,7 +10,7 @@ from tests.scripted import Scripted
 
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext
-from assay.core.types import Sample, Trace
+from assay.core.types import Failure, Sample, Trace
 from assay.solvers.python_snippet import python
 
 TWO_TURNS = """
@@ -85,3 +85,17 @@ def test_an_answer_is_data_and_never_code() -> None:
         "async def run_solver(sample, model, trace):\n  r = await model.predict('x')\n  return r.text\n", [hostile]
     )
     assert trace.prediction == hostile
+
+
+def test_a_snippet_cannot_ask_another_model_under_the_name_of_this_one() -> None:
+    asked = "{'messages': [{'role': 'user', 'content': 'q'}], 'model': 'say:PARIS'}"
+    with pytest.raises(FailureError, match="the input names `say:PARIS`"):
+        solve(f"async def run_solver(sample, model, trace):\n  return (await model.predict({asked})).text\n", ["x"])
+
+
+def test_a_snippet_that_catches_every_exception_makes_no_score_of_the_models_failure() -> None:
+    away = FailureError(Failure(stage="model", part="m", kind="server_error", message="500"))
+    body = "try:\n    return (await model.predict('x')).text\n  except Exception:\n    return 'a guess'"
+    with pytest.raises(FailureError) as caught:
+        solve(f"async def run_solver(sample, model, trace):\n  {body}\n", [away])
+    assert (caught.value.failure.stage, caught.value.failure.kind) == ("model", "server_error")

@@ -31,17 +31,14 @@ def payload_of(trace: Trace) -> dict[str, Any]:
 
 
 def full_conversation(trace: Trace) -> list[dict[str, Any]]:
-    """Every message, the answer included."""
-    messages = [plain_message(message) for message in trace.messages or ()]
-    if not messages and trace.prompt is not None:
-        messages = [{"role": "user", "content": trace.prompt}]
-    if not messages or messages[-1]["role"] != "assistant":
-        last = trace.completions[-1] if trace.completions else None
-        answer: dict[str, Any] = {"role": "assistant", "content": trace.prediction}
-        if last is not None and last.tool_calls:
-            answer["tool_calls"] = last.tool_calls
-        messages.append(answer)
-    return messages
+    """Every message as it was, whoever spoke last; of a plain prompt, the two messages it amounts to."""
+    if trace.messages:
+        return [plain_message(message) for message in trace.messages]
+    asked = [] if trace.prompt is None else [{"role": "user", "content": trace.prompt}]
+    answer: dict[str, Any] = {"role": "assistant", "content": trace.prediction}
+    if trace.completions and trace.completions[-1].tool_calls:
+        answer["tool_calls"] = trace.completions[-1].tool_calls
+    return [*asked, answer]
 
 
 def plain_message(message: Message) -> dict[str, Any]:

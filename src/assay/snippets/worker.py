@@ -159,7 +159,9 @@ class Worker:
             data = data[os.write(self._out, data) :]
 
 
-class _ModelFailed(Exception):  # noqa: N818 - carries the failure of the model through the author's code
+class _ModelFailed(BaseException):
+    """The failure of the model on its way through the author's code, whose `except Exception` makes no score of it."""
+
     def __init__(self, failure: dict[str, Any]) -> None:
         super().__init__(failure.get("message", "the model failed"))
         self.failure = failure

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.prompts.field_template import FieldTemplate
@@ -24,6 +24,8 @@ class _Conversation:
     model: Model
     messages: list[Message] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
+    answers: list[Message] = field(default_factory=list)
+    """What the evaluated model itself said: scripted lines and other models speak as `assistant` too."""
     loop_index: int | None = None
 
     def variables(self) -> dict[str, Any]:
@@ -44,7 +46,7 @@ class _Stop:
 
 
 class MultiTurn:
-    """Runs the builders in order; the last answer is the prediction."""
+    """Runs the builders in order; the last answer of the evaluated model that stands is the prediction."""
 
     def __init__(self, builders: Sequence[Any]) -> None:
         self._builders = builders
@@ -58,11 +60,12 @@ class MultiTurn:
                 if not stop.keep:
                     del conversation.messages[before:]
                 break
-        answers = [message for message in conversation.messages if message.role == "assistant"]
-        if not answers:
-            raise _failure("bad_output", f"sample `{sample.id}`: the conversation ended without an answer of a model")
+        own = {id(answer) for answer in conversation.answers}
+        standing = [message for message in conversation.messages if id(message) in own]
+        if not standing:
+            raise _failure("bad_output", f"sample `{sample.id}`: the conversation ended without an answer of the model")
         return Trace(
-            prediction=str(answers[-1].content),
+            prediction=str(standing[-1].content),
             messages=tuple(conversation.messages),
             completions=tuple(conversation.completions),
         )
@@ -73,7 +76,16 @@ def multi_turn_solver(
 ) -> MultiTurn:
     """A conversation made by `chat_message`, `generate`, `generate_message`, `loop` and `load_trace` builders."""
     del message_format  # both views of the answer are always there
+    if not _asks(message_builders):
+        raise UsageError(
+            "multi_turn_solver: no builder is `generate`, so the evaluated model would never be asked; "
+            "a recorded conversation is read by `pass_through_solver`"
+        )
     return MultiTurn(_builders(message_builders, "definition.solver.message_builders", context))
+
+
+def _asks(specs: Sequence[Mapping[str, Any]]) -> bool:
+    return any(spec["type"] == "generate" or _asks(spec.get("message_builders") or ()) for spec in specs)
 
 
 def _builders(specs: Sequence[Mapping[str, Any]], where: str, context: Any) -> list[Any]:
@@ -118,6 +130,7 @@ class _Generate(_Terminating):
         conversation.completions.append(completion)
         message = reply(completion)
         conversation.messages.append(message)
+        conversation.answers.append(message)
         return self.stop_after(message)
 
 

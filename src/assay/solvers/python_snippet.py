@@ -13,7 +13,7 @@ from assay.snippets.payload import output_of, plain_message
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 from assay.snippets.views import Trace as TraceView
 from assay.snippets.views import chat_messages, trace_items
-from assay.solvers.templated import reply
+from assay.solvers.templated import refuse_other_model, reply
 
 
 class PythonSolver:
@@ -68,6 +68,10 @@ def _request(asked: dict[str, Any]) -> Request:
     if "prompt" in asked:
         return Request(prompt=asked["prompt"])
     extra = dict(asked.get("extra") or {})
+    try:
+        refuse_other_model(extra)
+    except ValueError as error:
+        raise FailureError(Failure(stage="solver", part="python", kind="bad_input", message=str(error))) from error
     known = {name: extra.pop(name) for name in ("temperature", "top_p", "max_tokens", "seed") if name in extra}
     for name in ("tools", "response_format"):
         if name in extra:

@@ -8,6 +8,7 @@ import msgspec
 
 from assay.core.seams import Model
 from assay.core.types import Message, Request, Sample, Trace
+from assay.solvers.templated import answered
 
 
 class SingleTurn:
@@ -19,12 +20,9 @@ class SingleTurn:
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         request = self._request(sample)
         completion = await model.generate(request)
-        return Trace(
-            prediction=completion.text,
-            prompt=sample.prompt if self._system is None else None,
-            messages=request.messages,
-            completions=(completion,),
-        )
+        if request.messages is None:
+            return Trace(prediction=completion.text, prompt=request.prompt, completions=(completion,))
+        return answered(request.messages, completion)
 
     def _request(self, sample: Sample) -> Request:
         """The prompt, or the messages that the sample's extras hold, and how long and wild the answer may be."""

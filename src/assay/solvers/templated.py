@@ -86,8 +86,10 @@ class GenericInput:
             return request_of(msgspec.json.decode(text))
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError) as error:
             hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
-            message = f"the template must render to JSON: {error}{hint}; it rendered {text[:200]!r}"
-            raise self._template.failure("bad_input", message, sample) from error
+            wanted = f"the template must render to JSON: {error}{hint}"
+            if type(error) is ValueError:
+                wanted = f"the template's input cannot be asked: {error}"
+            raise self._template.failure("bad_input", f"{wanted}; it rendered {text[:200]!r}", sample) from error
 
 
 def request_of(data: Any) -> Request:
@@ -97,12 +99,19 @@ def request_of(data: Any) -> Request:
     if not isinstance(data, dict) or "messages" not in data:
         return Request(prompt=msgspec.json.encode(data).decode())
     settings = dict(data)
+    refuse_other_model(settings)
     messages = msgspec.convert(settings.pop("messages"), tuple[Message, ...])
     fields = {name: settings.pop(name) for name in _REQUEST_FIELDS if name in settings}
     stop = settings.pop("stop", None)
     if stop is not None:
         fields["stop"] = (stop,) if isinstance(stop, str) else tuple(stop)
     return Request(messages=messages, extra=settings or None, **fields)
+
+
+def refuse_other_model(settings: Mapping[str, Any]) -> None:
+    """What is asked goes to the evaluated model: an answer of another one would stand under its name."""
+    if "model" in settings:
+        raise ValueError(f"`model` is chosen by the run, and the input names `{settings['model']}`; leave it out")
 
 
 def answered(messages: tuple[Message, ...], completion: Completion) -> Trace:
