@@ -9,9 +9,10 @@ from tests.reports.runs import Adder, Broken, run_into, write_sums
 
 from assay.core.errors import UsageError
 from assay.reports.board import Leaderboard
-from assay.reports.diff import diff
+from assay.reports.diff_ends import diff_ends
 from assay.reports.gates import check_gates, check_names, parse_gates
 from assay.reports.leaderboard import build_leaderboard
+from assay.reports.view import View
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_no_significant_drop_names_every_task_that_dropped(runs: Path, boards: t
             parse_gates(["no-significant-drop"]),
             build_leaderboard(runs / b),
             baseline=build_leaderboard(runs / a),
-            drops=lambda: diff(runs / a, runs / b),
+            drops=lambda: diff_ends(runs / a, runs / b, View()),
         )
         assert result.passed is not any("dropped" in sentence for sentence in result.sentences)
         return result.sentences

@@ -41,21 +41,25 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.main import DONE, GATE_NOT_MET
     from assay.cli.view_flags import view_from
     from assay.core.errors import UsageError
-    from assay.reports.diff import diff
+    from assay.reports.columns import read_side
+    from assay.reports.diff import diff_of
+    from assay.reports.diff_ends import diff_ends_of
     from assay.reports.diff_markdown import diff_page
     from assay.reports.gates import check_gates, parse_gates
-    from assay.reports.leaderboard import read_leaderboard
     from assay.reports.marks import marks_sentence
 
     if options.samples < 0:
         raise UsageError(f"--samples must not be negative, not {options.samples}")
     gates = parse_gates(options.gate)
     view = view_from(options)
-    found = diff(options.a, options.b, view, allow_unequal=options.allow_unequal, samples=options.samples)
-    results = []
-    if gates:
-        boards = read_leaderboard(options.b, view), read_leaderboard(options.a, view)
-        results = check_gates(gates, boards[0], baseline=boards[1], drops=lambda: found)
+    a, b = read_side(options.a, view), read_side(options.b, view)
+    found = diff_of(a, b, view, allow_unequal=options.allow_unequal, samples=options.samples)
+    results = check_gates(
+        gates,
+        b.board,
+        baseline=a.board,
+        drops=lambda: diff_ends_of(a, b, view, allow_unequal=options.allow_unequal),
+    )
     if options.html:
         from assay.reports.html.diff_page import write_diff_page
 

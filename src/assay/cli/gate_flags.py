@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.evaluation import RunResult
-    from assay.reports.diff_types import BoardDiff
+    from assay.reports.diff_types import DiffEnds
     from assay.reports.gates import GateResult
 
 
@@ -43,10 +43,10 @@ class GateKeeper:
         write_step_summary(os.environ, run_summary(board, results))
         return DONE if tell_gates(results) else GATE_NOT_MET
 
-    def _compared(self, folder: Path) -> BoardDiff:
-        from assay.reports.diff import diff
+    def _compared(self, folder: Path) -> DiffEnds:
+        from assay.reports.diff_ends import diff_ends
 
-        return diff(self._options.baseline, folder, self._view, samples=0)
+        return diff_ends(self._options.baseline, folder, self._view)
 
 
 def tell_gates(results: Sequence[GateResult]) -> bool:

@@ -227,6 +227,19 @@ class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
+class Bounds(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a number would be had every failed attempt been wrong, and had every one been right."""
+
+    low: float
+    high: float
+    low_interval: tuple[float, float] | None = None
+    """The interval that the number would have then, where it has one."""
+    high_interval: tuple[float, float] | None = None
+    wrong: float = 0.0
+    """What a wrong attempt scores, and a right one."""
+    right: float = 1.0
+
+
 class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One leaderboard cell: a number, how sure it is, and over what."""
 
@@ -241,5 +254,7 @@ class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timeouts: int = 0
     signature: str = ""
     """The definition of the number in one line: metric, post-processing, interval method, level, seed."""
+    bounds: Bounds | None = None
+    """Where attempts failed and the number can only rise with what they would have scored."""
     reason: str | None = None
     details: Mapping[str, Any] | None = None

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from assay.core.errors import UsageError
 from assay.core.run_file import write_whole
-from assay.core.types import Summary
+from assay.core.types import Bounds, Summary
 from assay.reports.per_example import PerExample
 from assay.stats.calibration import ReliabilityBin
 
@@ -24,13 +24,6 @@ class Interval(Struct, frozen=True, kw_only=True):
     high: float
     level: float
     method: str = ""
-
-
-class Bounds(Struct, frozen=True, kw_only=True):
-    """What the score would be had every failed attempt been wrong, and had every one been right."""
-
-    low: float
-    high: float
 
 
 class Latency(Struct, frozen=True, kw_only=True):
@@ -160,6 +153,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     failures: dict[str, int] = {}
     failure_examples: dict[str, str] = {}
     outcomes: dict[str, int] = {}
+    weak_passes: int | None = None
+    """Attempts whose marks rest on the word of the model-written code itself; None when no outcome was graded."""
     category: str | None = None
     aggregates: list[Summary] = []
     cost: Cost | None = None
@@ -196,6 +191,8 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     overall_reason: str | None = None
     overall_interval: Interval | None = None
+    overall_bounds: Bounds | None = None
+    """The overall score at both ends of what the failed attempts could have scored, those of refused tasks included."""
     sandbox: dict[str, Any] | None = None
     level: float = 0.95
     cost: Cost | None = None

@@ -20,7 +20,7 @@ from assay.core.errors import UsageError
 from assay.core.journal import read_placed_lines
 from assay.core.run_file import read_run_file
 from assay.core.types import Message, Record
-from assay.reports.board import Leaderboard, read_leaderboard_file
+from assay.reports.board import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.journal_table import Line, TraceLine
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.measure import Measure, measure_of
@@ -102,13 +102,19 @@ def read_side(source: Path | str, view: View) -> Side:
     if path.is_dir():
         return _from_run(path, view)
     board = read_leaderboard_file(path)
-    measures = {row.task: Measure(lower_is_better=row.lower_is_better) for row in board.tasks}
+    measures = {row.task: _measure_of(row) for row in board.tasks}
     columns = {
         row.task: _finished(_from_examples(row.per_example, view, measures[row.task]), f"{path}: task `{row.task}`")
         for row in board.tasks
         if row.per_example is not UNSET
     }
     return Side(path, board, columns, measures)
+
+
+def _measure_of(row: TaskRow) -> Measure:
+    """As much of a task's measure as a leaderboard file tells; its scores are made already."""
+    bounds = None if row.bounds is None else (row.bounds.wrong, row.bounds.right)
+    return Measure(lower_is_better=row.lower_is_better, bounds=bounds)
 
 
 def _record_at(journal: Path, place: int) -> Record:

@@ -123,3 +123,18 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     comparisons: int = 0
     """How many comparisons the p-values are corrected for."""
     verdict: str = ""
+
+
+class DiffEnds(Struct, frozen=True, kw_only=True):
+    """Two results at both ends of what their failed attempts could have been; both the same when none failed."""
+
+    worst: BoardDiff
+    """Every failed attempt of A right, and every one of B wrong."""
+    best: BoardDiff
+    """The other way round."""
+    failed_baseline: int
+    """Failed attempts of A."""
+    failed: int
+    """Failed attempts of B."""
+    unbounded: list[str]
+    """Tasks with failed attempts that could have scored anything: they stay out of both."""

@@ -24,6 +24,7 @@ from assay.reports.measure import Measure, measure_of, values_by
 from assay.reports.slices import MOST, NO_VALUE
 from assay.reports.spending import Spending
 from assay.reports.view import View, metadata_value
+from assay.reports.weak_passes import grade_of, is_weak_pass
 from assay.stats.score_table import ScoreTable
 
 DIGEST_BITS = 128
@@ -95,6 +96,8 @@ class TaskTable:
     failure_example: dict[str, str] = field(default_factory=dict)
     outcomes: Counter[str] = field(default_factory=Counter)
     """How often each code outcome occurred, for scorers that report one."""
+    weak_passes: int | None = None
+    """Attempts with marks that are graded weak; None while nothing was graded."""
     digest: int = 0
     """Order-independent: the sum of the digests of all attempts that count."""
     likelihoods: ScoreTable = field(default_factory=ScoreTable)
@@ -117,18 +120,26 @@ class TaskTable:
         elif line.excluded:
             self.excluded += 1
         else:
-            self.scored += 1
-            self.correct += _full_marks(line.scores)
-            for score in line.scores:
-                self.nothing_extracted += not score.extracted
-                outcome = score.values.get("outcome")
-                if isinstance(outcome, str):
-                    self.outcomes[outcome] += 1
+            self._count_scored(line)
             self._add_likelihoods(line, view)
         for scorer, table in self.tables.items():
             _fill(table, line, scorer, view.group_by)
         for key in view.by:
             self._add_slice(key, line, view)
+
+    def _count_scored(self, line: Line) -> None:
+        self.scored += 1
+        self.correct += _full_marks(line.scores)
+        graded = weak = False
+        for score in line.scores:
+            self.nothing_extracted += not score.extracted
+            outcome = score.values.get("outcome")
+            if isinstance(outcome, str):
+                self.outcomes[outcome] += 1
+                graded |= grade_of(score.values, score.metadata) is not None
+                weak |= is_weak_pass(score.values, score.metadata)
+        if graded:
+            self.weak_passes = (self.weak_passes or 0) + weak
 
     def _add_likelihoods(self, line: Line, view: View) -> None:
         if line.trace is None:
@@ -231,12 +242,13 @@ def _full_marks(scores: tuple[Score, ...]) -> bool:
 def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str) -> None:
     """A scorer that did its part keeps its score, also when another scorer of the same attempt broke."""
     values = values_by(scorer, line.scores)
+    group = metadata_value(line.metadata, group_by)
     if line.failures and (scorer is None or not values):
-        table.add_failure(timeout=any(failure.kind == "timeout" for failure in line.failures))
+        timeout = any(failure.kind == "timeout" for failure in line.failures)
+        table.add_failure(timeout=timeout, sample=line.index, attempt=line.attempt, group=group)
     elif line.excluded:
         table.add_excluded()
     elif values:
-        group = metadata_value(line.metadata, group_by)
         table.add(values, sample=line.index, attempt=line.attempt, group=group)
 
 

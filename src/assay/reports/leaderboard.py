@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,12 @@ from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import PartSpec, Summary, TaskDefinition
-from assay.reports.board import SCHEMA, Bounds, Interval, Leaderboard, SliceRow, TaskRow, read_leaderboard_file
+from assay.reports.board import SCHEMA, Interval, Leaderboard, SliceRow, TaskRow, read_leaderboard_file
 from assay.reports.journal_table import Line, TaskTable, read_tables, tables_of
 from assay.reports.latencies import Latencies
 from assay.reports.likelihood import calibration_of, likelihood_of
 from assay.reports.measure import measure_of
-from assay.reports.overall import overall_interval, overall_score
+from assay.reports.overall import overall_bounds, overall_interval, overall_score
 from assay.reports.per_example import PerExample, read_examples
 from assay.reports.prices import Prices, find_prices
 from assay.reports.python_metrics import Kept, found_for, read_python_metrics
@@ -28,6 +29,7 @@ from assay.reports.sandboxes import sandbox_of, told_of
 from assay.reports.slices import MOST, NO_VALUE, slice_rows
 from assay.reports.spending import cost_of, judge_rows, total_cost
 from assay.reports.view import View, view_of
+from assay.stats.failure_bounds import with_bounds
 from assay.stats.repetitions import repetitions
 from assay.stats.score_table import ScoreTable
 
@@ -57,6 +59,7 @@ def build_leaderboard(folder: Path, view: View | None = None, lines: Iterable[Li
         overall_score=overall,
         overall_reason=reason,
         overall_interval=overall_interval(rows, overall, view.level),
+        overall_bounds=overall_bounds(rows, view.level) if overall is not None else None,
         adapter=name,
         tasks=rows,
         complete=all(row.complete for row in rows),
@@ -103,7 +106,7 @@ def _row(
         score=headline.value,
         reason=headline.reason,
         interval=_interval(headline, view.level),
-        bounds=_bounds(definition, headline, table),
+        bounds=headline.bounds,
         lower_is_better=table.measure.lower_is_better,
         sha256=definition.dataset.sha256,
         fingerprint=run.tasks[definition.name],
@@ -114,7 +117,7 @@ def _row(
         latency=latency,
         aggregates=summaries,
         slices=_slices(definition, table, view),
-        repetitions=_repetitions(table, run.config.repeat, view.level),
+        repetitions=_repetitions(definition, table, run.config.repeat, view.level),
         calibration=calibration_of(table.likelihoods, view.level),
         likelihood=likelihood_of(table.likelihoods, view.level),
         per_example=UNSET if examples is None else examples.get(definition.name, []),
@@ -139,17 +142,25 @@ def _counted(definition: TaskDefinition, table: TaskTable, run: RunFile) -> dict
         "owed": owed,
         "complete": owed == 0 and not table.failed and not table.timeouts,
         "coverage": table.scored / planned if planned else 0.0,
-        "refused": next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None),
+        "refused": _refused(table),
         "truncated": table.truncated,
         "nothing_extracted": table.nothing_extracted,
         "left_out": definition.left_out,
         "failures": dict(sorted(table.failure_kinds.items())),
         "failure_examples": dict(sorted(table.failure_example.items())),
         "outcomes": dict(sorted(table.outcomes.items())),
+        "weak_passes": table.weak_passes,
     }
 
 
 _REFUSED = f"/{REFUSED_HERE}"
+
+
+def _refused(table: TaskTable) -> str | None:
+    """Why no attempt could be made; where another machine made some, the others are failures like any."""
+    if table.scored or table.excluded:
+        return None
+    return next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None)
 
 
 def _spent(table: TaskTable, prices: Prices, model: str) -> dict[str, Any]:
@@ -187,13 +198,15 @@ def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[Sl
     ]
 
 
-def _repetitions(table: TaskTable, repeat: int, level: float) -> list[Summary]:
+def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, level: float) -> list[Summary]:
     """For k = 1, 2, 5, 10, … and as many as there are."""
     scores = table.tables.get(table.measure.scorer)
     if repeat < 2 or table.measure.field is None or scores is None or not len(scores):
         return []
     k = sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
-    return repetitions(scores, field=table.measure.field, k=k, level=level)
+    aggregate = partial(repetitions, field=table.measure.field, k=k, level=level)
+    options = {**definition.aggregates[0].options, "field": table.measure.field}
+    return with_bounds(aggregate(scores), aggregate, scores, "repetitions", options)
 
 
 def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
@@ -212,8 +225,9 @@ def _summaries(definition: TaskDefinition, table: TaskTable, level: float, pytho
         options = {key: value for key, value in part.options.items() if key != "scorer"}
         if part.use == "python":
             options["found"] = found_for(python, definition.name, part.key, table)
-        aggregate = catalog.resolve("aggregate", part.use)
-        summaries = aggregate(table.tables[part.options.get("scorer")], **options, level=level)
+        aggregate = partial(catalog.resolve("aggregate", part.use), **options, level=level)
+        scores = table.tables[part.options.get("scorer")]
+        summaries = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
         found.extend((part, summary) for summary in summaries)
     return _with_own_names(found)
 
@@ -246,18 +260,6 @@ def _interval(headline: Summary, level: float) -> Interval | None:
         return None
     method = headline.signature.split("|")[1] if "|" in headline.signature else ""
     return Interval(low=headline.low, high=headline.high, level=level, method=method)
-
-
-def _bounds(definition: TaskDefinition, headline: Summary, table: TaskTable) -> Bounds | None:
-    """Only a mean of scores in [0, 1] has them, and only when something failed."""
-    failed = table.failed + table.timeouts
-    first = definition.aggregates[0] if definition.aggregates else None
-    in_unit = first is not None and first.use == "mean" and first.options.get("field") in ("score", "is_correct")
-    if not failed or headline.value is None or not in_unit:
-        return None
-    total = headline.value * headline.scored
-    planned = headline.scored + failed
-    return Bounds(low=total / planned, high=(total + failed) / planned)
 
 
 def _agreement(run: RunFile, rows: list[TaskRow], tables: dict[str, TaskTable]) -> str:

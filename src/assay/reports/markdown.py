@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from assay.core.types import Bounds
 from assay.reports.board import Interval, Leaderboard, TaskRow
 from assay.reports.slices import weak_sentences
 from assay.reports.spending import costs_something, is_told, money, price_notes
+from assay.reports.weak_passes import weak_sentence
 
 
 def leaderboard_table(board: Leaderboard) -> str:
     """One row per task and the overall score; columns that would be all zero are left out."""
-    shown = [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
+    shown = optional_columns(board)
     partial = ["bounds", "coverage"] if any(row.bounds is not None for row in board.tasks) else []
     judged = is_told(board.judge_cost)
     priced = judged or any(costs_something(row) for row in board.tasks)
@@ -28,6 +30,7 @@ def leaderboard_table(board: Leaderboard) -> str:
     ]
     rows = [_cells(row, shown, partial) for row in board.tasks]
     overall = ["**overall**", "", number(board.overall_score), interval(board.overall_interval)]
+    overall += [_bounds(board.overall_bounds)] if partial else []
     rows.append([*overall, *[""] * (len(header) - len(overall))])
     if priced:
         header.append("cost")
@@ -59,7 +62,18 @@ def aggregates_table(board: Leaderboard) -> str | None:
     return table(["task", "aggregate", "value", f"{board.level * 100:g} % interval", "scored"], rows, numeric_from=2)
 
 
-OPTIONAL = ("failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted", "left_out")
+OPTIONAL = ("weak_passes", "failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted", "left_out")
+
+
+def optional_columns(board: Leaderboard) -> list[str]:
+    """Those of the counts that some task has any of."""
+    return [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
+
+
+def optional_cells(row: TaskRow, shown: list[str]) -> list[str]:
+    """A task's counts; a dash where there was nothing to count."""
+    counts = [getattr(row, column) for column in shown]
+    return ["–" if count is None else f"{count:,}" for count in counts]
 
 
 def notes(board: Leaderboard) -> list[str]:
@@ -79,6 +93,8 @@ def notes(board: Leaderboard) -> list[str]:
             )
             said.append(f"{row.task}: {broken} of {row.total} attempts failed ({kinds}){bounds}")
             said.extend(f"{row.task}:   {kind}: {one_line(text)}" for kind, text in row.failure_examples.items())
+        if row.weak_passes:
+            said.append(f"{row.task}: {weak_sentence(row.weak_passes, row.scored)}")
         if row.left_out:
             said.append(f"{row.task}: {row.left_out} bad records of the task file were left out")
         if row.score is None and row.reason:
@@ -115,10 +131,10 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[str]:
         escaped(row.metric),
         score,
         interval(row.interval),
-        *([_bounds(row), f"{row.coverage:.1%}"] if partial else []),
+        *([_bounds(row.bounds), f"{row.coverage:.1%}"] if partial else []),
         "–" if row.lower_is_better else f"{row.correct:,}",
         f"{row.total:,}",
-        *(f"{getattr(row, column):,}" for column in shown),
+        *optional_cells(row, shown),
         f"{row.latency_ms:.1f}",
     ]
 
@@ -133,8 +149,8 @@ def interval(found: Interval | None) -> str:
     return "–" if found is None else f"{found.low:z.3f} – {found.high:z.3f}"
 
 
-def _bounds(row: TaskRow) -> str:
-    return "–" if row.bounds is None else f"{row.bounds.low:.3f} – {row.bounds.high:.3f}"
+def _bounds(found: Bounds | None) -> str:
+    return "–" if found is None else f"{found.low:z.3f} – {found.high:z.3f}"
 
 
 def escaped(text: str) -> str:

@@ -8,9 +8,9 @@ from typing import Protocol
 from msgspec import Struct
 
 from assay.core.types import ScoreValue, TaskDefinition
+from assay.stats.failure_bounds import UNIT_FIELDS, Range, range_of
 from assay.stats.score_table import as_text
 
-HEADLINES = ("score", "is_correct")
 LIKELIHOODS = ("perplexity", "bits_per_byte")
 """Aggregates of texts' likelihoods; sample by sample they compare in bits per byte."""
 
@@ -37,6 +37,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     """Whether the mean of this number is the task's leaderboard score."""
     lower_is_better: bool = False
     """Perplexity and its kin: what goes down got better."""
+    bounds: Range | None = (0.0, 1.0)
+    """What a wrong attempt scores, and a right one; None when nobody knows."""
 
     def of(self, scores: Sequence[Scored]) -> float | None:
         """The number, or None when the attempt has none."""
@@ -48,7 +50,7 @@ class Measure(Struct, frozen=True, kw_only=True):
             return None if truth is None or said is None else float(as_text(truth) == as_text(said))
         if self.field is not None:
             return _number(values.get(self.field))
-        for name in HEADLINES:
+        for name in UNIT_FIELDS:
             if name in values:
                 return _number(values[name])
         return None
@@ -73,11 +75,12 @@ def measure_of(definition: TaskDefinition) -> Measure:
         return Measure(headline=False)
     scorer = first.options.get("scorer")
     if first.use == "mean":
-        return Measure(scorer=scorer, field=first.options.get("field", "score"))
+        field = str(first.options.get("field", "score"))
+        return Measure(scorer=scorer, field=field, bounds=range_of(field, first.options.get("bounds")))
     if first.use in ("binary-classification", "multiclass-classification"):
         return Measure(scorer=scorer, same_as=(first.options["field_gt"], first.options["field_pred"]))
     if first.use in LIKELIHOODS:
-        return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True)
+        return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True, bounds=None)
     return Measure(scorer=scorer, headline=False)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+from msgspec.structs import replace
+
+from assay.core.types import Bounds
 from assay.reports.board import Interval, TaskRow
 
 METHOD = "mover"
@@ -42,6 +45,48 @@ def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -
     return None if overall is None or not counted else mean_of_tasks_interval(counted, overall, level)
 
 
+def overall_bounds(rows: list[TaskRow], level: float) -> Bounds | None:
+    """The overall score had every failed attempt been wrong, and had every one been right; None where nothing failed,
+    or where a task has failed attempts and no bounds.
+    """
+    counted = [row for row in rows if in_overall(row)]
+    found = [bounds for row in counted if (bounds := bounds_of(row)) is not None]
+    if not any(map(failed_attempts, counted)) or len(found) < len(counted):
+        return None
+    wrong = [_with(row, each.low, each.low_interval, level) for row, each in zip(counted, found, strict=True)]
+    right = [_with(row, each.high, each.high_interval, level) for row, each in zip(counted, found, strict=True)]
+    low, high = (math.fsum(row.score or 0.0 for row in each) / len(each) for each in (wrong, right))
+    ends = overall_interval(wrong, low, level), overall_interval(right, high, level)
+    low_interval, high_interval = (None if each is None else (each.low, each.high) for each in ends)
+    return Bounds(low=low, high=high, low_interval=low_interval, high_interval=high_interval)
+
+
+def bounds_of(row: TaskRow) -> Bounds | None:
+    """What a task's score would be at both ends of its failed attempts; all attempts of a refused task failed."""
+    if row.refused is not None:
+        return Bounds(low=0.0, high=1.0)
+    if row.score is None or failed_attempts(row):
+        return row.bounds
+    ends = None if row.interval is None else (row.interval.low, row.interval.high)
+    return Bounds(low=row.score, high=row.score, low_interval=ends, high_interval=ends)
+
+
+def failed_attempts(row: TaskRow) -> int:
+    """Attempts whose failure keeps a number out of the task's score."""
+    first = row.aggregates[0] if row.aggregates else row
+    return first.failed + first.timeouts
+
+
+def in_overall(row: TaskRow) -> bool:
+    """Whether the task has a part in the overall score, or would have one could it be run here."""
+    return not row.lower_is_better and row.metric not in NOT_SHARES
+
+
+def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: float) -> TaskRow:
+    interval = None if ends is None else Interval(low=ends[0], high=ends[1], level=level)
+    return replace(row, refused=None, score=score, interval=interval)
+
+
 def mean_of_tasks_interval(counted: list[TaskRow], mean: float, level: float) -> Interval | None:
     """The same for the mean of any tasks, such as those of a category; None when one of them has no interval."""
     if len(counted) == 1:
@@ -60,4 +105,4 @@ def mean_of_tasks_interval(counted: list[TaskRow], mean: float, level: float) ->
 
 
 def _counts(row: TaskRow) -> bool:
-    return row.refused is None and not row.lower_is_better and row.metric not in NOT_SHARES
+    return row.refused is None and in_overall(row)

@@ -7,6 +7,7 @@ back in the order (sample, attempt) whatever order they arrived in, so that no s
 
 from __future__ import annotations
 
+import copy
 import math
 from array import array
 from collections.abc import Iterable, Mapping
@@ -101,6 +102,8 @@ class ScoreTable:
         """Attempts that broke for any reason but a timeout."""
         self.timeouts = 0
         self.excluded = 0
+        self._broken: list[tuple[int, int, str | None]] = []
+        """Sample, attempt and group of every failed attempt that is known by its place."""
         self._rows = 0
         self._samples: array[int] | None = None
         """None while the samples came one by one in their order: a row is then its own sample."""
@@ -129,18 +132,15 @@ class ScoreTable:
             self.add_excluded()
             return
         scores = [score for score in record.scores if scorer is None or score.name == scorer]
+        key = record.metadata.get(group_by) if group_by is not None else None
+        group = None if key is None else str(key)
         if not scores:
             if record.failures:
-                self.add_failure(timeout=any(failure.kind == "timeout" for failure in record.failures))
+                timeout = any(failure.kind == "timeout" for failure in record.failures)
+                self.add_failure(timeout=timeout, sample=record.index, attempt=record.attempt, group=group)
             return
         values = {name: value for score in scores for name, value in score.values.items()}
-        group = record.metadata.get(group_by) if group_by is not None else None
-        self.add(
-            values,
-            sample=record.index,
-            attempt=record.attempt,
-            group=None if group is None else str(group),
-        )
+        self.add(values, sample=record.index, attempt=record.attempt, group=group)
 
     def add(
         self,
@@ -173,14 +173,29 @@ class ScoreTable:
                 else:
                     self._put(name, row, value)
 
-    def add_failure(self, *, timeout: bool = False) -> None:
+    def add_failure(
+        self, *, timeout: bool = False, sample: int | None = None, attempt: int = 1, group: str | None = None
+    ) -> None:
         if timeout:
             self.timeouts += 1
         else:
             self.failed += 1
+        if sample is not None:
+            self._broken.append((sample, attempt, group))
 
     def add_excluded(self) -> None:
         self.excluded += 1
+
+    def with_failed_as(self, values: Mapping[str, ScoreValue]) -> ScoreTable | None:
+        """The table had every failed attempt been scored so; None where it is not known which attempts failed."""
+        if len(self._broken) != self.failed + self.timeouts:
+            return None
+        table = copy.deepcopy(self)
+        table.failed = table.timeouts = 0
+        table._broken.clear()
+        for sample, attempt, group in self._broken:
+            table.add(values, sample=sample, attempt=attempt, group=group)
+        return table
 
     @property
     def names(self) -> list[str]:

@@ -13,7 +13,7 @@ from assay.reports.columns import Side
 from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import folded, grid, listed, said
 from assay.reports.html.plots import Mark, bars, forest, reliability
-from assay.reports.markdown import OPTIONAL, interval, notes, number
+from assay.reports.markdown import interval, notes, number, optional_cells, optional_columns
 from assay.reports.more_tables import JUDGE_COLUMNS, REPETITIONS, TOKEN_COLUMNS, TOKENS, attempts_of
 from assay.reports.per_example import PerExample
 from assay.reports.spending import is_told, money, price_notes
@@ -24,7 +24,7 @@ Named = Sequence[tuple[str, Side]]
 
 def task_table(board: Leaderboard) -> Child:
     """The leaderboard of one run."""
-    shown = [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
+    shown = optional_columns(board)
     header = ["task", "metric", "score", f"{board.level * 100:g} % interval", "correct", "total", "coverage"]
     header += [*(column.replace("_", " ") for column in shown), "p50 ms", "p95 ms", "cost"]
     rows = [_task_cells(row, shown) for row in board.tasks]
@@ -43,7 +43,7 @@ def task_table(board: Leaderboard) -> Child:
     ]
 
 
-def _task_cells(row: TaskRow, shown: Sequence[str]) -> list[Child]:
+def _task_cells(row: TaskRow, shown: list[str]) -> list[Child]:
     score: Child = number(row.score)
     if row.refused is not None:
         score = tag("span", "refused", class_="bad", title=row.refused)
@@ -55,7 +55,7 @@ def _task_cells(row: TaskRow, shown: Sequence[str]) -> list[Child]:
         f"{row.correct:,}",
         f"{row.total:,}",
         f"{row.coverage * 100:.0f} %",
-        *(f"{getattr(row, column):,}" for column in shown),
+        *optional_cells(row, shown),
         "–" if row.latency is None else f"{row.latency.p50:.1f}",
         "–" if row.latency is None else f"{row.latency.p95:.1f}",
         money(row.cost),

@@ -1,0 +1,92 @@
+"""Failure bounds: what an aggregate would be had every failed attempt been wrong, and had every one been right.
+
+Only numbers that can but rise with every attempt's score have them: then no other outcome of the failed attempts lies
+outside. A spread, a consistency or a ratio of counts has none, nor has a value whose range nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from assay.core.types import Bounds, ScoreValue, Summary
+from assay.stats.intervals import Floats
+from assay.stats.score_table import ScoreTable, as_text
+
+UNIT_FIELDS = ("score", "is_correct")
+"""Values that lie in [0, 1] by their name."""
+RISING = ("mean", "max", "min", "weighted_average", "repetitions")
+"""Aggregates that can but rise with every attempt's score."""
+NOT_RISING = ("consistency", "flip_rate")
+"""Of `repetitions`, what asks for agreement and not for right answers."""
+
+Range = tuple[float, float]
+Aggregate = Callable[[ScoreTable], Sequence[Summary]]
+
+
+def with_bounds(
+    summaries: Sequence[Summary], aggregate: Aggregate, table: ScoreTable, use: str, options: Mapping[str, Any]
+) -> list[Summary]:
+    """The summaries that an aggregate made of a table, each with its bounds where it has any."""
+    ends = _ends(table, use, options)
+    if ends is None:
+        return list(summaries)
+    (wrong, worst), (right, best) = ends
+    low, high = ({each.name: each for each in aggregate(filled)} for filled in (worst, best))
+    return [
+        replace(each, bounds=_bounds(low.get(each.name), high.get(each.name), (wrong, right)))
+        if each.value is not None and each.name not in NOT_RISING
+        else each
+        for each in summaries
+    ]
+
+
+def range_of(field: str, declared: Sequence[float] | None) -> Range | None:
+    """What a value can be at least and at most, as the aggregate's `bounds` or its own name say; None: nobody knows."""
+    if declared is not None:
+        return float(declared[0]), float(declared[1])
+    return (0.0, 1.0) if field in UNIT_FIELDS else None
+
+
+def holds_all(within: Range, values: Floats) -> bool:
+    """Whether the range holds every value seen: a scorer of a user may mean another one by the name."""
+    return not len(values) or bool(within[0] <= values.min() and values.max() <= within[1])
+
+
+def _ends(
+    table: ScoreTable, use: str, options: Mapping[str, Any]
+) -> tuple[tuple[float, ScoreTable], tuple[float, ScoreTable]] | None:
+    """What a wrong and a right attempt score, with the table had all that failed been so."""
+    if use not in RISING or not table.failed + table.timeouts:
+        return None
+    field = str(options.get("field", "score"))
+    marks: list[tuple[float, ScoreValue]]
+    if use == "weighted_average":
+        weighed = sorted((float(weight), as_text(label)) for label, weight in options["weights"].items())
+        marks = [weighed[0], weighed[-1]]
+    else:
+        within = range_of(field, options.get("bounds"))
+        if within is None or not holds_all(within, table.numbers(field).values):
+            return None
+        marks = [(value, value) for value in within]
+    worst, best = (table.with_failed_as({field: value}) for _, value in marks)
+    return None if worst is None or best is None else ((marks[0][0], worst), (marks[1][0], best))
+
+
+def _bounds(low: Summary | None, high: Summary | None, marks: Range) -> Bounds | None:
+    if low is None or high is None or low.value is None or high.value is None:
+        return None
+    return Bounds(
+        low=low.value,
+        high=high.value,
+        low_interval=_interval(low),
+        high_interval=_interval(high),
+        wrong=marks[0],
+        right=marks[1],
+    )
+
+
+def _interval(summary: Summary) -> Range | None:
+    return None if summary.low is None or summary.high is None else (summary.low, summary.high)
