@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.reports.scripted_boards import BROKEN, REFUSED, Came, board_of, write_run
 
 from assay.core.errors import UsageError
+from assay.core.types import PartSpec, Score
 from assay.reports.board import Leaderboard
 from assay.reports.diff_ends import diff_ends
-from assay.reports.gates import check_gates, check_names, parse_gates
+from assay.reports.gates import GateResult, check_gates, check_names, parse_gates
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.view import View
 
@@ -115,3 +121,194 @@ def test_a_missing_score_never_passes(tmp_path: Path) -> None:
         assert not result.passed
         assert "has no value for" in result.sentences[0]
         assert "nothing was scored" in result.sentences[0] or "no sample was scored" in result.sentences[0]
+
+
+def check(gate: str, board: Leaderboard, baseline: Leaderboard | None = None) -> GateResult:
+    [result] = check_gates(parse_gates([gate]), board, baseline=baseline)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("gate", "passed", "sentence"),
+    [
+        ("sums >= 0.4", True, "0.75 is >= 0.4, whatever the failed attempts would have been (1 attempt failed)"),
+        ("sums >= 0.9", False, "0.75 is not >= 0.9, whatever the failed attempts would have been (1 attempt failed)"),
+        (
+            "sums >= 0.7",
+            False,
+            "not decided: 0.6 is not >= 0.7 if every failed attempt had been wrong, 0.8 is >= 0.7 if every failed "
+            "attempt had been right (1 attempt failed); rerun the same `assay run` command to retry them",
+        ),
+        ("sums <= 0.7", False, "not decided: 0.8 is not <= 0.7 if every failed attempt had been right"),
+        ("sums.score_mean >= 0.7", False, "not decided"),
+        ("overall >= 0.7", False, "not decided"),
+        ("1 - sums <= 0.3", False, "not decided"),
+        ("sums == 0.75", False, "not decided"),
+        ("sums == 0.9", False, "0.75 is not == 0.9, whatever"),
+        ("sums.low >= 0.25", False, "not decided: 0.2307 is not >= 0.25"),
+        ("sums.low >= 0.2", True, "whatever the failed attempts would have been"),
+        ("overall.high <= 0.9", False, "not decided"),
+        ("sums.high - sums.low <= 0.7", True, "whatever the failed attempts would have been"),
+        ("sums - sums >= 0", True, "0 is >= 0"),
+        ("overall >= sums", True, "0.75 is >= 0.75"),
+    ],
+)
+def test_a_gate_on_a_score_is_met_only_when_it_holds_at_both_ends_of_the_failed_attempts(
+    gate: str, passed: bool, sentence: str, tmp_path: Path
+) -> None:
+    result = check(gate, board_of(tmp_path, {"sums": [[1.0], [1.0], [1.0], [0.0], [BROKEN]]}))
+    assert result.passed is passed
+    assert result.sentences[0].startswith(f"{gate}: ")
+    assert sentence in result.sentences[0]
+
+
+@pytest.mark.parametrize("gate", ["sums.failed == 1", "sums.coverage >= 0.8", "sums.p95 < 60000", "tokens == 0"])
+def test_what_was_measured_is_compared_as_it_is(gate: str, tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"sums": [[1.0], [1.0], [1.0], [0.0], [BROKEN]]})
+    assert check(gate, board).passed
+    assert "whatever" not in check(gate, board).sentences[0]
+
+
+def test_failures_of_the_baseline_count_against_the_gate_too(tmp_path: Path) -> None:
+    now = board_of(tmp_path / "now", {"sums": [[1.0], [1.0], [1.0], [0.0], [BROKEN]]})
+    then = board_of(tmp_path / "then", {"sums": [[1.0], [1.0], [0.0], [BROKEN], [BROKEN]]})
+    assert check("sums >= baseline - 0.3", now, then).passed
+    result = check("sums >= baseline", now, then)
+    assert not result.passed
+    assert result.sentences == [
+        "sums >= baseline: not decided: 0.6 is not >= 0.8 with the failed attempts against it, 0.8 is >= 0.4 with them "
+        "in its favour (1 attempt failed, 2 attempts failed in the baseline); "
+        "rerun the same `assay run` command to retry them"
+    ]
+
+
+def test_a_refused_task_keeps_a_gate_on_the_overall_score_from_being_decided(tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"sums": [[1.0], [1.0]], "code": [[REFUSED], [REFUSED]]})
+    assert not check("overall >= 0.9", board).passed
+    assert "not decided: 0.5 is not >= 0.9" in check("overall >= 0.9", board).sentences[0]
+    assert check("overall >= 0.5", board).passed
+    assert check("sums >= 0.9", board).passed
+    assert "the result has no value for `code`: the line is down" in check("code >= 0", board).sentences[0]
+
+
+def test_a_gate_on_a_number_without_bounds_is_not_decided_when_attempts_failed(tmp_path: Path) -> None:
+    spread = {"sums": PartSpec(key="spread", use="std_dev", options={"field": "score"})}
+    board = board_of(tmp_path, {"sums": [[1.0], [0.0], [BROKEN]]}, spread)
+    for gate in ("sums <= 5", "overall <= 5"):
+        result = check(gate, board)
+        assert not result.passed
+        assert "not decided: 1 attempt failed in the result, and `" in result.sentences[0]
+        assert "has no bounds" in result.sentences[0]
+    whole = board_of(tmp_path, {"sums": [[1.0], [0.0]]}, spread)
+    assert check("sums <= 5", whole).passed
+
+
+def test_a_gate_on_repetitions_is_decided_at_both_ends_too(tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"sums": [[1.0, 0.0], [0.0, BROKEN], [1.0, 1.0]]})
+    assert check("sums.pass@2 >= 0.6", board).passed
+    assert "not decided: 0.6667 is not >= 0.7" in check("sums.pass@2 >= 0.7", board).sentences[0]
+    assert "`sums.consistency` has no bounds" in check("sums.consistency >= 0", board).sentences[0]
+
+
+def test_weak_passes_have_a_name_in_gates(tmp_path: Path) -> None:
+    weak = Score(name="code", values={"score": 1.0, "outcome": "pass"}, metadata={"grade": "weak"})
+    board = board_of(tmp_path, {"sums": [[1.0]], "code": [[weak], [weak]]})
+    assert check("code.weak <= 2", board).passed
+    assert check("weak == 2", board).passed
+    assert check("code.weak <= 1", board).sentences == ["code.weak <= 1: 2 is not <= 1"]
+    missing = check("sums.weak == 0", board)
+    assert not missing.passed
+    assert missing.sentences == ["sums.weak == 0: the result has no value for `sums.weak`: no outcome of it was graded"]
+
+
+ATTEMPT = st.sampled_from([0.0, 1.0, BROKEN])
+TASKS = st.fixed_dictionaries(
+    {"a": st.lists(ATTEMPT, min_size=1, max_size=3), "b": st.lists(ATTEMPT, min_size=1, max_size=2)}
+)
+LINEAR = (
+    "overall >= 0.5",
+    "a > 0.4",
+    "b <= 0.5",
+    "a == 1",
+    "a - b >= -0.5",
+    "overall > b",
+    "overall + a >= 1",
+    "a >= baseline - 0.4",
+    "overall - baseline.overall >= -0.3",
+    "baseline.b <= a",
+)
+
+
+@settings(max_examples=20)
+@given(now=TASKS, then=TASKS)
+def test_a_gate_is_met_exactly_when_it_holds_for_every_outcome_of_the_failed_attempts(
+    now: dict[str, list[Came]], then: dict[str, list[Came]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assume(sum(rows.count(BROKEN) for board in (now, then) for rows in board.values()) <= 5)
+    folder = tmp_path_factory.mktemp("gates")
+
+    def made(tasks: dict[str, list[Came]]) -> Leaderboard:
+        return board_of(folder, {name: [[came] for came in rows] for name, rows in tasks.items()})
+
+    boards, baselines = [made(each) for each in outcomes(now)], [made(each) for each in outcomes(then)]
+    board, baseline = made(now), made(then)
+    assume(board.overall_score is not None and baseline.overall_score is not None)
+    for gate in LINEAR:
+        held = [check(gate, each, other).passed for each in boards for other in baselines]
+        assert check(gate, board, baseline).passed is all(held), gate
+
+
+def outcomes(tasks: dict[str, list[Came]]) -> Iterator[dict[str, list[Came]]]:
+    """The tasks with all failed attempts of a task wrong, or all of them right."""
+    choices = [[0.0, 1.0] if BROKEN in rows else [0.0] for rows in tasks.values()]
+    for outcome in itertools.product(*choices):
+        yield {
+            name: [score if came == BROKEN else came for came in rows]
+            for (name, rows), score in zip(tasks.items(), outcome, strict=True)
+        }
+
+
+def test_no_significant_drop_is_decided_at_both_ends_of_the_failed_attempts(tmp_path: Path) -> None:
+    def drop(then: list[Came], now: list[Came]) -> GateResult:
+        for name, came in (("a", then), ("b", now)):
+            write_run(tmp_path / name, {"sums": [[each] for each in came]})
+        [result] = check_gates(
+            parse_gates(["no-significant-drop"]),
+            build_leaderboard(tmp_path / "b"),
+            baseline=build_leaderboard(tmp_path / "a"),
+            drops=lambda: diff_ends(tmp_path / "a", tmp_path / "b", View()),
+        )
+        return result
+
+    few = drop([1.0] * 20, [1.0] * 18 + [BROKEN] * 2)
+    assert few.passed
+    assert few.sentences == [
+        "no significant drop, whatever the failed attempts would have been (2 attempts failed)",
+    ]
+    many = drop([1.0] * 20, [1.0] * 10 + [BROKEN] * 10)
+    assert not many.passed
+    assert "not decided: with the failed attempts against it sums dropped significantly" in many.sentences[0]
+    assert "(10 attempts failed)" in many.sentences[0]
+    both = drop([1.0] * 10 + [BROKEN] * 10, [1.0] * 10 + [BROKEN] * 10)
+    assert not both.passed
+    assert "(10 attempts failed, 10 attempts failed in the baseline)" in both.sentences[0]
+    certain = drop([1.0] * 20, [0.0] * 15 + [1.0] * 4 + [BROKEN])
+    assert not certain.passed
+    assert certain.sentences[0].startswith("sums dropped significantly")
+
+
+def test_a_drop_of_a_measure_without_bounds_cannot_be_ruled_out_when_attempts_failed(tmp_path: Path) -> None:
+    seconds = {"sums": PartSpec(key="seconds", use="mean", options={"field": "seconds"})}
+    whole = [[Score(name="match", values={"seconds": 3.0})] for _ in range(5)]
+    write_run(tmp_path / "a", {"sums": whole}, seconds)
+    write_run(tmp_path / "b", {"sums": [*whole[:4], [BROKEN]]}, seconds)
+    found = diff_ends(tmp_path / "a", tmp_path / "b", View())
+    [result] = check_gates(
+        parse_gates(["no-significant-drop"]),
+        build_leaderboard(tmp_path / "b"),
+        baseline=build_leaderboard(tmp_path / "a"),
+        drops=lambda: found,
+    )
+    assert found.unbounded == ["sums"]
+    assert not result.passed
+    assert any("attempts of sums failed, and its measure has no bounds" in each for each in result.sentences)

@@ -24,8 +24,7 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.cli.main import DONE, WITH_FAILURES
-    from assay.cli.run import is_done
+    from assay.cli.exit_code import exit_code_of, why_without_score
     from assay.cli.view_flags import view_of_run
     from assay.reports.board import write_leaderboard_file
     from assay.reports.leaderboard import build_leaderboard
@@ -41,8 +40,10 @@ def run(options: argparse.Namespace) -> int:
     print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
     for note in notes(board):
         print(note, file=sys.stderr)
+    if nothing := why_without_score(board):
+        print(nothing, file=sys.stderr)
     repeated = f", {result.repeated:,} found more than once" if result.repeated else ""
     print(f"merged {result.added:,} finished attempts{repeated}", file=sys.stderr)
     for sentence in result.owed:
         print(f"still owed: {sentence}; run the missing shards, then merge again", file=sys.stderr)
-    return DONE if is_done(board) and not result.owed else WITH_FAILURES
+    return exit_code_of(board)

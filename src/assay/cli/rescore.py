@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.cli.main import DONE, WITH_FAILURES
+    from assay.cli.exit_code import exit_code_of, why_without_score
     from assay.cli.run_flags import score_workers_of, task_parameters
     from assay.cli.view_flags import view_of_run
     from assay.core.run_file import read_run_file
@@ -53,9 +53,11 @@ def run(options: argparse.Namespace) -> int:
     for note in notes(board):
         if not note.startswith("the board is not complete"):  # the same command would ask nobody
             print(note, file=sys.stderr)
-    if not board.complete:
+    if nothing := why_without_score(board):
+        print(nothing, file=sys.stderr)
+    if result.owed:
         print(f"what has no score here needs a model: finish {options.run}, or run its tasks anew", file=sys.stderr)
     changed = f", of which {result.changed_prompts} ask something else now" if result.changed_prompts else ""
     print(f"scored {result.rescored} answers again; {result.owed} attempts have none{changed}", file=sys.stderr)
     print(f"run: {result.folder}", file=sys.stderr)
-    return DONE if board.complete else WITH_FAILURES
+    return exit_code_of(board)

@@ -172,7 +172,7 @@ def run_one_shard(group: list[TaskDefinition], config: RunConfig, options: argpa
     if counts.interrupted:
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
-    return WITH_FAILURES if counts.failed else DONE
+    return WITH_FAILURES if counts.failed or counts.refused else DONE
 
 
 def export_env_file(path: Path | None) -> None:
@@ -218,7 +218,8 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
     """The table on stdout, what a reader should know besides on stderr, and the exit code."""
     import msgspec
 
-    from assay.cli.main import DONE, INTERRUPTED, WITH_FAILURES
+    from assay.cli.exit_code import exit_code_of, why_without_score
+    from assay.cli.main import INTERRUPTED, WITH_FAILURES
     from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
 
@@ -229,6 +230,8 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
         print(board_tables(board))
     for note in notes(board):
         print(note, file=sys.stderr)
+    if nothing := why_without_score(board):
+        print(nothing, file=sys.stderr)
     print(f"run: {result.folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)
     if result.interrupted:
         print("interrupted; run the same command again to go on", file=sys.stderr)
@@ -240,9 +243,4 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
             again = "The same command with a larger budget goes on. (The longest answer is --max-answer-tokens.)"
         print(f"stopped: {result.stopped}; {owed:,} attempts are owed. {again}", file=sys.stderr)
         return WITH_FAILURES
-    return DONE if is_done(board) else WITH_FAILURES
-
-
-def is_done(board: Any) -> bool:
-    """Everything was scored but for the tasks that cannot be run here at all."""
-    return all(row.complete or row.refused is not None for row in board.tasks)
+    return exit_code_of(board)

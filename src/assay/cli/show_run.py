@@ -77,9 +77,12 @@ def attempt_text(record: Record, measures: dict[str, Measure], *, longest: int |
     from assay.reports.markdown import number
     from assay.reports.measure import Measure
     from assay.reports.per_example import per_example
+    from assay.reports.weak_passes import is_weak_pass
 
     seen = per_example(record, measures.get(record.task, Measure()))
     verdict = "failed" if seen.failure is not None else f"score {number(seen.score)}"
+    if any(is_weak_pass(score.values, score.metadata) for score in record.scores):
+        verdict += ", a weak pass"
     lines = [
         _plain(f"{record.task} / {seen.id}   attempt {seen.attempt}   {verdict}   {seen.latency_ms:,.0f} ms", None)
     ]

@@ -82,6 +82,8 @@ def _task(
         only_b=0,
         coverage_a=first.coverage if first else None,
         coverage_b=second.coverage if second else None,
+        weak_a=first.weak_passes if first else None,
+        weak_b=second.weak_passes if second else None,
     )
     columns = [side.tasks.get(name) for side in sides]
     if first is None or second is None or columns[0] is None or columns[1] is None:

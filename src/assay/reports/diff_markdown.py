@@ -114,6 +114,9 @@ def what_changed(task: TaskDiff) -> list[str]:
         ):
             if count:
                 said.append(f"{count:,} {words}")
+    if task.weak_a or task.weak_b:
+        counts = ("–" if count is None else f"{count:,}" for count in (task.weak_a, task.weak_b))
+        said.append(f"weak passes: {' → '.join(counts)}")
     return said
 
 

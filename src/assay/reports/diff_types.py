@@ -87,6 +87,9 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     only_b: int
     coverage_a: float | None
     coverage_b: float | None
+    weak_a: int | None = None
+    """Weak passes; None when nothing was graded."""
+    weak_b: int | None = None
     comparison: PairedComparison | None = None
     """None when the attempts are not known one by one."""
     adjusted_p: float | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from assay.core.run_file import write_whole
 from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.gates import GateResult
+from assay.reports.weak_passes import weak_sentence
 
 
 def write_junit(path: Path, board: Leaderboard, gates: Sequence[GateResult]) -> None:
@@ -16,7 +17,9 @@ def write_junit(path: Path, board: Leaderboard, gates: Sequence[GateResult]) -> 
 
 
 def junit_xml(board: Leaderboard, gates: Sequence[GateResult]) -> bytes:
-    """A broken gate is a failure; a task with failed or missing attempts is an error, since its score is not whole."""
+    """A broken gate is a failure; a task that was refused, or has failed or missing attempts, is an error, since its
+    score is not whole.
+    """
     root = ET.Element("testsuites", name=_legal(f"assay: {board.adapter}"))
     if gates:
         _suite(root, "gates", [_gate(gate) for gate in gates])
@@ -26,7 +29,7 @@ def junit_xml(board: Leaderboard, gates: Sequence[GateResult]) -> bytes:
 
 
 def _suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
-    counts = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "error", "skipped")}
+    counts = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "error")}
     suite = ET.SubElement(
         root,
         "testsuite",
@@ -34,7 +37,6 @@ def _suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
         tests=str(len(cases)),
         failures=str(counts["failure"]),
         errors=str(counts["error"]),
-        skipped=str(counts["skipped"]),
     )
     suite.extend(cases)
 
@@ -54,7 +56,7 @@ def _task(row: TaskRow) -> ET.Element:
     case = ET.Element("testcase", classname="tasks", name=_legal(row.task), time=f"{seconds:.3f}")
     broken = row.failed + row.timeouts
     if row.refused is not None:
-        ET.SubElement(case, "skipped", message=_legal(row.refused))
+        ET.SubElement(case, "error", message=_legal(f"could not be run on this machine: {row.refused}"))
     elif broken or row.owed:
         parts = [f"{broken} attempts failed"] if broken else []
         parts += [f"{row.owed} attempts are owed"] if row.owed else []
@@ -68,7 +70,8 @@ def _scored(row: TaskRow) -> str:
     if row.score is None:
         return f"no score: {row.reason or row.refused or 'nothing was scored'}"
     between = f" ({row.interval.low:.4f} to {row.interval.high:.4f})" if row.interval else ""
-    return f"{row.metric} = {row.score:.4f}{between} over {row.scored} attempts"
+    weak = f"; {weak_sentence(row.weak_passes, row.scored)}" if row.weak_passes else ""
+    return f"{row.metric} = {row.score:.4f}{between} over {row.scored} attempts{weak}"
 
 
 def _legal(text: str) -> str:

@@ -8,9 +8,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from assay.core.types import ScoreValue, TaskDefinition
-from assay.stats.failure_bounds import UNIT_FIELDS, Range, range_of
+from assay.stats.failure_bounds import Range, range_of
 from assay.stats.score_table import as_text
 
+HEADLINES = ("score", "is_correct")
 LIKELIHOODS = ("perplexity", "bits_per_byte")
 """Aggregates of texts' likelihoods; sample by sample they compare in bits per byte."""
 
@@ -50,7 +51,7 @@ class Measure(Struct, frozen=True, kw_only=True):
             return None if truth is None or said is None else float(as_text(truth) == as_text(said))
         if self.field is not None:
             return _number(values.get(self.field))
-        for name in UNIT_FIELDS:
+        for name in HEADLINES:
             if name in values:
                 return _number(values[name])
         return None

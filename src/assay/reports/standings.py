@@ -30,6 +30,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
     reason: str | None = None
     failed: int = 0
+    weak_passes: int | None = None
+    """None when nothing was graded."""
     slices: list[SliceRow] = []
 
 
@@ -319,6 +321,7 @@ def _cell(row: TaskRow) -> Cell:
         interval=row.interval,
         reason=row.refused or row.reason,
         failed=row.failed + row.timeouts,
+        weak_passes=row.weak_passes,
         slices=row.slices,
     )
 
@@ -364,4 +367,8 @@ def _notes(names: Sequence[str], shared: Sequence[str], models: Sequence[ModelRo
         if (count := row.failed + row.timeouts)
     )
     said.extend(f"{row.label}: {row.owed:,} attempts are owed" for row in models if row.owed)
+    for row in models:
+        weak = [f"{cell.weak_passes:,} of {name}" for name, cell in row.tasks.items() if cell.weak_passes]
+        if weak:
+            said.append(f"{row.label}: weak passes, which rest on the program's own word: {', '.join(weak)}")
     return said

@@ -40,7 +40,7 @@ def standings_csv(found: Standings) -> str:
         header += [f"category_{name}", f"category_{name}_low", f"category_{name}_high"]
     header += ["cost", "currency", "judge_cost", "tokens_in", "tokens_out", "judge_tokens"]
     header += ["latency_p50_ms", "latency_p95_ms"]
-    header += ["failed", "timeouts", "owed"]
+    header += ["failed", "timeouts", "owed", "weak_passes"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([_harmless(name) for name in header])
@@ -96,7 +96,8 @@ def cell_text(cell: Cell | None) -> str:
     """A score with its interval."""
     if cell is None or cell.score is None:
         return "–"
-    return number(cell.score) + (f" ({interval(cell.interval)})" if cell.interval is not None else "")
+    weak = f", {cell.weak_passes:,} weak" if cell.weak_passes else ""
+    return number(cell.score) + (f" ({interval(cell.interval)})" if cell.interval is not None else "") + weak
 
 
 def _places(found: Standings) -> list[str]:
@@ -159,7 +160,8 @@ def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[s
     cells += [row.judge_cost.amount if row.judge_cost else None]
     cells += [row.tokens_in, row.tokens_out, row.judge_tokens]
     cells += [row.latency.p50, row.latency.p95] if row.latency else [None, None]
-    return [*cells, row.failed, row.timeouts, row.owed]
+    graded = [cell.weak_passes for cell in row.tasks.values() if cell.weak_passes is not None]
+    return [*cells, row.failed, row.timeouts, row.owed, sum(graded) if graded else None]
 
 
 def _ends(found: Interval | None) -> list[float | None]:

@@ -15,8 +15,15 @@ from assay.core.types import Bounds, ScoreValue, Summary
 from assay.stats.intervals import Floats
 from assay.stats.score_table import ScoreTable, as_text
 
-UNIT_FIELDS = ("score", "is_correct")
-"""Values that lie in [0, 1] by their name."""
+SHARES = (
+    "score",
+    "is_correct",
+    "passed",
+    "bleu_score",
+    "all_required_calls_made",
+    "required_calls_coverage",
+)
+"""Values that lie in [0, 1]: what our own scorers call them."""
 RISING = ("mean", "max", "min", "weighted_average", "repetitions")
 """Aggregates that can but rise with every attempt's score."""
 NOT_RISING = ("consistency", "flip_rate")
@@ -47,7 +54,7 @@ def range_of(field: str, declared: Sequence[float] | None) -> Range | None:
     """What a value can be at least and at most, as the aggregate's `bounds` or its own name say; None: nobody knows."""
     if declared is not None:
         return float(declared[0]), float(declared[1])
-    return (0.0, 1.0) if field in UNIT_FIELDS else None
+    return (0.0, 1.0) if field in SHARES else None
 
 
 def holds_all(within: Range, values: Floats) -> bool:

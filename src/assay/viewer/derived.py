@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-SCHEMA = 1
+SCHEMA = 2
 """Raise it whenever what the files hold changes: older ones are then built again."""
 BUSY_SECONDS = 30.0
 TAIL_BYTES = 256

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.reports.weak_passes import is_weak_pass
+
 LONG_LINE = 64 * 1024
 """Lines longer than this have their preview stored in the index, so that a page of them stays quick."""
 SHOWN = 240
@@ -25,6 +27,7 @@ def preview_of(record: dict[str, Any]) -> dict[str, Any]:
         "target": _short(targets[0]) if isinstance(targets, list) and targets else None,
         "reason": next((_short(part["reason"]) for part in parts if part.get("reason")), None),
         "failure": _short(first.get("message", "")) if first else None,
+        "weak": any(is_weak_pass(_mapping(part.get("values")), _mapping(part.get("metadata"))) for part in parts),
     }
 
 

@@ -104,9 +104,10 @@ def _cell(row: ModelRow, task: str) -> Child:
     cell = row.tasks.get(task)
     if cell is None or cell.score is None:
         return tag("span", "–", class_="none", title=cell.reason if cell is not None else None)
+    weak = [" ", tag("span", f"{cell.weak_passes:,} weak", class_="tag bad")] if cell.weak_passes else []
     if cell.interval is None:
-        return number(cell.score)
-    return [number(cell.score), " ", tag("span", interval(cell.interval), class_="soft")]
+        return [number(cell.score), *weak]
+    return [number(cell.score), " ", tag("span", interval(cell.interval), class_="soft"), *weak]
 
 
 def _number(value: str, sure: str) -> Child:

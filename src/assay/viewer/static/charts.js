@@ -73,6 +73,11 @@ export function badge(outcome, long) {
     h("span", { class: "sign", "aria-hidden": "true" }, sign), h("span", { class: long ? "" : "said" }, word));
 }
 
+// Marks that a program earned on its own word, where no comparison outside of it proves them.
+export function weakTag(row) {
+  return row.weak ? h("span", { class: "bad small", title: "weak pass: the tests took the program's own word for it" }, " weak") : null;
+}
+
 export function progressBar(progress) {
   const share = progress.total ? progress.done / progress.total : 0;
   const label = `${count(progress.done)} of ${count(progress.total)} attempts`;

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { button, fill, h, link, section, select, table, th } from "./dom.js";
-import { badge, differenceWhisker } from "./charts.js";
+import { badge, differenceWhisker, weakTag } from "./charts.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { PAGE, pages } from "./page_samples.js";
 import { replace, toCompare, toRun, toSample } from "./route.js";
@@ -54,7 +54,7 @@ export async function pageCompare(root, route) {
     const sides = [each, ...each.others];
     return h("tr", { tabindex: -1, onclick: (event) => { if (!event.target.closest("a")) open(i); } },
       h("td", { class: "c-id" }, link(address(each), null, oneLineOf(each.id)), each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null, h("div", { class: "quiet small" }, each.task)), h("td", { class: "text" }, h("div", { class: "clamp" }, oneLineOf(each.prompt))), h("td", { class: "target" }, h("div", { class: "clamp" }, oneLineOf(each.target))),
-      sides.map((side, n) => (side === null ? h("td", { class: "quiet side", "data-run": short(runs[n]) }, "not in this run") : h("td", { class: "side", "data-run": short(runs[n]) }, h("div", { class: "row tight" }, badge(side.outcome), h("b", null, number(side.score, 2)), n && side.score !== null && each.score !== null && side.score !== each.score ? h("span", { class: side.score > each.score ? "good" : "bad" }, signed(side.score - each.score, 2)) : null), h("div", { class: "clamp" }, oneLineOf(side.failure !== null ? `${side.kind}: ${side.failure}` : side.answer))))));
+      sides.map((side, n) => (side === null ? h("td", { class: "quiet side", "data-run": short(runs[n]) }, "not in this run") : h("td", { class: "side", "data-run": short(runs[n]) }, h("div", { class: "row tight" }, badge(side.outcome), weakTag(side), h("b", null, number(side.score, 2)), n && side.score !== null && each.score !== null && side.score !== each.score ? h("span", { class: side.score > each.score ? "good" : "bad" }, signed(side.score - each.score, 2)) : null), h("div", { class: "clamp" }, oneLineOf(side.failure !== null ? `${side.kind}: ${side.failure}` : side.answer))))));
   }
 
   const address = (each) => toSample(runs[0], each.key, { against: runs.slice(1), ...(state.flip ? { flip: state.flip } : {}) });

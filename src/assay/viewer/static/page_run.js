@@ -83,7 +83,7 @@ function legend(outcomes, pick) {
     button([h("span", { class: `swatch o-${name}`, "aria-hidden": "true" }), `${OUTCOMES[name][1]} `, h("b", null, count(outcomes[name]))], () => pick(name), { class: "plain", title: OUTCOMES[name][2] })));
 }
 
-const OPTIONAL = ["failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted"];
+const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted"];
 
 function leaderboard(run) {
   const rows = run.board.tasks;
@@ -96,7 +96,7 @@ function leaderboard(run) {
     h("td", { class: "wide" }, whisker(row.score, row.interval)),
     h("td", { class: "num quiet" }, row.refused || row.score === null ? row.refused || row.reason || "" : interval(row.interval)),
     h("td", { class: "num" }, count(row.correct)), h("td", { class: "num" }, count(row.scored)),
-    shown.map((name) => h("td", { class: "num" + (row[name] && (name === "failed" || name === "timeouts") ? " bad" : "") }, count(row[name]))),
+    shown.map((name) => h("td", { class: "num" + (row[name] && (name === "failed" || name === "timeouts" || name === "weak_passes") ? " bad" : "") }, count(row[name]))),
     h("td", { class: "num quiet" }, row.latency_ms < 10 ? number(row.latency_ms, 1) : count(row.latency_ms))));
   const overall = run.board.overall_score === null ? null : h("tr", { class: "overall" }, h("td", null, "overall"), h("td"), h("td", { class: "num" }, h("b", null, number(run.board.overall_score))), h("td", { class: "wide" }, whisker(run.board.overall_score, run.board.overall_interval)), h("td", { class: "num quiet" }, interval(run.board.overall_interval)), h("td", { colspan: 3 + shown.length }));
   return section("Leaderboard", table("Leaderboard", head.map((name, i) => th(name, { class: i > 1 && i !== 3 ? "num" : "" })), [body, overall]),

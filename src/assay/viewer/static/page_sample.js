@@ -2,7 +2,7 @@
 
 import { get, isStatic, sendMark } from "./api.js";
 import { button, copy, fill, h, link, section, toast } from "./dom.js";
-import { badge } from "./charts.js";
+import { badge, weakTag } from "./charts.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { conversation, failureCard, fold, facts, json, prose, scoreCard, targetsCard } from "./sample_parts.js";
 import { replace, toSample, toSamples } from "./route.js";
@@ -97,7 +97,7 @@ export async function pageSample(root, route) {
 
   fill(root, h("div", { class: "headline" },
     link(toSamples(route.run, params), { class: "button", "aria-label": "back to the table" }, "‹ Samples"),
-    h("h1", { class: "name" }, sample.id || sample.key), h("span", { class: "quiet" }, sample.task, sample.attempt > 1 ? ` · attempt ${sample.attempt}` : ""), badge(sample.outcome, true), sample.score !== null ? h("b", { class: "big" }, number(sample.score)) : null,
+    h("h1", { class: "name" }, sample.id || sample.key), h("span", { class: "quiet" }, sample.task, sample.attempt > 1 ? ` · attempt ${sample.attempt}` : ""), badge(sample.outcome, true), weakTag(sample), sample.score !== null ? h("b", { class: "big" }, number(sample.score)) : null,
     h("span", { class: "room" }), button("Copy JSON", copyJson), button("Copy link", () => copy(here(), "Link copied")), places),
     marking, body);
   draw();

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
-import { badge, bars } from "./charts.js";
+import { badge, bars, weakTag } from "./charts.js";
 import { filterBar, outcomeBar, paramsOf, stateOf } from "./filters.js";
 import { replace, toSample, toSamples } from "./route.js";
 import { MARKS, count, interval, number, oneLineOf, percent, plural, seconds, signed } from "./words.js";
@@ -76,7 +76,7 @@ export async function pageSamples(root, route) {
   function row(each, i) {
     const other = each.others && each.others[0];
     return h("tr", { tabindex: -1, title: each.reason || each.failure || null, onclick: (event) => { if (!event.target.closest("a")) open(i); } },
-      h("td", { class: "c-sign" }, badge(each.outcome), each.mark ? h("span", { class: "mark", title: `marked ${each.mark}` }, MARKS[each.mark][0]) : null),
+      h("td", { class: "c-sign" }, badge(each.outcome), weakTag(each), each.mark ? h("span", { class: "mark", title: `marked ${each.mark}` }, MARKS[each.mark][0]) : null),
       h("td", { class: "num" }, each.score === null ? "–" : number(each.score, 2)),
       state.against.length ? h("td", { class: "num" }, other ? there(each, other) : "–") : null,
       h("td", { class: "c-id" }, link(address(each), null, oneLineOf(each.id)), each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null),
