@@ -46,7 +46,7 @@ from assay.reports.report_markdown import report_page, write_report
 from assay.reports.sandboxes import record_sandbox
 from assay.reports.view import view_of
 from assay.scorers.processes import in_processes
-from assay.tasks.build import build_task
+from assay.tasks.build import build_task, start_scorers
 from assay.tasks.likelihood import offer
 from assay.tasks.trust import require_trust
 
@@ -147,9 +147,8 @@ def with_sandbox(parts: Parts, progress: Progress) -> Parts:
     tasks: list[Task] = []
     run_file = parts.run_file
     for task in parts.tasks:
-        starts = [scorer.start_here for scorer in task.scorers.values() if hasattr(scorer, "start_here")]
         try:
-            for report in [start() for start in starts]:
+            for report in start_scorers(task):
                 if run_file.sandbox is None:
                     progress.say(report.line())
                 run_file = msgspec.structs.replace(run_file, sandbox=msgspec.to_builtins(report))

@@ -121,3 +121,13 @@ def test_no_samples_at_all_are_bad_input(folder: Path) -> None:
 def test_a_dry_run_measures_nothing_and_is_done(folder: Path) -> None:
     done = assay("run", "code.jsonl", "--model", "mine:model", "--dry-run", *REFUSED, cwd=folder)
     assert done.returncode == 0, done.stderr
+
+
+@linux
+def test_a_check_that_could_try_nothing_is_not_done(folder: Path) -> None:
+    words = [sys.executable, "-m", "assay", "check", "code.jsonl"]
+    few_files = ["sh", "-c", 'ulimit -n 40 && exec "$@"', "sh", *words]
+    done = subprocess.run(few_files, cwd=folder, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr
+    assert "cannot_run_here: no sandbox of tier" in done.stderr
+    assert assay("check", "code.jsonl", cwd=folder).returncode == 0

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.reports.scripted_boards import write_run
 from tests.viewer.browser import Page
 from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
 from tests.viewer.page_steps import click, pick, text, to, visit, write
 from tests.viewer.served import Viewer, viewing
+
+from assay.core.types import Score
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -298,3 +301,23 @@ def test_a_five_megabyte_answer_is_cut_and_shown_whole_on_request(browser: str, 
         await page.until("document.querySelector('[aria-label=\"raw answer\"]').textContent.length === 5000012")
 
     visit(browser, viewer.link, steps)
+
+
+def test_weak_passes_stand_beside_the_outcome(browser: str, tmp_path: Path) -> None:
+    weak, strong = (
+        Score(name="code", values={"score": 1.0, "outcome": "pass"}, metadata={"grade": grade})
+        for grade in ("weak", "strong")
+    )
+    write_run(tmp_path / "graded", {"code": [[weak], [strong], [weak]]})
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/graded", "table[aria-label='Leaderboard']")
+        assert "weak passes" in await page.run("document.querySelector('table[aria-label=Leaderboard]').innerText")
+        await to(page, "#/run/graded/samples", ".samples tbody tr")
+        assert await page.run(text(".samples td.c-sign")) == ["✓right weak", "✓right", "✓right weak"]
+        await page.run("document.querySelector('.samples td.c-id a').click()")
+        await page.until("document.querySelector('h1.name')")
+        assert "weak" in await page.run("document.querySelector('h1.name').parentElement.innerText")
+
+    with viewing(tmp_path) as viewer:
+        visit(browser, viewer.link, steps)

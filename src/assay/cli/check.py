@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Every gold answer is scored and must get full marks; the empty answer must get none. Duplicates,\n"
         "contradictions and near-empty prompts are pointed out. Exit code 2 when a gold answer or an empty one\n"
-        "scores wrongly."
+        "scores wrongly, 3 when a task cannot be run on this machine."
     )
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
@@ -31,14 +31,18 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.cli.main import BAD_INPUT, DONE
+    from assay.cli.main import BAD_INPUT, DONE, WITH_FAILURES
+    from assay.tasks.check import CANNOT_RUN
 
     checks = asyncio.run(_check_all(options))
     if options.json:
         print(msgspec.json.encode(checks).decode())
     else:
         _show(checks, every=options.all)
-    return BAD_INPUT if any(finding.error for check in checks for finding in check.findings) else DONE
+    findings = [finding for check in checks for finding in check.findings]
+    if any(finding.error for finding in findings):
+        return BAD_INPUT
+    return WITH_FAILURES if any(finding.problem == CANNOT_RUN for finding in findings) else DONE
 
 
 async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
@@ -59,7 +63,7 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
 
 def _show(checks: list[TaskCheck], *, every: bool) -> None:
     from assay.reports.markdown import table
-    from assay.tasks.check import SHOWN, worst_first
+    from assay.tasks.check import CANNOT_RUN, SHOWN, worst_first
 
     rows = [
         [
@@ -74,7 +78,7 @@ def _show(checks: list[TaskCheck], *, every: bool) -> None:
     print(table(["task", "samples", "gold tried", "errors", "remarks"], rows, numeric_from=1))
     for check in checks:
         findings = worst_first(check.findings)
-        if check.gold_checked < check.samples and not any(each.problem == "cannot_run_here" for each in findings):
+        if check.gold_checked < check.samples and not any(each.problem == CANNOT_RUN for each in findings):
             without = f"{check.samples - check.gold_checked:,} of {check.samples:,} samples have"
             print(f"{check.task}: {without} no gold answer to try; the empty one was tried", file=sys.stderr)
         for finding in findings if every else findings[:SHOWN]:

@@ -17,6 +17,13 @@ examples:
   assay run tasks/ --model command:'./answer.sh'     a program that reads and writes JSON lines
 
 The same command again goes on where it stopped: finished attempts are never made twice, failed ones are.
+
+exit codes:
+  0    every attempt was made and none failed, and every task has at least one scored attempt
+  1    a gate was not met, or the failed attempts leave it undecided
+  2    bad input
+  3    finished with failures: attempts failed or are not made yet, or a task could not be run here or scored nothing
+  130  interrupted
 """
 
 
@@ -150,7 +157,8 @@ def add_gate_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="GATE",
-        help='exit code 1 unless it holds: "overall >= 0.8", "sums >= baseline - 0.02", no-significant-drop',
+        help='exit code 1 unless it holds, whatever failed attempts would have been: "overall >= 0.8", '
+        '"sums >= baseline - 0.02", "code.weak <= 3", no-significant-drop',
     )
     ci.add_argument("--baseline", metavar="FILE|RUN", help="what gates compare with: a leaderboard or a run folder")
     ci.add_argument("--junit", metavar="FILE", help="gates and tasks as JUnit XML")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,6 +15,9 @@ from assay.core.seams import BuildContext, Dataset, Scorer, Solver
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
 from assay.tasks.trust import require_trust
+
+if TYPE_CHECKING:
+    from assay.sandbox import SandboxReport
 
 
 def build_task(
@@ -64,6 +67,11 @@ def build_solver(definition: TaskDefinition) -> Solver:
     """The solver alone, for who wants to see what would be asked; Python of the author's own is not run."""
     found: Solver = _make_part("solver", definition.solver, definition, BuildContext(task=definition.name))
     return found
+
+
+def start_scorers(task: Task) -> list[SandboxReport]:
+    """Start what confines model-written code, and hear what it is; `FailureError` where this machine cannot."""
+    return [scorer.start_here() for scorer in task.scorers.values() if hasattr(scorer, "start_here")]
 
 
 class FirstSamples:

@@ -10,12 +10,15 @@ from msgspec import Struct
 from assay.core.attempt import score_trace
 from assay.core.errors import FailureError
 from assay.core.task import Task
-from assay.core.types import Sample, Score, Trace
+from assay.core.types import Failure, Sample, Score, Trace
+from assay.tasks.build import start_scorers
 
 SHORTEST_PROMPT = 3
 REWARDS_SILENCE = {"forbidden_patterns"}
 """Metrics that look for what must not be said: an empty answer rightly scores."""
 SHOWN = 20
+CANNOT_RUN = "cannot_run_here"
+"""The problem of a task of which nothing could be tried."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -42,10 +45,9 @@ class TaskCheck(Struct, frozen=True, kw_only=True):
 
 async def check_task(task: Task) -> TaskCheck:
     """Try the gold and the empty answer of every sample, and look at every prompt."""
-    if task.unusable is not None:
-        refused = Finding(
-            task=task.name, sample="", problem="cannot_run_here", detail=task.unusable.message, error=False
-        )
+    unusable = task.unusable or _cannot_start(task)
+    if unusable is not None:
+        refused = Finding(task=task.name, sample="", problem=CANNOT_RUN, detail=unusable.message, error=False)
         return TaskCheck(task=task.name, samples=task.definition.dataset.size, gold_checked=0, findings=[refused])
     findings: list[Finding] = []
     seen: dict[bytes, tuple[str, tuple[str, ...]]] = {}
@@ -63,6 +65,15 @@ async def check_task(task: Task) -> TaskCheck:
             findings.extend(await _try_gold(task, sample, gold))
         findings.extend(await _try_empty(task, sample))
     return TaskCheck(task=task.name, samples=samples, gold_checked=gold_checked, findings=findings)
+
+
+def _cannot_start(task: Task) -> Failure | None:
+    """Nothing is proved of a task whose answers this machine cannot score."""
+    try:
+        start_scorers(task)
+    except FailureError as error:
+        return error.failure
+    return None
 
 
 def gold_answer(task: Task, sample: Sample) -> str | None:
