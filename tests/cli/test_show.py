@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.reports.scripted_boards import write_run
 
 from assay.cli.main import main
+from assay.core.types import Score
 
 
 def test_what_failed_comes_first_then_what_scored_lowest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,3 +107,12 @@ def test_a_text_of_the_command_line_stays_as_it_was_written(
     (tmp_path / "data.jsonl").write_text('{"a": "b"}\n')
     assert main(["show", str(tmp_path / "t.yaml"), "--config", f"word={word}"]) == 0
     assert f'"content": "say {word}"' in capsys.readouterr().out
+
+
+def test_a_weak_pass_is_shown_beside_the_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weak = Score(name="code", values={"score": 1.0, "outcome": "pass"}, metadata={"grade": "weak"})
+    run = write_run(tmp_path / "run", {"code": [[weak]]})
+    main(["show", str(run), "--sample", "s0"])
+    assert "score 1.000, a weak pass" in capsys.readouterr().out
+    main(["show", str(run)])
+    assert "code: 1 pass is weak, of 1 scored" in capsys.readouterr().out

@@ -129,7 +129,7 @@ def _overall(board: Leaderboard, name: str) -> Reading:
     if name != "overall":
         bounds = overall_bounds(board.tasks, board.level)
         found = None if bounds is None else _interval_ends(bounds, name.removeprefix("overall."))
-        return Reading(value=value, ends=None if found is None else {"overall": found}, failed=failed)
+        return Reading(value=value, ends=None if found is None else {"(overall)": found}, failed=failed)
     ends = {row.task: bounds_of(row) for row in counted}
     known = {task: (each.low / len(ends), each.high / len(ends)) for task, each in ends.items() if each is not None}
     return Reading(value=value, ends=known if len(known) == len(ends) else None, failed=failed)

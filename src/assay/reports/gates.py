@@ -94,8 +94,8 @@ class _Sum(Struct, frozen=True, kw_only=True):
     measured: float
     ends: Mapping[str, Ends]
     """Per result and task, what its failed attempts make of the sum; under "" what is certain."""
-    failed: Mapping[str, int]
-    failed_baseline: Mapping[str, int]
+    failed: Mapping[tuple[bool, str], int]
+    """Per result (whether it is the baseline) and task, the attempts that failed."""
 
 
 class _Corner(NamedTuple):
@@ -122,7 +122,7 @@ def _sum_of(terms: Sequence[Term], opposite: str, board: Leaderboard, baseline: 
     """The terms added up, or why they cannot be; a bare `baseline` stands for the name opposite."""
     measured = 0.0
     ends: dict[str, Ends] = {}
-    failed: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    failed: dict[tuple[bool, str], int] = {}
     for term in terms:
         where = "the baseline" if term.baseline else "the result"
         name = term.name or opposite
@@ -136,12 +136,12 @@ def _sum_of(terms: Sequence[Term], opposite: str, board: Leaderboard, baseline: 
             many = _attempts(sum(found.failed.values()))
             return f"not decided: {many} failed in {where}, and `{name}` has no bounds; {RETRY}"
         measured += term.sign * found.value
-        failed[term.baseline].update(found.failed)
+        failed |= {(term.baseline, task): count for task, count in found.failed.items()}
         for task, (low, high) in found.ends.items():
             owner = f"{where}/{task}" if task else ""
             before = ends.get(owner, (0.0, 0.0))
             ends[owner] = (before[0] + term.sign * low, before[1] + term.sign * high)
-    return _Sum(measured=_rounded(measured), ends=ends, failed=failed[0], failed_baseline=failed[1])
+    return _Sum(measured=_rounded(measured), ends=ends, failed=failed)
 
 
 def _corner(left: Mapping[str, Ends], right: Mapping[str, Ends], pick: Callable[[float, float], float]) -> _Corner:
@@ -165,7 +165,8 @@ def _rounded(total: float) -> float:
 def _decide(gate: Gate, left: _Sum, right: _Sum, corners: tuple[_Corner, _Corner]) -> GateResult:
     least, most = (COMPARISONS[gate.comparison](corner.left, corner.right) for corner in corners)
     told = _compared(gate, left.measured, right.measured)
-    failed = _failed(*(sum({**left_, **right_}.values()) for left_, right_ in _pairs(left, right)))
+    counts = {**left.failed, **right.failed}
+    failed = _failed(*(sum(n for (baseline, _), n in counts.items() if baseline is which) for which in (False, True)))
     between = corners[0].left < corners[0].right and corners[1].left > corners[1].right
     if least == most and not (between and gate.comparison == "=="):
         whatever = f", {WHATEVER} ({failed})" if failed and corners[0][:2] != corners[1][:2] else ""
@@ -176,10 +177,6 @@ def _decide(gate: Gate, left: _Sum, right: _Sum, corners: tuple[_Corner, _Corner
         f"{_compared(gate, favoured.left, favoured.right)} {_if(favoured, 'with them in its favour')}",
     ]
     return _broken(gate, f"not decided: {', '.join(ends)} ({failed}); {RETRY}")
-
-
-def _pairs(left: _Sum, right: _Sum) -> list[tuple[Mapping[str, int], Mapping[str, int]]]:
-    return [(left.failed, right.failed), (left.failed_baseline, right.failed_baseline)]
 
 
 def _compared(gate: Gate, left: float, right: float) -> str:
