@@ -8,13 +8,18 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay.core.errors import FailureError
-from assay.sandbox import IoPairs, Limits, Sandbox, pool
+from assay.sandbox import IoPairs, Limits, Program, Sandbox, SandboxReport, pool
+from assay.sandbox.assertions import Plan
+from assay.sandbox.judge import plan_of
+from assay.sandbox.zygote import Zygote
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
 
@@ -101,6 +106,154 @@ def test_closing_while_something_runs_ends_it() -> None:
                 await task
 
     asyncio.run(use())
+
+
+class HeldAtTheDoor(Sandbox):
+    """Lets nobody on who has waited for the start, until told."""
+
+    def __init__(self) -> None:
+        super().__init__(workers=1)
+        self.waiting = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def start(self) -> SandboxReport:
+        try:
+            return await super().start()
+        finally:
+            self.waiting.set()
+            await self.go_on.wait()
+
+
+def test_closing_ends_a_program_that_still_waited_for_the_start() -> None:
+    async def use() -> None:
+        sandbox = HeldAtTheDoor()
+        waiting = asyncio.create_task(sandbox.run(HONEST))
+        await sandbox.waiting.wait()
+        await sandbox.aclose()
+        sandbox.go_on.set()
+        with pytest.raises(FailureError, match="closed"):
+            await asyncio.wait_for(waiting, 30)
+
+    asyncio.run(use())
+
+
+def test_closing_before_the_start_ends_a_program_that_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Sandbox.start_here
+
+    def closed_in_between(sandbox: Sandbox) -> None:
+        sandbox.close()
+        real(sandbox)
+
+    monkeypatch.setattr(Sandbox, "start_here", closed_in_between)
+    with pytest.raises(FailureError, match="closed"):
+        asyncio.run(Sandbox(workers=1).run(HONEST))
+
+
+def test_closing_while_a_program_is_being_planned_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox = Sandbox(workers=1)
+
+    def closed_in_between(program: Program) -> Plan | None:
+        closing = threading.Thread(target=sandbox.close)
+        closing.start()
+        closing.join()
+        return plan_of(program)
+
+    sandbox.start_here()
+    monkeypatch.setattr(pool, "plan_of", closed_in_between)
+    with pytest.raises(FailureError, match="closed"):
+        asyncio.run(asyncio.wait_for(sandbox.run(HONEST), 30))
+
+
+def test_closing_while_a_worker_takes_a_program_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker throws away old wake-ups when it takes a job: the one that says stop must not be lost with them."""
+    took, told = threading.Event(), threading.Event()
+    drain, interrupt = pool.Worker._drain_wake, pool.Worker.interrupt
+
+    def drain_after_the_interrupt(worker: pool.Worker) -> None:
+        took.set()
+        assert told.wait(30)
+        drain(worker)
+
+    def interrupt_and_tell(worker: pool.Worker) -> None:
+        interrupt(worker)
+        told.set()
+
+    monkeypatch.setattr(pool.Worker, "_drain_wake", drain_after_the_interrupt)
+    monkeypatch.setattr(pool.Worker, "interrupt", interrupt_and_tell)
+
+    async def use() -> None:
+        sandbox = Sandbox(workers=1)
+        running = asyncio.create_task(sandbox.run(STUCK, Limits(wall_seconds=600)))
+        await asyncio.to_thread(took.wait, 30)
+        await asyncio.wait_for(sandbox.aclose(), 30)
+        with pytest.raises(FailureError):
+            await running
+
+    asyncio.run(use())
+
+
+def test_closing_while_a_broken_zygote_is_replaced_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Zygote] = []
+
+    class ClosedMeanwhile(Zygote):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            started.append(self)
+            if len(started) == 2:  # the first is the sandbox's own, the second takes its place
+                closing.start()
+                while not sandbox._threads[0].stopping:
+                    os.sched_yield()
+
+    monkeypatch.setattr(pool, "Zygote", ClosedMeanwhile)
+    sandbox = Sandbox(workers=1)
+    closing = threading.Thread(target=sandbox.close)
+
+    async def use() -> None:
+        await sandbox.start()
+        started[0]._process.kill()
+        started[0]._process.wait()
+        with pytest.raises(FailureError):
+            await asyncio.wait_for(sandbox.run(STUCK, Limits(wall_seconds=600)), 30)
+
+    asyncio.run(use())
+    closing.join()
+    assert not started[1].alive()
+
+
+def test_closing_twice_at_a_time_and_again_is_the_same_as_once() -> None:
+    sandbox = Sandbox(workers=1)
+    sandbox.start_here()
+    both = [threading.Thread(target=sandbox.close) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    sandbox.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        asyncio.run(sandbox.run(HONEST))
+
+
+@pytest.mark.parametrize(("part", "method"), [(pool, "wake_pipe"), (pool.Worker, "start")])
+def test_a_start_that_breaks_off_leaves_no_zygote_and_can_be_tried_again(
+    part: Any, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes, files = children(), descriptors()
+    real, calls = getattr(part, method), []
+
+    def once_and_no_more(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 2:
+            raise OSError(24, "Too many open files")
+        return real(*given)
+
+    sandbox = Sandbox(workers=2)
+    with monkeypatch.context() as poor:
+        poor.setattr(part, method, once_and_no_more)
+        with pytest.raises(OSError, match="Too many"):
+            sandbox.start_here()
+    assert (children(), descriptors()) == (processes, files)
+    assert asyncio.run(asyncio.wait_for(sandbox.run(HONEST), 60)).outcome == "pass"
+    sandbox.close()
 
 
 def test_a_broken_zygote_is_replaced_and_the_program_run_again() -> None:

@@ -70,8 +70,9 @@ class Sandbox:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._threads: list[Worker] = []
         self._report: SandboxReport | None = None
-        self._plan: dict[str, Any] | None = None
         self._start_lock = threading.Lock()
+        self._door = threading.Lock()
+        """Held for a moment: a job is put in or the sandbox is closed, never both at once."""
         self._closed = False
 
     async def __aenter__(self) -> Sandbox:
@@ -87,7 +88,9 @@ class Sandbox:
         """Find the strongest tier this host gives, prove it, and say what it is. Safe to call again."""
         if self._report is None:
             await asyncio.to_thread(self.start_here)
-        return self.report
+        if self._report is None:
+            raise _broken("the sandbox was closed before it had started")
+        return self._report
 
     @property
     def report(self) -> SandboxReport:
@@ -96,17 +99,26 @@ class Sandbox:
         return self._report
 
     async def run(self, program: Program, limits: Limits | None = None) -> Outcome:
-        """One program to its outcome. `FailureError` when the sandbox broke twice or the test is unusable."""
-        await self.start()
+        """One program to its outcome.
+
+        `FailureError` when the sandbox broke twice, was closed meanwhile, or the test is unusable.
+        """
         if self._closed:
             raise RuntimeError("the sandbox is closed")
+        await self.start()
         job = Job(program, limits or Limits())
-        self._jobs.put(job)
+        self._put(job)
         try:
             return await asyncio.wrap_future(job.future)
         except asyncio.CancelledError:
             job.cancel()
             raise
+
+    def _put(self, job: Job) -> None:
+        with self._door:
+            if self._closed:
+                raise _broken("the sandbox was closed")
+            self._jobs.put(job)
 
     @property
     def replaced(self) -> int:
@@ -119,13 +131,9 @@ class Sandbox:
 
     def close(self) -> None:
         with self._start_lock:
-            self._closed = True
-            for worker in self._threads:
-                worker.stopping = True
-                worker.interrupt()
-                self._jobs.put(None)
-            for worker in self._threads:
-                worker.join()
+            with self._door:
+                self._closed = True
+            self._dismiss(self._threads)
             self._threads.clear()
         with contextlib.suppress(queue.Empty):
             while True:
@@ -139,7 +147,11 @@ class Sandbox:
             if self._report is not None or self._closed:
                 return
             zygote, found, tried = self._strongest()
-            self._plan = zygote.plan
+            try:
+                self._threads = self._hire(zygote)
+            except BaseException:
+                zygote.close()
+                raise
             self._report = SandboxReport(
                 tier=zygote.plan["name"],
                 description=tiers.DESCRIPTIONS[zygote.plan["name"]],
@@ -150,10 +162,29 @@ class Sandbox:
                 kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
                 workers=self.workers,
             )
+
+    def _hire(self, zygote: Zygote) -> list[Worker]:
+        """The workers, all of them or none; the first gets the zygote that was proved."""
+        workers: list[Worker] = []
+        try:
             for number in range(self.workers):
-                worker = Worker(self._jobs, zygote.plan, self.pretend, zygote if number == 0 else None)
-                self._threads.append(worker)
+                workers.append(Worker(self._jobs, zygote.plan, self.pretend, zygote if number == 0 else None))
+            for worker in workers:
                 worker.start()
+        except BaseException:
+            self._dismiss(workers)
+            self._jobs = queue.SimpleQueue()  # what told them to leave must not reach their successors
+            raise
+        return workers
+
+    def _dismiss(self, workers: list[Worker]) -> None:
+        for worker in workers:
+            worker.stop()
+            self._jobs.put(None)
+        for worker in workers:
+            if worker.ident is not None:  # it had been started
+                worker.join()
+            worker.close_wake()
 
     def _strongest(self) -> tuple[Zygote, tuple[tiers.Canary, ...], list[Attempt]]:
         """Try the plans, each in a process of its own; what does not start, or leaves a canary open, is thrown away."""
@@ -166,7 +197,7 @@ class Sandbox:
                 continue
             try:
                 found = _canaries_of(zygote)
-            except (ZygoteError, FailureError) as error:
+            except (ZygoteError, FailureError, OSError) as error:
                 tried.append(Attempt(plan=plan["name"], reason=clean(str(error), 300)))
                 zygote.close()
                 continue
@@ -212,9 +243,7 @@ class Worker(threading.Thread):
         self._zygote = zygote
         self.stopping = False
         self.replaced = 0
-        self._wake_in, self._wake_out = os.pipe()
-        os.set_blocking(self._wake_in, False)
-        os.set_blocking(self._wake_out, False)
+        self._wake_in, self._wake_out = wake_pipe()
 
     def run(self) -> None:
         try:
@@ -225,14 +254,22 @@ class Worker(threading.Thread):
                 self._take(job)
         finally:
             self._discard()
-            os.close(self._wake_in)
-            os.close(self._wake_out)
+
+    def stop(self) -> None:
+        """Ends what runs; the thread leaves."""
+        self.stopping = True
+        self.interrupt()
 
     def interrupt(self) -> None:
         try:
             os.write(self._wake_out, b"x")
-        except OSError:
-            pass  # full: it will wake anyway; closed: it is already leaving
+        except BlockingIOError:
+            pass  # full: it will wake anyway
+
+    def close_wake(self) -> None:
+        """For whoever has joined the thread: closed earlier, an interrupt could land in somebody else's file."""
+        os.close(self._wake_in)
+        os.close(self._wake_out)
 
     def _take(self, job: Job) -> None:
         with job.lock:
@@ -241,9 +278,12 @@ class Worker(threading.Thread):
             self._drain_wake()
             job.worker = self
         try:
+            self._leave_if_stopping()  # after the draining, which may have swallowed the call to stop
             outcome = self._judge_twice(job)
+        except CancelledRunError:
+            self._finish(job, error=_broken("the sandbox was closed" if self.stopping else "cancelled"))
         except BaseException as error:
-            self._finish(job, error=_broken("cancelled") if isinstance(error, CancelledRunError) else error)
+            self._finish(job, error=error)
         else:
             self._finish(job, outcome)
 
@@ -262,14 +302,17 @@ class Worker(threading.Thread):
         except (ZygoteError, OSError):
             self.replaced += 1
             self._discard()
-        except CancelledRunError:
-            raise
+        self._leave_if_stopping()
         try:
             return judge(job.program, job.plan, job.limits, self._ready_zygote(), self._wake_in)
         except (ZygoteError, OSError) as error:
             self.replaced += 1
             self._discard()
             raise _broken(f"the sandbox broke twice under this program: {error}") from None
+
+    def _leave_if_stopping(self) -> None:
+        if self.stopping:
+            raise CancelledRunError
 
     def _ready_zygote(self) -> Zygote:
         if self._zygote is not None and self._zygote.served >= RESTART_AFTER:
@@ -289,6 +332,14 @@ class Worker(threading.Thread):
                 pass
         except BlockingIOError:
             pass  # nothing was left over from an earlier job
+
+
+def wake_pipe() -> tuple[int, int]:
+    """What ends a wait for a candidate; never blocks, full or empty."""
+    inward, outward = os.pipe()
+    os.set_blocking(inward, False)
+    os.set_blocking(outward, False)
+    return inward, outward
 
 
 def _broken(message: str) -> FailureError:
