@@ -11,9 +11,12 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from typing import Any
 
 from msgspec import Struct
+
+from assay.sandbox.inside import endings
 
 MAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside", "__main__.py")
 START_SECONDS = 60.0
@@ -39,6 +42,7 @@ class Zygote:
         self.served = 0
         self.ended: dict[int, Ended] = {}
         self._buffer = b""
+        self._messages: deque[dict[str, Any]] = deque()
         self._descriptors: list[int] = []
         kind = socket.SOCK_SEQPACKET if sys.platform.startswith("linux") else socket.SOCK_STREAM
         self.control, theirs = socket.socketpair(socket.AF_UNIX, kind)
@@ -79,8 +83,8 @@ class Zygote:
     def hear(self) -> None:
         """Read what the zygote has to say; call when the control socket is readable."""
         self._receive()
-        while b"\n" in self._buffer:
-            self._note(self._take())
+        while self._messages:
+            self._note(self._messages.popleft())
 
     def kill(self, pid: int, pidfd: int) -> None:
         try:
@@ -121,18 +125,13 @@ class Zygote:
     def _next_message(self, deadline: float) -> dict[str, Any]:
         waiting = select.poll()
         waiting.register(self.control, select.POLLIN)
-        while b"\n" not in self._buffer:
+        while not self._messages:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise ZygoteError("the zygote does not answer")
             if waiting.poll(left * 1000):
                 self._receive()
-        return self._take()
-
-    def _take(self) -> dict[str, Any]:
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return self._messages.popleft()
 
     def _receive(self) -> None:
         try:
@@ -141,13 +140,22 @@ class Zygote:
             raise ZygoteError(f"the zygote is gone: {error}") from None
         if not data:
             raise ZygoteError("the zygote is gone")
-        self._buffer += data
+        self._split(data)
         for _, _, packed in beside:
             received = array.array("i")
             received.frombytes(packed[: len(packed) - len(packed) % received.itemsize])
             for descriptor in received:
                 os.set_inheritable(descriptor, False)
             self._descriptors += received
+
+    def _split(self, data: bytes) -> None:
+        """Lines of JSON; a record of how a child ended always comes by itself."""
+        if data[0] == endings.MARK:
+            pid, status, seconds = endings.read(data)
+            self._messages.append({"ended": pid, "status": status, "cpu_seconds": seconds})
+            return
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        self._messages += map(json.loads, lines)
 
 
 def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:

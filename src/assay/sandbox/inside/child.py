@@ -32,8 +32,6 @@ class Settings:
     """The system call filter with a placeholder for the pid; empty in tiers that have none."""
     landlock_abi: int
     max_tasks: int
-    null: int
-    """An open descriptor of the null device, for children without standard input."""
     parent: int
     profile: str
     """The macOS sandbox profile; empty elsewhere."""
@@ -73,7 +71,7 @@ def report_and_die(error: BaseException) -> NoReturn:
 
 
 def prepare(request: dict[str, Any], descriptors: list[int], settings: Settings) -> None:
-    place_descriptors(descriptors, settings.null)
+    place_descriptors(descriptors)
     limit_resources(request, settings.max_tasks)
     if kernel.LINUX:
         kernel.prctl("dumpable", kernel.PR_SET_DUMPABLE, 0)
@@ -88,9 +86,13 @@ def prepare(request: dict[str, Any], descriptors: list[int], settings: Settings)
         seccomp.install(settings.program, own_pid=os.getpid())
 
 
-def place_descriptors(descriptors: list[int], null: int) -> None:
-    """Standard input, output, error, requests, replies at 0 to 4; whatever else is open is closed."""
-    wanted = descriptors if len(descriptors) == 5 else [null, *descriptors]
+def place_descriptors(descriptors: list[int]) -> None:
+    """Standard input, output, error, requests, replies at 0 to 4; whatever else is open is closed.
+
+    A child without standard input opens the null device for itself: flags and position of a descriptor that it had
+    inherited would be common to all children.
+    """
+    wanted = descriptors if len(descriptors) == 5 else [os.open(os.devnull, os.O_RDONLY), *descriptors]
     high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in wanted]
     for place, descriptor in enumerate(high):
         os.dup2(descriptor, place)

@@ -48,7 +48,7 @@ LANDLOCK_CREATE_RULESET = 444
 LANDLOCK_ADD_RULE = 445
 LANDLOCK_RESTRICT_SELF = 446
 
-_libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 def version() -> tuple[int, int]:
@@ -71,22 +71,22 @@ def number_of(name: str) -> int:
 def syscall(what: str, number: int, *arguments: Any) -> int:
     """A raw system call; -1 becomes an OSError that says which call it was."""
     wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    return _checked(what, int(_libc.syscall(ctypes.c_long(number), *wide)))
+    return _checked(what, int(libc.syscall(ctypes.c_long(number), *wide)))
 
 
 def prctl(what: str, option: int, *arguments: Any) -> int:
     """prctl(2), with the four trailing arguments the kernel insists on."""
     values = [ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments]
     values += [ctypes.c_ulong(0)] * (4 - len(values))
-    return _checked(what, int(_libc.prctl(ctypes.c_int(option), *values)))
+    return _checked(what, int(libc.prctl(ctypes.c_int(option), *values)))
 
 
 def unshare(flags: int) -> None:
-    _checked("unshare", int(_libc.unshare(ctypes.c_int(flags))))
+    _checked("unshare", int(libc.unshare(ctypes.c_int(flags))))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    result = _libc.mount(
+    result = libc.mount(
         source.encode(),
         target.encode(),
         kind.encode() if kind else None,
@@ -97,7 +97,7 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str | No
 
 
 def umount_lazily(target: str) -> None:
-    _checked(f"umount {target}", int(_libc.umount2(target.encode(), MNT_DETACH)))
+    _checked(f"umount {target}", int(libc.umount2(target.encode(), MNT_DETACH)))
 
 
 def pivot_root_here() -> None:

@@ -17,7 +17,7 @@ import socket
 import sys
 from typing import Any, NoReturn
 
-from . import child, confine, kernel, seccomp
+from . import child, confine, endings, kernel, seccomp
 
 PRELOAD = """
 __future__ abc argparse array ast asyncio asyncio.base_events asyncio.runners base64 binascii bisect builtins calendar
@@ -61,6 +61,7 @@ class Zygote:
         self.control = control
         self.plan: dict[str, Any] = config["plan"]
         self.pretend: list[str] = config["pretend"]
+        self.endings = endings.Endings(control.fileno())
         self.running: dict[int, int] = {}
         """Child pid -> its pidfd (-1 where the system has none)."""
 
@@ -74,7 +75,6 @@ class Zygote:
             program=self.filter(),
             landlock_abi=abi_of(layers),
             max_tasks=self.max_tasks(host),
-            null=os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC),
             parent=os.getpid(),
             profile=self.plan.get("profile", ""),
         )
@@ -154,18 +154,24 @@ class Zygote:
 
     def reap(self) -> None:
         while self.running:
-            try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
+            pid = self.endings.next() if kernel.LINUX else self.reap_in_python()
+            if pid <= 0:
                 return
             pidfd = self.running.pop(pid, -1)
             if pidfd >= 0:
                 self.waiting.unregister(pidfd)
                 os.close(pidfd)
+
+    def reap_in_python(self) -> int:
+        """Where the layout of the kernel's records is another one."""
+        try:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return -1
+        if pid > 0:
             seconds = usage.ru_utime + usage.ru_stime
             tell(self.control, {"ended": pid, "status": status, "cpu_seconds": seconds})
+        return pid
 
 
 def open_pidfd(pid: int) -> int:
