@@ -51,6 +51,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Where the checks cannot be split, they may be run in the candidate's process and be graded weak."""
     looks_inside: tuple[str, ...] = ()
     """Why the checks cannot be kept apart from the candidate's code."""
+    prelude_imports: tuple[str, ...] = ()
+    """Modules that the prelude imports."""
 
 
 def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
@@ -68,6 +70,7 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
         mode="expression",
         names=names,
         looks_inside=_inside(trees),
+        prelude_imports=_imported(prelude),
     )
 
 
@@ -94,6 +97,7 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
             mode="statements",
             names=names,
             looks_inside=looks_inside,
+            prelude_imports=_imported(prelude),
         )
     return Plan(
         labels=("tests",),
@@ -104,7 +108,18 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
         mode="statements",
         names=names,
         looks_inside=looks_inside,
+        prelude_imports=_imported(prelude),
     )
+
+
+def _imported(source: str) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for node in ast.walk(_parse(source, "prelude")):
+        if isinstance(node, ast.Import):
+            names |= dict.fromkeys(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names[node.module] = None
+    return tuple(names)
 
 
 def _mentions(tree: ast.Module, names: Sequence[str]) -> bool:

@@ -72,10 +72,15 @@ def judge(program: Program, plan: Plan | None, limits: Limits, zygote: Zygote, w
             raise TypeError("only a program judged by its output goes without a plan")
         return judge_stdout(program, limits, zygote, wake)
     with Session(zygote, limits, wake) as session:
-        trial = Trial(session, limits)
+        trial = Trial(session, limits, allowed_imports(program, plan))
         checks = _judge_plan(program, plan, trial)
         trial.close()
         return _outcome(checks, trial)
+
+
+def allowed_imports(program: Program, plan: Plan) -> tuple[str, ...] | None:
+    """Besides the pure modules, what the author's own prelude imports: it runs as part of the program."""
+    return None if program.imports is None else (*program.imports, *plan.prelude_imports)
 
 
 def _judge_plan(program: Expressions | IoPairs | TestProgram, plan: Plan, trial: Trial) -> tuple[Check, ...]:

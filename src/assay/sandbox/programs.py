@@ -50,12 +50,17 @@ class Limits(Struct, frozen=True, kw_only=True):
         return self.wall_seconds if self.wall_seconds is not None else 4 * self.cpu_seconds + 1
 
 
+Imports = tuple[str, ...] | None
+"""What a program may import besides the pure modules of `inside/imports.py`; None for anything. The wall stays."""
+
+
 class Expressions(Struct, frozen=True, kw_only=True, tag=True):
     """Code, and Python expressions over its names that should be true; each expression is a check."""
 
     code: str
     targets: tuple[str, ...]
     prelude: str = ""
+    imports: Imports = None
 
 
 class IoPairs(Struct, frozen=True, kw_only=True, tag=True):
@@ -70,6 +75,7 @@ class IoPairs(Struct, frozen=True, kw_only=True, tag=True):
     """Floats may differ by this much, relative or absolute; None wants them equal."""
     strict: bool = False
     """Tell tuples from lists. Off by default: pairs come from JSON, which has no tuples."""
+    imports: Imports = None
 
 
 class Stdout(Struct, frozen=True, kw_only=True, tag=True):
@@ -82,6 +88,7 @@ class Stdout(Struct, frozen=True, kw_only=True, tag=True):
     code: str
     expected: tuple[str, ...]
     stdin: str | tuple[str, ...] = ""
+    imports: Imports = None
 
 
 class TestProgram(Struct, frozen=True, kw_only=True, tag=True):
@@ -103,6 +110,7 @@ class TestProgram(Struct, frozen=True, kw_only=True, tag=True):
     unsplittable: Literal["refuse", "weak"] = "refuse"
     """What to do with tests that cannot be kept apart from the candidate: refuse them, or run them in its process,
     where they can be forged, and grade the outcome weak."""
+    imports: Imports = None
 
 
 Program = Expressions | IoPairs | Stdout | TestProgram

@@ -9,7 +9,7 @@ from typing import Any
 from assay.sandbox.clean_text import clean
 from assay.sandbox.programs import Check, Limits, Outcome, Stdout, summarize
 from assay.sandbox.session import Child, Session
-from assay.sandbox.trial import Verdict, sendable, told, unusable, why_ended
+from assay.sandbox.trial import Verdict, outcome_of, sendable, told, unusable, why_ended
 from assay.sandbox.zygote import Zygote
 
 
@@ -25,7 +25,8 @@ def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> 
     outcomes = []
     for number, (given, wanted) in enumerate(runs, start=1):
         with Session(zygote, limits, wake) as session:
-            outcomes.append(_run_script(program.code, given, wanted, session, f"output {number}"))
+            label = f"output {number}"
+            outcomes.append(_run_script(program.code, given, wanted, session, label, program.imports))
     checks = tuple(outcome.checks[0] for outcome in outcomes)
     name, share = summarize(checks)
     return Outcome(
@@ -40,9 +41,11 @@ def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> 
     )
 
 
-def _run_script(code: str, stdin: str, expected: Sequence[str], session: Session, label: str) -> Outcome:
+def _run_script(
+    code: str, stdin: str, expected: Sequence[str], session: Session, label: str, imports: tuple[str, ...] | None
+) -> Outcome:
     child = session.start("candidate", stdin=stdin.encode("utf-8", "surrogatepass"))
-    session.send(child, {"id": "script", "op": "script", "source": sendable(code)})
+    session.send(child, {"id": "script", "op": "script", "source": sendable(code), "imports": imports})
     session.wait(child)
     session.end(child)
     frame = session.receive(child)
@@ -65,9 +68,7 @@ def _script_verdict(child: Child, frame: dict[str, Any] | None, expected: Sequen
         if frame is not None and isinstance(frame.get("syntax"), dict):
             return "syntax_error", told(frame["syntax"])
         if frame is not None and isinstance(frame.get("error"), dict):
-            types = frame["error"].get("types")
-            memory = isinstance(types, list) and "MemoryError" in types
-            return ("memory" if memory else "runtime_error"), told(frame["error"])
+            return outcome_of(frame["error"]), told(frame["error"])
         return why_ended(child, limits)
     written = _normal(bytes(child.output["stdout"]).decode("utf-8", "replace"))
     if any(written == _normal(text) for text in expected):

@@ -12,6 +12,7 @@ from assay.core.errors import FailureError
 from assay.core.types import Failure
 from assay.sandbox.clean_text import clean
 from assay.sandbox.compare import check_shape
+from assay.sandbox.inside.imports import is_refusal
 from assay.sandbox.programs import Grade, Limits, OutcomeName
 from assay.sandbox.session import Child, Session
 from assay.sandbox.zygote import ZygoteError
@@ -23,16 +24,18 @@ Verdict = tuple[OutcomeName, str]
 class Trial:
     """A loaded candidate and what has been learned about it."""
 
-    def __init__(self, session: Session, limits: Limits) -> None:
+    def __init__(self, session: Session, limits: Limits, imports: tuple[str, ...] | None) -> None:
         self.session = session
         self.limits = limits
+        self.imports = imports
         self.candidate: Child = session.start("candidate")
         self.grade: Grade = "strong"
         self.wall_ms = 0.0
 
     def load(self, prelude: str, source: str) -> Verdict | None:
         """None when the source loaded, otherwise why no check can be made."""
-        reply = self.ask({"op": "load", "prelude": sendable(prelude), "source": sendable(source)})
+        request = {"op": "load", "prelude": sendable(prelude), "source": sendable(source), "imports": self.imports}
+        reply = self.ask(request)
         if isinstance(reply, tuple):
             return reply
         if "syntax" in reply:
@@ -66,9 +69,7 @@ class Trial:
         error = reply.get("error")
         if not isinstance(error, dict):
             return "violation", "the reply has neither value nor error"
-        types = error.get("types")
-        is_memory = isinstance(types, list) and "MemoryError" in types
-        return ("memory" if is_memory else "runtime_error"), told(error)
+        return outcome_of(error), told(error)
 
     def value(self, reply: dict[str, Any]) -> Any:
         check_shape(reply["value"])
@@ -102,6 +103,14 @@ def why_ended(child: Child, limits: Limits) -> Verdict:  # noqa: PLR0911 -- a li
     if -code in (signal.SIGKILL, signal.SIGXCPU) and child.ended.cpu_seconds >= limits.cpu_seconds:
         return "timeout", f"more than {limits.cpu_seconds:g} s of processor time"
     return "crash", f"ended by signal {-code}"
+
+
+def outcome_of(error: dict[str, Any]) -> OutcomeName:
+    """What an exception of the candidate's amounts to."""
+    types = error.get("types")
+    if isinstance(types, list) and "MemoryError" in types:
+        return "memory"
+    return "wrong" if is_refusal(error) else "runtime_error"
 
 
 def told(error: Any) -> str:

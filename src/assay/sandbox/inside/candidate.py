@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import frames, values
+from . import frames, imports, values
 
 Request = dict[str, Any]
 MAX_HANDLES = 20_000
@@ -59,9 +59,9 @@ class Candidate:
         if operation == "load":
             return self.load(request)
         if operation == "script":
-            run_script(request["source"])
+            run_script(request["source"], request.get("imports"))
         if operation == "together":
-            exec(compile(request["source"], "<tests>", "exec", dont_inherit=True), self.namespace)  # noqa: S102 -- asked for, graded weak
+            self.run_tests(request["source"])
             return {"ran": True}
         keep = self.keep if request.get("keep") else None
         arguments = [self.decode(tree) for tree in request.get("args", ())]
@@ -83,9 +83,18 @@ class Candidate:
             code = compile_with_prelude(request.get("prelude", ""), request["source"])
         except BaseException as error:
             return {"syntax": describe(error)}
-        self.namespace = new_module("candidate")
+        self.namespace = new_module("candidate", request.get("imports"))
         exec(code, self.namespace)  # noqa: S102 -- this is what the process is for
         return {"loaded": True}
+
+    def run_tests(self, source: str) -> None:
+        """The author's own code, which may import what it likes; the candidate's functions keep their builtins."""
+        code = compile(source, "<tests>", "exec", dont_inherit=True)
+        theirs, self.namespace["__builtins__"] = self.namespace.get("__builtins__"), __builtins__
+        try:
+            exec(code, self.namespace)  # noqa: S102 -- asked for, graded weak
+        finally:
+            self.namespace["__builtins__"] = theirs
 
     def look_up(self, name: str, keep: values.Keep | None) -> dict[str, Any]:
         if name not in self.namespace:
@@ -165,16 +174,19 @@ def compile_source(source: str) -> types.CodeType:
     return compile(source, name, "exec", dont_inherit=True)
 
 
-def new_module(name: str) -> dict[str, Any]:
-    """A registered module: dataclasses, enum and typing look their class's module up by name."""
+def new_module(name: str, besides: list[str] | None) -> dict[str, Any]:
+    """A registered module: dataclasses, enum and typing look their class's module up by name.
+
+    Its code imports pure modules and `besides`; anything where that is None.
+    """
     module = types.ModuleType(name)
     sys.modules[name] = module
     namespace: dict[str, Any] = module.__dict__
-    namespace["__builtins__"] = __builtins__
+    namespace["__builtins__"] = __builtins__ if besides is None else imports.restricted_builtins(besides)
     return namespace
 
 
-def run_script(source: str) -> None:
+def run_script(source: str, besides: list[str] | None) -> None:
     """Run the source as a program: to its end, with its threads and exit handlers, then leave with its status."""
     status = 0
     try:
@@ -183,7 +195,7 @@ def run_script(source: str) -> None:
         frames.send({"id": "script", "syntax": describe(error)})
         os._exit(1)
     try:
-        exec(code, new_module("__main__"))  # noqa: S102 -- this is what the process is for
+        exec(code, new_module("__main__", besides))  # noqa: S102 -- this is what the process is for
     except SystemExit as leaving:
         status = exit_status(leaving)
     except BaseException as error:

@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from . import frames, values
+from . import frames, imports, values
 
 T = TypeVar("T")
 PROGRAM = "<tests>"
@@ -281,6 +281,8 @@ def run_check(source: str, mode: str, namespace: dict[str, Any]) -> dict[str, An
 
 def explain(error: BaseException, source: str) -> dict[str, Any]:
     outcome = "runtime_error" if _from_candidate(error) else "wrong"
+    if isinstance(error, ImportError) and imports.REFUSAL in str(error):
+        outcome = "wrong"
     if outcome == "runtime_error" and isinstance(error, MemoryError):
         outcome = "memory"
     line = _test_line(error)

@@ -17,7 +17,7 @@ import socket
 import sys
 from typing import Any, NoReturn
 
-from . import child, confine, endings, kernel, seccomp
+from . import child, confine, endings, imports, kernel, seccomp
 
 PRELOAD = """
 __future__ abc argparse array ast asyncio asyncio.base_events asyncio.runners base64 binascii bisect builtins calendar
@@ -26,7 +26,7 @@ ctypes dataclasses datetime decimal difflib enum fractions functools gc hashlib 
 keyword linecache locale lzma math numbers operator os os.path pathlib pickle platform pprint queue random re
 reprlib secrets selectors shlex signal socket sqlite3 statistics string struct sys tempfile textwrap threading time
 timeit token tokenize traceback types typing unicodedata unittest urllib.parse uuid warnings weakref zlib zoneinfo
-encodings.idna encodings.latin_1 encodings.ascii bz2 copyreg graphlib
+encodings.idna encodings.latin_1 encodings.ascii bz2 copyreg graphlib hmac ipaddress
 """
 
 NAMESPACE_CALLS = ("unshare", "mount", "umount2", "pivot_root", "mount_setattr", "setns")
@@ -188,6 +188,7 @@ def preload() -> None:
             importlib.import_module(name)
         except ImportError:
             continue  # an interpreter built without it: its candidates have to do without, too
+    imports.prepare()
 
 
 def abi_of(layers: dict[str, str]) -> int:
