@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.end_to_end.commands import assay
 
 from assay.core.config import RunConfig
 from assay.evaluation import Progress, run_evaluation
@@ -96,3 +98,47 @@ def test_the_leaderboard_tells_the_weakest_sandbox_of_all_machines(tmp_path: Pat
     assert board.sandbox is not None
     assert (board.sandbox["tier"], board.sandbox["machines"]) == ("D", {"first": ours["tier"], "old-box": "D"})
     assert any("old-box D" in notice for notice in board.notices)
+
+
+UNSAFE = "import os\ndef f(x): return x * 2"
+FOLDER_LINE = {
+    "id": "double",
+    "prompt": "Double it.",
+    "targets": ["ok"],
+    "metric": "code_exec",
+    "extras": {"io_pairs": [[1, 2], [3, 6]]},
+}
+SPEC_LINE = {
+    "task_id": "double",
+    "category": "code_exec",
+    "prompt": "Double it.",
+    "targets": ["f(1) == 2", "f(3) == 6"],
+    "metric_name": "code_exec",
+    "post_process": "none",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "lifted"),
+    [
+        (FOLDER_LINE, {**FOLDER_LINE, "extras": {**FOLDER_LINE["extras"], "imports": "any"}}),
+        (SPEC_LINE, {**SPEC_LINE, "metadata": {"imports": "any"}}),
+    ],
+    ids=["task folder", "frozen spec"],
+)
+def test_import_os_blows_up_unless_the_task_allows_it(
+    line: dict[str, Any], lifted: dict[str, Any], tmp_path: Path
+) -> None:
+    strict, reason = scored_by_the_command(line, tmp_path)
+    assert strict == {"score": 0.0, "outcome": "wrong"}
+    assert "ImportError: `os` is not available to this task's programs" in reason
+    assert scored_by_the_command(lifted, tmp_path) == ({"score": 1.0, "outcome": "pass"}, "")
+
+
+def scored_by_the_command(line: dict[str, Any], folder: Path) -> tuple[dict[str, Any], str]:
+    (folder / "code.jsonl").write_text(json.dumps(line) + "\n")
+    done = assay("run", "code.jsonl", "--model", f"stub:{UNSAFE}", "--run-dir", "run", "--fresh", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (record,) = (json.loads(text) for text in (folder / "run" / "journal.jsonl").read_text().splitlines())
+    (score,) = record["scores"]
+    return score["values"], score.get("reason") or ""

@@ -58,7 +58,30 @@ SHAPES = [
         1.0,
         "pass",
     ),
-    ("import os\ndef f(x): return os.listdir('/root')", sample(io_pairs=[[1, 2]]), {}, 0.0, "runtime_error"),
+    ("import os\ndef f(x): return x * 2", sample(io_pairs=[[1, 2]]), {}, 0.0, "wrong"),
+    ("import os\ndef f(x): return x * 2", sample(io_pairs=[[1, 2]], imports="any"), {}, 1.0, "pass"),
+    ("import os\ndef f(x): return x * 2", sample(io_pairs=[[1, 2]], imports=["os"]), {}, 1.0, "pass"),
+    ("import os\ndef f(x): return x * 2", sample(io_pairs=[[1, 2]]), {"imports": "any"}, 1.0, "pass"),
+    ("import os\ndef f(x): return x * 2", sample(io_pairs=[[1, 2]], imports=[]), {"imports": "any"}, 0.0, "wrong"),
+    ("import os\ndef f(x): return x * 2", sample(("f(1) == 2",)), {"imports": ["os"]}, 1.0, "pass"),
+    ("import os\nprint(1)", sample(("1",), stdout=True), {}, 0.0, "wrong"),
+    ("import os\nprint(1)", sample(("1",), stdout=True, imports="any"), {}, 1.0, "pass"),
+    ("import os\ndef f(x): return x * 2", sample(tests="assert f(1) == 2"), {}, 0.0, "wrong"),
+    ("import os\ndef f(x): return x * 2", sample(tests="assert f(1) == 2", imports="any"), {}, 1.0, "pass"),
+    (
+        "def f(x): return x * 2",
+        sample(tests="assert f(1) == 2", prelude="import os", imports=["threading"]),
+        {},
+        1.0,
+        "pass",
+    ),
+    (
+        "import os\ndef f(x): return os.listdir('/root')",
+        sample(io_pairs=[[1, 2]], imports="any"),
+        {},
+        0.0,
+        "runtime_error",
+    ),
     ("I cannot help with that.", sample(io_pairs=[[1, 2]]), {}, 0.0, "syntax_error"),
 ]
 
@@ -112,6 +135,8 @@ BAD_OPTIONS = [
     {"cpu_seconds": 0},
     {"memory_mb": 1},
     {"unsplittable": "maybe"},
+    {"imports": "all"},
+    {"imports": ["not a module"]},
 ]
 
 
@@ -128,6 +153,7 @@ def test_bad_options_are_told(options: dict[str, Any]) -> None:
         (sample(), "tests", "extras.tests"),
         (sample(io_pairs=[[1, 2, 3]]), "io_pairs", "s1"),
         (sample(io_pairs=[5]), "io_pairs", "s1"),
+        (sample(io_pairs=[[1, 2]], imports="all"), "io_pairs", 'extras.imports: must be "any"'),
     ],
 )
 def test_a_sample_that_lacks_its_checks_is_a_failure(given: Sample, shape: str, words: str) -> None:

@@ -127,6 +127,9 @@ BROKEN: list[tuple[str, str, object]] = [
     ("bad_expression", "targets[0]", code(targets=["\0"])),
     ("bad_expression", "targets[0]", code(targets=["-" * 9_999 + "1"])),
     ("bad_expression", "targets[0]", code(targets=["1 + " * 5_000 + "1"])),
+    ("bad_imports", "metadata.imports", code(metadata={"imports": "all"})),
+    ("bad_imports", "metadata.imports", code(metadata={"imports": None})),
+    ("bad_imports", "metadata.imports", code(metadata={"imports": ["os", "a b"]})),
 ]
 
 

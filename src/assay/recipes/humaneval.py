@@ -29,6 +29,7 @@ def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
                 "tests": f"{record['test']}\ncheck({record['entry_point']})\n",
                 "entry_point": record["entry_point"],
                 "solution": record["canonical_solution"],
+                "imports": "any",  # as published: the prompts say nothing of a rule
             },
             "metadata": {"source_sha256": sources.sha256(name)},
         }

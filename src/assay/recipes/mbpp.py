@@ -39,6 +39,7 @@ def _rows(sources: Sources, settings: Settings, wanted: str) -> Iterator[Row]:
                 # what sets the tests up may use names of the solution, so it stands after it
                 "tests": [*_setup(record), *record["test_list"]],
                 "solution": _code(record),
+                "imports": "any",  # as published: the prompts say nothing of a rule
             },
             "metadata": {"source_sha256": sources.sha256(name)},
         }

@@ -1,12 +1,24 @@
 """Runs programs we do not trust, and says what it does not stop."""
 
 from assay.sandbox.pool import Sandbox
-from assay.sandbox.programs import Check, Expressions, IoPairs, Limits, Outcome, Program, Stdout, TestProgram
+from assay.sandbox.programs import (
+    Check,
+    Expressions,
+    Imports,
+    IoPairs,
+    Limits,
+    Outcome,
+    Program,
+    Stdout,
+    TestProgram,
+    read_imports,
+)
 from assay.sandbox.tiers import SandboxRefusedError, SandboxReport
 
 __all__ = [
     "Check",
     "Expressions",
+    "Imports",
     "IoPairs",
     "Limits",
     "Outcome",
@@ -16,4 +28,5 @@ __all__ = [
     "SandboxReport",
     "Stdout",
     "TestProgram",
+    "read_imports",
 ]

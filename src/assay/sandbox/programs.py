@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -52,6 +53,22 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 Imports = tuple[str, ...] | None
 """What a program may import besides the pure modules of `inside/imports.py`; None for anything. The wall stays."""
+
+
+ANY_IMPORT = "any"
+_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def read_imports(value: object) -> Imports:
+    """What a task says its programs may import: `any`, or modules besides the pure ones; `ValueError` in words."""
+    if value == ANY_IMPORT:
+        return None
+    if not isinstance(value, list | tuple):
+        raise ValueError('must be "any" or a list of module names such as ["threading"]')
+    for name in value:
+        if not isinstance(name, str) or not _MODULE.fullmatch(name):
+            raise ValueError(f'holds {str(name)[:60]!r}, which is no module name; write "any" or names like "os.path"')
+    return tuple(value)
 
 
 class Expressions(Struct, frozen=True, kw_only=True, tag=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from assay import catalog
@@ -13,6 +13,7 @@ from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.post_process import nothing_extracted
 from assay.sandbox import (
     Expressions,
+    Imports,
     IoPairs,
     Limits,
     Outcome,
@@ -22,6 +23,7 @@ from assay.sandbox import (
     SandboxReport,
     Stdout,
     TestProgram,
+    read_imports,
 )
 from assay.sandbox.pool import DEFAULT_MIN_TIER
 
@@ -43,6 +45,7 @@ class CodeExec:
         limits: Limits,
         unsplittable: Literal["refuse", "weak"],
         all_or_nothing: bool = False,
+        imports: Imports = (),
     ) -> None:
         self.name = name
         self._all_or_nothing = all_or_nothing
@@ -51,6 +54,7 @@ class CodeExec:
         self._min_tier = min_tier
         self._limits = limits
         self._unsplittable = unsplittable
+        self._imports = imports
         self._holds_sandbox = False
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -109,9 +113,17 @@ class CodeExec:
     def _unusable(self, message: str) -> FailureError:
         return FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message))
 
+    def _imports_of(self, sample: Sample) -> Imports:
+        if "imports" not in sample.extras:
+            return self._imports
+        try:
+            return read_imports(sample.extras["imports"])
+        except ValueError as error:
+            raise ValueError(f"extras.imports: {error}") from None
+
     def _expressions(self, code: str, sample: Sample) -> Program:
         prelude = str(sample.extras.get("prelude", ""))
-        return Expressions(code=code, targets=sample.targets, prelude=prelude)
+        return Expressions(code=code, targets=sample.targets, prelude=prelude, imports=self._imports_of(sample))
 
     def _io_pairs(self, code: str, sample: Sample) -> Program:
         extras = sample.extras
@@ -122,12 +134,13 @@ class CodeExec:
             function=str(extras.get("function", "f")),
             star=bool(extras.get("star", False)),
             tolerance=None if tolerance is None else float(tolerance),
+            imports=self._imports_of(sample),
         )
 
     def _stdout(self, code: str, sample: Sample) -> Program:
         stdin = sample.extras.get("stdin", "")
         given = tuple(map(str, stdin)) if isinstance(stdin, list | tuple) else str(stdin)
-        return Stdout(code=code, stdin=given, expected=sample.targets)
+        return Stdout(code=code, stdin=given, expected=sample.targets, imports=self._imports_of(sample))
 
     def _tests(self, code: str, sample: Sample) -> Program:
         extras = sample.extras
@@ -139,6 +152,7 @@ class CodeExec:
             prelude=str(extras.get("prelude", "")),
             entry_points=(entry,) if isinstance(entry, str) else tuple(map(str, entry)),
             unsplittable=self._unsplittable,
+            imports=self._imports_of(sample),
         )
 
 
@@ -160,11 +174,14 @@ def code_exec(
     memory_mb: int = Limits().memory_mb,
     unsplittable: Literal["refuse", "weak"] = "refuse",
     all_or_nothing: bool = False,
+    imports: str | Sequence[str] = (),
     context: object = None,
 ) -> CodeExec:
     """The catalog's `code_exec` scorer. Without a `shape` each sample's extras say which it is.
 
     The score is the share of checks that hold; with `all_or_nothing` it is 1.0 when all do, else 0.0, as pass@k wants.
+    A program may import pure modules of the standard library (math, re, collections, …); `imports`, or a sample's
+    `extras.imports`, is `any` or a list of modules that are allowed besides. The sandbox stays around it either way.
     """
     if post_process not in (known := catalog.names("post_process")):
         raise UsageError(f"post_process: unknown rule `{post_process}`; known are {', '.join(known)}")
@@ -174,6 +191,10 @@ def code_exec(
         raise UsageError(f"unsplittable: is `{unsplittable}`; must be refuse or weak")
     if not 0 < cpu_seconds <= 3600 or not 64 <= memory_mb <= 1 << 20:
         raise UsageError("cpu_seconds must lie between 0 and 3600, memory_mb between 64 and 1048576")
+    try:
+        allowed = read_imports(imports)
+    except ValueError as error:
+        raise UsageError(f"imports: {error}") from None
     asked = min_tier or getattr(context, "min_sandbox", None) or DEFAULT_MIN_TIER
     return CodeExec(
         key,
@@ -183,6 +204,7 @@ def code_exec(
         limits=Limits(cpu_seconds=float(cpu_seconds), memory_mb=int(memory_mb)),
         unsplittable=unsplittable,
         all_or_nothing=all_or_nothing,
+        imports=allowed,
     )
 
 

@@ -139,6 +139,7 @@ class SpecFileDataset:
                 id=task.task_id,
                 prompt=render(task),
                 targets=task.targets,
+                extras=_extras(task),
                 metadata=task.metadata,
                 scorer=_scorer_key(task.metric_name, task.post_process),
             )
@@ -147,6 +148,13 @@ class SpecFileDataset:
         for outcome in iter_validated(self._path):
             if isinstance(outcome, TaskSpec) and outcome.category == self._category:
                 yield outcome
+
+
+def _extras(task: TaskSpec) -> dict[str, Any]:
+    """The spec has no extras; what a program may import stands in its metadata."""
+    if task.category == "code_exec" and "imports" in task.metadata:
+        return {"imports": task.metadata["imports"]}
+    return {}
 
 
 def _walk(path: Path) -> Iterator[tuple[Line, TaskSpec | SpecError]]:

@@ -74,6 +74,7 @@ LINE_RULES: dict[str, str] = {
     "mcq_target_count": "an `mcq` record has exactly one target",
     "mcq_target_letter": "the target of an `mcq` record is one letter, A to E",
     "bad_expression": "each target of a `code_exec` record is a Python expression",
+    "bad_imports": "`metadata.imports` of a `code_exec` record is `any` or a list of module names",
     "duplicate_task_id": "`task_id` is given once in the file",
 }
 """Every rule a line can break, in the order they are checked, with what it asks for."""
@@ -234,6 +235,17 @@ def _check_pairs(task: TaskSpec) -> None:
         )
     if check_targets := _TARGET_CHECKS.get(category):
         check_targets(task.targets)
+    if category == "code_exec" and "imports" in task.metadata:
+        _check_imports(task.metadata["imports"])
+
+
+def _check_imports(value: object) -> None:
+    from assay.sandbox import read_imports  # few records say anything, and the sandbox takes its time to import
+
+    try:
+        read_imports(value)
+    except ValueError as error:
+        raise RuleBroken("bad_imports", "metadata.imports", f"is {kind(value)}; {error}") from None
 
 
 def _check_choice(targets: Sequence[str]) -> None:

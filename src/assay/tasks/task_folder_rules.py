@@ -136,6 +136,8 @@ _METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", *SCORER_WOR
 
 
 def _check_code(example: Example) -> None:
+    if "imports" in example.extras:
+        _check_imports(example.extras["imports"])
     pairs = example.extras.get("io_pairs")
     if pairs is None and "tests" in example.extras:
         return
@@ -146,6 +148,15 @@ def _check_code(example: Example) -> None:
         raise LineError("targets", "is empty; with extras.stdout the targets are the expected outputs")
     if pairs is not None:
         _check_pairs(pairs)
+
+
+def _check_imports(value: object) -> None:
+    from assay.sandbox import read_imports  # few examples say anything, and the sandbox takes its time to import
+
+    try:
+        read_imports(value)
+    except ValueError as error:
+        raise LineError("extras.imports", f"is {kind(value)}; {error}") from None
 
 
 def _check_pairs(pairs: object) -> None:
