@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import sys
 from collections.abc import Iterator
 
@@ -242,6 +243,48 @@ def f(x):
 def test_honest_programs_do_not_notice(sandbox: Sandbox, imports: tuple[str, ...] | None) -> None:
     outcome = run(sandbox, of(HONEST, imports))
     assert [(check.outcome, check.detail) for check in outcome.checks] == [("pass", ""), ("pass", "")]
+
+
+CANNOT_BE_DONE = {
+    "open('mine.txt', 'w')": OSError,
+    "open('data.csv')": OSError,
+    "tempfile.TemporaryFile()": OSError,
+    "tempfile.mkdtemp()": OSError,
+    "shelve.open('x')": OSError,
+    "sqlite3.connect('x.db').execute('create table t (a)')": sqlite3.OperationalError,
+    "subprocess.run(['true'])": OSError,
+    "os.fork()": OSError,
+    "1 / (os.system('true') == 0)": ZeroDivisionError,
+    "multiprocessing.Pool(2)": OSError,
+    "concurrent.futures.ProcessPoolExecutor(2).submit(abs, 1).result()": OSError,
+    "socket.create_connection(('127.0.0.1', 9), 1)": OSError,
+    "urllib.request.urlopen('http://127.0.0.1:9')": OSError,
+    "importlib.import_module('numpy')": ModuleNotFoundError,
+    "[open('/dev/null') for _ in range(100)]": OSError,
+    "[threading.Thread(target=time.sleep, args=(9,), daemon=True).start() for _ in range(200)]": RuntimeError,
+    "bytearray(1 << 40)": MemoryError,
+}
+CAN_BE_DONE = (
+    "sqlite3.connect(':memory:').execute('create table t (a)')",
+    "concurrent.futures.ThreadPoolExecutor(2).submit(abs, 1).result()",
+    "threading.Thread(target=print).start()",
+    "asyncio.run(asyncio.sleep(0))",
+)
+
+
+def test_what_an_honest_program_cannot_do_is_what_the_docs_say(sandbox: Sandbox) -> None:
+    expected = {**dict.fromkeys(CAN_BE_DONE), **CANNOT_BE_DONE}
+    code = """
+import asyncio, concurrent.futures, importlib, multiprocessing, os, shelve, socket, sqlite3, subprocess, tempfile
+import threading, time, urllib.request
+def f(action):
+    try: eval(action)
+    except BaseException as error: return [kind.__name__ for kind in type(error).__mro__]
+    return ['none']
+"""
+    outcome = run(sandbox, IoPairs(code=code, pairs=tuple((action, 0) for action in expected)))
+    for (action, error), check in zip(expected.items(), outcome.checks, strict=True):
+        assert f"'{error.__name__ if error else 'none'}'" in check.detail, action
 
 
 def test_an_honest_script_reads_and_writes_its_streams(sandbox: Sandbox) -> None:

@@ -28,7 +28,7 @@ def doctor() -> list[Row]:
     """Every layer tried in a throw-away process, and the tier they come to."""
     rows = [_platform(), _interpreter()]
     if sys.platform.startswith("linux"):
-        rows += [_seccomp(), _landlock(), _namespaces(), _uid()]
+        rows += [_seccomp(), _landlock(), _namespaces(), _uid(), _cgroup()]
     return [*rows, tier_row()]
 
 
@@ -101,6 +101,26 @@ def _tried(layer: str, wanted: dict[str, Any], gives: str) -> Row:
     detail = zygote.layers.get(layer, "ok")
     zygote.close()
     return Row(layer=layer, present=True, detail=detail, gives=gives)
+
+
+def _cgroup() -> Row:
+    from assay.sandbox.pool import place_for_cgroups
+
+    gives = "a second line for memory and tasks; without it the limits of each process still hold"
+    try:
+        zygote = Zygote(tiers.empty_plan(), place=place_for_cgroups())
+    except (ZygoteError, OSError) as error:
+        return Row(layer="cgroup", present=False, detail=str(error), gives=gives)
+    found = zygote.layers["cgroup"]
+    zygote.close()
+    present = found.startswith("ok")
+    return Row(
+        layer="cgroup",
+        present=present,
+        detail=found.removeprefix("none: "),
+        gives=gives,
+        remedy="" if present else tiers.REMEDIES["cgroup"],
+    )
 
 
 def _uid() -> Row:

@@ -19,10 +19,11 @@ from typing import Any
 from assay.core.errors import FailureError
 from assay.core.types import Failure
 from assay.sandbox import canaries, tiers
+from assay.sandbox.cgroups import CgroupRefusedError, Place, find_place
 from assay.sandbox.clean_text import clean
 from assay.sandbox.judge import judge, plan_of
-from assay.sandbox.programs import Limits, Outcome, Program
-from assay.sandbox.session import CancelledRunError
+from assay.sandbox.programs import Check, Limits, Outcome, OutcomeName, Program
+from assay.sandbox.session import CancelledRunError, ExhaustedError
 from assay.sandbox.tiers import Attempt, SandboxReport
 from assay.sandbox.zygote import Zygote, ZygoteError
 
@@ -62,14 +63,15 @@ class Sandbox:
         workers: int | None = None,
         pretend: tuple[str, ...] = (),
     ) -> None:
-        """`pretend` takes abilities away from the host, for tests: `container`, `no_landlock`, `no_seccomp`,
-        `old_kernel`, `unmappable`."""
+        """`pretend` takes abilities away from the host, for tests: `container`, `no_cgroup`, `no_landlock`,
+        `no_seccomp`, `old_kernel`, `unmappable`."""
         self.min_tier = min_tier
         self.workers = workers or cores()
         self.pretend = pretend
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._threads: list[Worker] = []
         self._report: SandboxReport | None = None
+        self._place: Place | str = ""
         self._start_lock = threading.Lock()
         self._door = threading.Lock()
         """Held for a moment: a job is put in or the sandbox is closed, never both at once."""
@@ -146,6 +148,7 @@ class Sandbox:
         with self._start_lock:
             if self._report is not None or self._closed:
                 return
+            self._place = place_for_cgroups(self.pretend)
             zygote, found, tried = self._strongest()
             try:
                 self._threads = self._hire(zygote)
@@ -168,7 +171,8 @@ class Sandbox:
         workers: list[Worker] = []
         try:
             for number in range(self.workers):
-                workers.append(Worker(self._jobs, zygote.plan, self.pretend, zygote if number == 0 else None))
+                first = zygote if number == 0 else None
+                workers.append(Worker(self._jobs, zygote.plan, self.pretend, self._place, first))
             for worker in workers:
                 worker.start()
         except BaseException:
@@ -191,7 +195,7 @@ class Sandbox:
         tried: list[Attempt] = []
         for plan in tiers.plans_for_this_host(self.min_tier):
             try:
-                zygote = Zygote(plan, self.pretend)
+                zygote = Zygote(plan, self.pretend, self._place)
             except (ZygoteError, OSError) as error:
                 tried.append(Attempt(plan=plan["name"], reason=clean(str(error), 300)))
                 continue
@@ -208,6 +212,16 @@ class Sandbox:
             tried.append(Attempt(plan=plan["name"], reason=reasons))
             zygote.close()
         raise tiers.refusal(self.min_tier, tried)
+
+
+def place_for_cgroups(pretend: tuple[str, ...] = ()) -> Place | str:
+    """Where zygotes get their cgroups, or why nowhere."""
+    if "no_cgroup" in pretend:
+        return "as the test wished"
+    try:
+        return find_place()
+    except CgroupRefusedError as error:
+        return str(error)
 
 
 def cores() -> int:
@@ -234,12 +248,14 @@ class Worker(threading.Thread):
         jobs: queue.SimpleQueue[Job | None],
         plan: dict[str, Any],
         pretend: tuple[str, ...],
+        place: Place | str,
         zygote: Zygote | None,
     ) -> None:
         super().__init__(name="assay-sandbox", daemon=True)
         self._jobs = jobs
         self._plan = plan
         self._pretend = pretend
+        self._place = place
         self._zygote = zygote
         self.stopping = False
         self.replaced = 0
@@ -298,17 +314,27 @@ class Worker(threading.Thread):
     def _judge_twice(self, job: Job) -> Outcome:
         """A sandbox that breaks is replaced and the program run again; a second break is a failure, never a score."""
         try:
-            return judge(job.program, job.plan, job.limits, self._ready_zygote(), self._wake_in)
+            return self._judge(job)
         except (ZygoteError, OSError):
-            self.replaced += 1
-            self._discard()
-        self._leave_if_stopping()
+            self._leave_if_stopping()
         try:
-            return judge(job.program, job.plan, job.limits, self._ready_zygote(), self._wake_in)
+            return self._judge(job)
         except (ZygoteError, OSError) as error:
+            raise _broken(f"the sandbox broke twice under this program: {error}") from None
+
+    def _judge(self, job: Job) -> Outcome:
+        try:
+            zygote = self._ready_zygote()
+            return judge(job.program, job.plan, job.limits, zygote, self._wake_in)
+        except ExhaustedError as error:
+            return exhausted(job, error.outcome, error.detail, self._plan["name"])
+        except (ZygoteError, OSError):
+            ran_out = self._zygote is not None and self._zygote.ran_out_of_memory()
             self.replaced += 1
             self._discard()
-            raise _broken(f"the sandbox broke twice under this program: {error}") from None
+            if ran_out:  # the kernel took the zygote, but nobody else can have used the memory up
+                return exhausted(job, "memory", f"more than {job.limits.memory_mb} MB", self._plan["name"])
+            raise
 
     def _leave_if_stopping(self) -> None:
         if self.stopping:
@@ -318,7 +344,7 @@ class Worker(threading.Thread):
         if self._zygote is not None and self._zygote.served >= RESTART_AFTER:
             self._discard()
         if self._zygote is None:
-            self._zygote = Zygote(self._plan, self._pretend)
+            self._zygote = Zygote(self._plan, self._pretend, self._place)
         return self._zygote
 
     def _discard(self) -> None:
@@ -332,6 +358,13 @@ class Worker(threading.Thread):
                 pass
         except BlockingIOError:
             pass  # nothing was left over from an earlier job
+
+
+def exhausted(job: Job, outcome: OutcomeName, detail: str, tier: str) -> Outcome:
+    """Of a program that took its judges down with it: the same for every check."""
+    labels = job.plan.labels if job.plan is not None else ("output 1",)
+    checks = tuple(Check(label=label, outcome=outcome, detail=detail) for label in labels)
+    return Outcome(outcome=outcome, checks=checks, share=0.0, tier=tier)
 
 
 def wake_pipe() -> tuple[int, int]:

@@ -166,6 +166,8 @@ class Relay:
         verifier = self.verifier
         if verifier.stopped in ("cpu", "wall"):
             return self.cut_short(("timeout", "the test ran out of time"))
+        if verifier.stopped == "memory":
+            return self.cut_short(("memory", "program and test together used too much memory"))
         if verifier.stopped in ("stdout", "stderr"):
             return self.cut_short(("output_limit", "the test printed too much"))
         self.trial.session.end(verifier)

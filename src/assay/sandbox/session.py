@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import struct
 import sys
 import time
@@ -12,8 +13,8 @@ from typing import Any, Literal
 import msgspec
 
 from assay.sandbox.inside.frames import MAX_FRAME, SETUP_FAILED
-from assay.sandbox.programs import Limits
-from assay.sandbox.zygote import Ended, Zygote, ZygoteError
+from assay.sandbox.programs import Limits, OutcomeName
+from assay.sandbox.zygote import Ended, ForkRefusedError, Zygote, ZygoteError
 
 POLL_SECONDS = 0.05
 """How often processor time is read, and so how far it may be overrun."""
@@ -26,6 +27,14 @@ Stop = Literal["cpu", "wall", "memory", "stdout", "stderr", "frame"]
 
 class CancelledRunError(Exception):
     """Nobody wants the outcome any more."""
+
+
+class ExhaustedError(Exception):
+    """A program has used up what it may, at the expense of the processes that judge it."""
+
+    def __init__(self, outcome: OutcomeName, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome, self.detail = outcome, detail
 
 
 class Child:
@@ -95,6 +104,10 @@ class Session:
             child.pid, child.pidfd = self.zygote.spawn(
                 role, theirs, cpu_seconds=budget, memory_mb=self.limits.memory_mb
             )
+        except ForkRefusedError:
+            if len(self.children) > 1 and self.zygote.cgroup is not None and self.zygote.cgroup.is_full():
+                raise ExhaustedError("runtime_error", "so many threads that its test could not be started") from None
+            raise
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
@@ -243,6 +256,8 @@ class Session:
         for child in self.children:
             if child.ended is None and child.pid in self.zygote.ended:
                 ended = self.zygote.ended.pop(child.pid)
+                if ended.status & 0x7F == signal.SIGKILL and self.zygote.ran_out_of_memory():
+                    child.stopped = child.stopped or "memory"
                 for name in ("replies", "stdout", "stderr"):
                     while self._read(child, name):
                         pass

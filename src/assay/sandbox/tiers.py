@@ -28,6 +28,8 @@ REMEDIES = {
     "or run the container with --security-opt seccomp=unconfined",
     "landlock": "a Linux kernel of 5.13 or newer with Landlock among its security modules "
     "(lsm=landlock,… on the kernel's command line)",
+    "cgroup": "a host with cgroup v2, as root or in a folder of the hierarchy that is yours, "
+    "as `systemd-run --user --scope assay …` gives the command one",
     "seccomp": "a kernel built with CONFIG_SECCOMP_FILTER, and x86_64 or aarch64",
 }
 

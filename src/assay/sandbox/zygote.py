@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from assay.sandbox.cgroups import Cgroup, CgroupRefusedError, Place
 from assay.sandbox.inside import endings
 
 MAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside", "__main__.py")
@@ -25,6 +26,10 @@ ENVIRONMENT = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "
 
 class ZygoteError(Exception):
     """The zygote, not a candidate, is broken."""
+
+
+class ForkRefusedError(ZygoteError):
+    """The zygote is well, but the kernel lets it have no further child."""
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -37,8 +42,10 @@ class Ended(Struct, frozen=True, kw_only=True):
 class Zygote:
     """A running zygote. Not for use by two threads at once."""
 
-    def __init__(self, plan: dict[str, Any], pretend: tuple[str, ...] = ()) -> None:
+    def __init__(self, plan: dict[str, Any], pretend: tuple[str, ...] = (), place: Place | str = "") -> None:
+        """`place` is where its cgroup is made, or why there is none."""
         self.plan = plan
+        self.cgroup: Cgroup | None = None
         self.served = 0
         self.ended: dict[int, Ended] = {}
         self._buffer = b""
@@ -49,13 +56,25 @@ class Zygote:
         try:
             self._process = _start(theirs)
             theirs.close()  # or we would never hear that the zygote has hung up
+            told = self._limit(place)  # before it has forked anything
             self.control.send(json.dumps({"plan": plan, "pretend": list(pretend)}).encode() + b"\n")
             self.layers, self.python = self._first_word()
+            self.layers |= {"cgroup": told} if told else {}
         except BaseException:
             self._abandon()
             raise
         finally:
             theirs.close()
+
+    def _limit(self, place: Place | str) -> str:
+        """What the report says of the cgroup; a host that refuses one changes nothing else."""
+        if isinstance(place, str):
+            return place and f"none: {place}"
+        try:
+            self.cgroup = place.enter(self._process.pid)
+        except CgroupRefusedError as error:
+            return f"none: {error}"
+        return "ok: memory and tasks"
 
     def _first_word(self) -> tuple[dict[str, str], str]:
         deadline = time.monotonic() + START_SECONDS
@@ -66,6 +85,8 @@ class Zygote:
 
     def spawn(self, role: str, descriptors: list[int], *, cpu_seconds: float, memory_mb: int) -> tuple[int, int]:
         """Fork a child with these descriptors; returns its pid as the zygote sees it, and a pidfd (-1 where none)."""
+        if self.cgroup is not None:
+            self.cgroup.allow(memory_mb)
         request = json.dumps({"role": role, "cpu_seconds": cpu_seconds, "memory_mb": memory_mb}).encode()
         beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
         try:
@@ -78,6 +99,8 @@ class Zygote:
             message = self._next_message(deadline)
             if "spawned" in message:
                 return message["spawned"], self._descriptors.pop(0) if self._descriptors else -1
+            if "refused" in message:
+                raise ForkRefusedError(f"the zygote cannot fork: {os.strerror(message['refused'])}")
             self._note(message)
 
     def hear(self) -> None:
@@ -105,6 +128,12 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self.cgroup is not None:
+            self.cgroup.remove()
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether something of it was killed for want of memory since this was last asked."""
+        return self.cgroup is not None and self.cgroup.ran_out_of_memory()
 
     def alive(self) -> bool:
         return self._process.poll() is None
@@ -115,6 +144,8 @@ class Zygote:
         if process is not None:
             process.kill()
             process.wait()
+        if self.cgroup is not None:
+            self.cgroup.remove()
 
     def _note(self, message: dict[str, Any]) -> None:
         if "ended" in message:

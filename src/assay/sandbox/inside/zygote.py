@@ -136,12 +136,16 @@ class Zygote:
                 self.spawn(message, list(descriptors))
 
     def spawn(self, request: dict[str, Any], descriptors: list[int]) -> None:
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            close(descriptors)
+            tell(self.control, {"refused": error.errno})
+            return
         if pid == 0:
             child.run(request, descriptors, self.settings)
         pidfd = open_pidfd(pid)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        close(descriptors)
         self.running[pid] = pidfd
         if pidfd >= 0:
             self.waiting.register(pidfd, select.POLLIN)
@@ -172,6 +176,11 @@ class Zygote:
             seconds = usage.ru_utime + usage.ru_stime
             tell(self.control, {"ended": pid, "status": status, "cpu_seconds": seconds})
         return pid
+
+
+def close(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def open_pidfd(pid: int) -> int:

@@ -1,0 +1,198 @@
+"""A cgroup for each zygote, where the host lets us make one: a second line for memory and tasks.
+
+The limits a process has of its own come first. They do not count what the kernel holds on a process's behalf, and
+root is exempt from the one on tasks; a cgroup has neither gap. We write into cgroups that we made, and nowhere else,
+but for one thing: at the very root of the hierarchy we switch the two controllers on where nobody has. Our own process
+stays where it is, which is why the place is beside its cgroup: one that holds processes can have no limited children.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+CONTROLLERS = ("memory", "pids")
+MAX_TASKS = 272
+"""Of a zygote with its candidate and its verifier, each of which may have 128 by its own limit."""
+SPARE_MB = 128
+"""For the zygote and the kernel, above what a candidate and a verifier may use together."""
+
+_OURS = re.compile(r"assay-(\d+)-\d+")
+_numbers = itertools.count()
+
+
+class CgroupRefusedError(Exception):
+    """Why there is no cgroup here, in words."""
+
+
+class Place:
+    """A folder of the cgroup hierarchy in which cgroups with limits can be made."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def enter(self, pid: int) -> Cgroup:
+        """A new cgroup with this process in it; what it starts from now on is in it, too."""
+        path = self.folder / f"assay-{os.getpid()}-{next(_numbers)}"
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise _refused(f"no cgroup can be made in {self.folder}", error) from None
+        cgroup = Cgroup(path)
+        try:
+            cgroup.set_up(pid)
+        except OSError as error:
+            cgroup.remove()
+            raise _refused(f"a cgroup in {self.folder} cannot be used", error) from None
+        return cgroup
+
+    def remove_stale(self) -> None:
+        """Empty cgroups of harnesses that were killed; the kernel refuses to remove one that holds a process."""
+        with contextlib.suppress(OSError):
+            for path in self.folder.iterdir():
+                match = _OURS.fullmatch(path.name)
+                if match and not _is_alive(int(match[1])):
+                    with contextlib.suppress(OSError):
+                        path.rmdir()
+
+
+class Cgroup:
+    """One zygote with its children, as the kernel counts them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._memory_mb: int | None = None
+        self._killed = 0
+
+    def set_up(self, pid: int) -> None:
+        self._write("pids.max", str(MAX_TASKS))
+        with contextlib.suppress(FileNotFoundError):  # a kernel that does not count swap
+            self._write("memory.swap.max", "0")
+        self._write("cgroup.procs", str(pid))
+
+    def allow(self, memory_mb: int) -> None:
+        """Room for a candidate and a verifier of this size."""
+        if memory_mb != self._memory_mb:
+            self._write("memory.max", str((2 * memory_mb + SPARE_MB) << 20))
+            self._memory_mb = memory_mb
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether the kernel has killed something in here for want of memory since this was last asked."""
+        before, self._killed = self._killed, self._event("memory.events", "oom_kill")
+        return self._killed > before
+
+    def is_full(self) -> bool:
+        """Whether there is no room for another task."""
+        try:
+            return int((self.path / "pids.current").read_text()) >= MAX_TASKS
+        except (OSError, ValueError):
+            return False
+
+    def remove(self) -> None:
+        """End whatever is left in it, and it. What resists is left to the next start."""
+        with contextlib.suppress(OSError):  # before Linux 5.14 there is no such file; the zygote's end is enough
+            self._write("cgroup.kill", "1")
+        for _ in range(100):
+            try:
+                self.path.rmdir()
+            except FileNotFoundError:
+                return
+            except OSError:
+                time.sleep(0.01)  # the last process is still on its way out
+            else:
+                return
+
+    def _event(self, file: str, name: str) -> int:
+        try:
+            lines = (self.path / file).read_text().splitlines()
+        except OSError:
+            return 0
+        return next((int(line.split()[1]) for line in lines if line.startswith(f"{name} ")), 0)
+
+    def _write(self, file: str, text: str) -> None:
+        # no O_CREAT: where the kernel has no such file there is none to be made
+        descriptor = os.open(self.path / file, os.O_WRONLY)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+
+def find_place(proc: Path = Path("/proc/self")) -> Place:
+    """Where this process may make cgroups with limits on memory and tasks; `CgroupRefusedError` says why nowhere."""
+    if not sys.platform.startswith("linux"):
+        raise CgroupRefusedError("cgroups are Linux only")
+    mount, own = _own_cgroup(proc)
+    missing = [name for name in CONTROLLERS if name not in _words(own / "cgroup.controllers")]
+    if missing:
+        raise CgroupRefusedError(f"{' and '.join(missing)}: not a controller of cgroup v2 here (version 1 has it)")
+    is_root = not (own / "cgroup.events").exists()  # only the root of the whole hierarchy has none
+    place = Place(own if is_root else _beside(own, mount))
+    _enable(place.folder)
+    place.remove_stale()
+    return place
+
+
+def _own_cgroup(proc: Path) -> tuple[Path, Path]:
+    """(where cgroup v2 is mounted, the folder there of the cgroup this process is in)."""
+    try:
+        mounts = [line.split() for line in (proc / "mountinfo").read_text().splitlines() if " - cgroup2 " in line]
+        paths = [line[3:] for line in (proc / "cgroup").read_text().splitlines() if line.startswith("0::")]
+    except OSError as error:
+        raise _refused("the cgroups of this process cannot be read", error) from None
+    if not mounts or not paths:
+        raise CgroupRefusedError("cgroup v2 is not mounted")
+    top, mount = mounts[0][3], Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), mounts[0][4]))
+    below = os.path.relpath(paths[0], top)
+    if ".." in Path(paths[0]).parts or below.startswith(".."):
+        raise CgroupRefusedError("the cgroup of this process lies outside of what is mounted")
+    return mount, mount / below
+
+
+def _beside(own: Path, mount: Path) -> Path:
+    if own == mount:
+        raise CgroupRefusedError("this process is in the topmost cgroup it can see, as in a container")
+    limits = {name: _words(own / name) for name in ("memory.max", "memory.high")}
+    for name, limit in limits.items():
+        if limit not in ([], ["max"]):
+            raise CgroupRefusedError(f"{own}: has a {name} of its own, which candidates shall not leave")
+    return own.parent
+
+
+def _enable(folder: Path) -> None:
+    """The controllers for the children of a folder: as a rule they are on; at the root we may switch them on."""
+    missing = [name for name in CONTROLLERS if name not in _words(folder / "cgroup.subtree_control")]
+    if not missing:
+        return
+    if (folder / "cgroup.events").exists():
+        raise CgroupRefusedError(f"{folder}: {' and '.join(missing)} not enabled for its children")
+    try:
+        (folder / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in missing))
+    except OSError as error:
+        raise _refused(f"{folder}: {' and '.join(missing)} cannot be enabled", error) from None
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text().split()
+    except OSError:
+        return []
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's, but there
+    return True
+
+
+def _refused(what: str, error: OSError) -> CgroupRefusedError:
+    return CgroupRefusedError(f"{what}: {error.strerror or error}")
