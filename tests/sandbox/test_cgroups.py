@@ -122,7 +122,7 @@ def test_what_the_kernel_counts_is_read_from_its_files(tmp_path: Path) -> None:
     assert [cgroup.ran_out_of_memory(), cgroup.ran_out_of_memory()] == [True, False]
     assert cgroup.is_full()
     cgroup.allow(100)
-    assert (tmp_path / "memory.max").read_text() == str((200 + cgroups.SPARE_MB) << 20)
+    assert (tmp_path / "memory.max").read_text() == str(cgroups.room_mb(100) << 20)
 
 
 def test_a_host_without_cgroups_changes_nothing_else() -> None:
@@ -198,7 +198,7 @@ def test_every_zygote_is_in_a_cgroup_of_its_own_and_the_report_says_so() -> None
             assert PLACE is not None
             for name in ours():
                 assert (PLACE.folder / name / "pids.max").read_text().strip() == str(cgroups.MAX_TASKS)
-                assert (PLACE.folder / name / "memory.max").read_text().strip() == str((1024 + cgroups.SPARE_MB) << 20)
+                assert (PLACE.folder / name / "memory.max").read_text().strip() == str(cgroups.room_mb(512) << 20)
                 assert (PLACE.folder / name / "cgroup.procs").read_text().split()
             assert 1 <= len(ours()) <= 2
 
@@ -219,8 +219,8 @@ def test_every_zygote_is_in_a_cgroup_of_its_own_and_the_report_says_so() -> None
 def test_a_candidate_that_meets_the_limit_on_memory_is_told_so(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cgroups, "SPARE_MB", 200 - 2 * 1024)  # below what the process's own limit allows
-    assert run(program, Limits(memory_mb=1024)).outcome == "memory"
+    monkeypatch.setattr(cgroups, "room_mb", lambda _: 200)  # below what the process's own limit allows
+    assert run(program, Limits(memory_mb=1024, cpu_seconds=60)).outcome == "memory"
 
 
 @real

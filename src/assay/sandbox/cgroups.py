@@ -78,7 +78,7 @@ class Cgroup:
     def allow(self, memory_mb: int) -> None:
         """Room for a candidate and a verifier of this size."""
         if memory_mb != self._memory_mb:
-            self._write("memory.max", str((2 * memory_mb + SPARE_MB) << 20))
+            self._write("memory.max", str(room_mb(memory_mb) << 20))
             self._memory_mb = memory_mb
 
     def ran_out_of_memory(self) -> bool:
@@ -121,6 +121,11 @@ class Cgroup:
             os.write(descriptor, text.encode())
         finally:
             os.close(descriptor)
+
+
+def room_mb(memory_mb: int) -> int:
+    """What a zygote and its children may use when each child may use this much."""
+    return 2 * memory_mb + SPARE_MB
 
 
 def find_place(proc: Path = Path("/proc/self")) -> Place:
