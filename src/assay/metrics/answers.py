@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.metrics.extraction import own_answer
-from assay.metrics.post_process import extract_code_block
+from assay.metrics.post_process import extract_code_block, extract_first_line
 from assay.metrics.text import squad_words
 
 
@@ -55,7 +56,12 @@ def fuzzy_match(prediction: str, targets: Sequence[str], extras: Mapping[str, An
     return float(bool(said) and any(target in said or said in target for target in wanted if target))
 
 
-_STATED = re.compile(r"(?i)\banswer(?:\s+\w+){0,6}?\s*(?:\bis\b\s*:?|:)\s*(?=([^\n]+))")
+_WHAT_FOLLOWS = r"(?:\s*+(?=[^\n])|\s*(?=[^\S\n]\n*+\Z))"
+"""To the next word; where only blanks are left, to the last of them."""
+_STATED = re.compile(
+    r"[aA](?i:nswer)(?<=\b\w{6})(?:\s++(?!(?i:answer)\b)\w++){0,6}?\s*+"
+    rf"(?:\b(?i:is)\b(?:\s*+:{_WHAT_FOLLOWS}|{_WHAT_FOLLOWS})|:{_WHAT_FOLLOWS})"
+)
 
 
 def extract_stated_answer(text: str) -> str:
@@ -66,8 +72,8 @@ def extract_stated_answer(text: str) -> str:
     Example: extract_stated_answer("We sort them. So the answer is apple pear.") == "apple pear"
     """
     text = own_answer(text)
-    announced = _STATED.findall(text)
-    line = announced[-1] if announced else next((each for each in text.splitlines() if each.strip()), "")
+    announced = deque(_STATED.finditer(text), maxlen=1)
+    line = text[announced[0].end() :].partition("\n")[0] if announced else extract_first_line(text)
     return line.strip().strip("*_`\"' ").removesuffix(".").strip("*_`\"' ").strip()
 
 

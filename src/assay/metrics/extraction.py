@@ -7,16 +7,30 @@ Each looks for the clearest sign first (a box, an announcement) and takes less c
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
 
-_NUMBER = r"(?<![\w.])[-−+]?\s?(?:[$€£]\s?)?[-−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
-_NUMBERS = re.compile(_NUMBER)
+# A pattern here begins with what it looks for, and looks back for what must stand before it: so a search can skip what
+# cannot begin a match. Repetitions are possessive where giving back could not help. Both keep the time linear in what
+# a model writes, be it a megabyte of line breaks or of "The answer is".
+_NUMBER = re.compile(r"(?<![\w.])[-−+]?\s?(?:[$€£]\s?)?[-−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
+_DIGITS = re.compile(r"[\d.](?<![\w.].)(?:(?<=\d)[\d,]*+(?:\.\d++)?|(?<=\.)\d++)")
+"""The part of every number from its first digit or point on."""
+_LONGEST_SIGN = 5
+_DIGIT, _NO_DIGITS = re.compile(r"\d"), re.compile(r"[^\d,.]")
 _HASHES = re.compile(r"####\s*([^\n]*)")
-_BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
-_ANNOUNCED_NUMBER = re.compile(r"(?i)\banswer\b[^\n\d]{0,60}?(?:\bis\b|:|=)\s*(?=([^\n]*))")
+_BOXED = re.compile(r"\\boxed\s*+\{((?:[^{}]++|\{[^{}]*+\})*)\}")
+_ANNOUNCEMENT = re.compile(r"[aA](?i:nswer)\b(?<=\b\w{6})")
+_ITS_END = re.compile(r"[iIıİ:=\n\d](?:(?<=[:=\n\d])|(?<=\b.)(?i:s)\b)")
+"""What an announcement ends with, or what may not stand between: a line break, a digit."""
+_LONGEST_ANNOUNCEMENT = 60
+_BLANKS = re.compile(r"\s*+")
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 
 
-_NEXT_QUESTION = re.compile(r"(?<=\S)\s*\n\s*(?:Q|Question)\s*:")
+_NEXT_QUESTION = re.compile(r"Q(?<=\sQ)(?:uestion)?\s*+:")
 
 
 def own_answer(text: str) -> str:
@@ -24,8 +38,13 @@ def own_answer(text: str) -> str:
 
     Example: own_answer("It is 7.\\n\\nQuestion: And 2 + 2?\\nAnswer: 4") == "It is 7."
     """
-    begin = _NEXT_QUESTION.search(text)
-    return text[: begin.start()] if begin else text
+    line = 0
+    while line >= 0 and (begin := _NEXT_QUESTION.search(text, line)):
+        before = text[line : begin.start()]
+        if "\n" in before[len(before.rstrip()) :] and (own := text[: begin.start()].rstrip()):
+            return own
+        line = text.find("\n", begin.end())
+    return text
 
 
 def extract_final_number(text: str) -> str:
@@ -37,28 +56,65 @@ def extract_final_number(text: str) -> str:
     Example: extract_final_number("So 6 × 7 = 42 apples.") == "42"
     """
     text = own_answer(text)
+    if not _DIGIT.search(text):
+        return ""
     for signs in (_HASHES.findall(text), _BOXED.findall(text)):
         if signs:
             return _last_number(signs[-1]) or _last_number(text)
-    for announced in reversed(_ANNOUNCED_NUMBER.findall(text)):
-        if found := _announced_number(announced):
-            return found
+    if found := _announced_number(text):
+        return found
     for bold in reversed(_BOLD.findall(text)):
         if found := _last_number(bold):
             return found
     return _last_number(text)
 
 
-def _announced_number(said: str) -> str:
-    """Of "3 + 4 = 7 apples" the 7; of "7 apples in 2 bags" the 7."""
-    after = said.rpartition("=")[2]
-    found = _NUMBERS.search(after) or _NUMBERS.search(said)
-    return plain_number(found[0]) if found else ""
+def _announced_number(text: str) -> str:
+    """The number after the last "answer is" that has one in its line: of "3 + 4 = 7 apples" and "7 in 2 bags" the 7.
+
+    From the last announcement to the first, each looks only at what those after it have not looked at in vain.
+    """
+    later, has_equals = len(text), False
+    for end in reversed([*_announcements(text)]):
+        begin = _BLANKS.match(text, end).end()  # type: ignore[union-attr]  # it always matches
+        line_end = text.find("\n", begin, later)
+        if line_end >= 0:
+            has_equals = False
+        said = text[begin : later if line_end < 0 else line_end]
+        after = "" if has_equals else said.rpartition("=")[2]
+        if found := _first_number(after) or _first_number(said):
+            return found
+        later, has_equals = begin, has_equals or "=" in said
+    return ""
+
+
+def _announcements(text: str) -> Iterator[int]:
+    """Where each "answer … is", "answer … :" or "answer … =" ends, with no digit and no line break inside."""
+    for announcement in _ANNOUNCEMENT.finditer(text):
+        begin = announcement.end()
+        end = _ITS_END.search(text, begin, begin + _LONGEST_ANNOUNCEMENT + 3)
+        if end and end.start() - begin <= _LONGEST_ANNOUNCEMENT and end[0][0] in "iIıİ:=":
+            yield end.end()
+
+
+def _first_number(text: str) -> str:
+    digits = _DIGITS.search(text)
+    return plain_number(_with_sign(text, digits)) if digits else ""
 
 
 def _last_number(text: str) -> str:
-    found = _NUMBERS.findall(text)
-    return plain_number(found[-1]) if found else ""
+    if not _DIGITS.search(text):
+        return ""
+    near_the_end = _NO_DIGITS.search(text, max(0, len(text) - 2000))  # beginning there cuts no number in two
+    found = deque(_DIGITS.finditer(text, near_the_end.start() if near_the_end else 0), maxlen=1)
+    found = found or deque(_DIGITS.finditer(text), maxlen=1)
+    return plain_number(_with_sign(text, found[0]))
+
+
+def _with_sign(text: str, digits: re.Match[str]) -> str:
+    """The whole number that these digits end: sign and currency stand before them, and may have blanks between."""
+    *_, number = _NUMBER.finditer(text, max(0, digits.start() - _LONGEST_SIGN), digits.end())
+    return number[0]
 
 
 def plain_number(text: str) -> str:
@@ -66,7 +122,9 @@ def plain_number(text: str) -> str:
 
     Example: plain_number("1,234.00") == "1234"
     """
-    bare = re.sub(r"[,\s$€£%+]", "", text.replace("−", "-"))
+    bare = "".join(text.split()).replace("−", "-")
+    for mark in ",$€£%+":
+        bare = bare.replace(mark, "")
     sign, digits = ("-", bare[1:]) if bare.startswith("-") else ("", bare)
     whole, point, fraction = digits.partition(".")
     whole = whole.lstrip("0") or "0"
@@ -78,8 +136,13 @@ def plain_number(text: str) -> str:
 CHOICES = "ABCDE"
 
 # "A" and "a" are also an article: followed by another word than these, they choose nothing
-_NOT_ARTICLE = r"(?!['’-]?\w)(?!\s+(?!(?:is|was|because|since|as|and|for|with|would|seems|looks|must|fits|but)\b)[a-z])"
-_WRAP = r"[\s*_\"'`(\[{$]*"
+_NOT_ARTICLE = r"(?!['’-]?\w)(?!\s++(?!(?:is|was|because|since|as|and|for|with|would|seems|looks|must|fits|but)\b)[a-z])"
+_WRAP = r"[\s*_\"'`(\[{$]*+"
+_ANNOUNCES = (
+    r"[aocspgAOCSPGſ](?<!\w.)"
+    r"(?i:(?<=a)nswer|(?<=o)ption|(?<=c)ho(?:ice|ose)|(?<=s)(?:olution|elect)|(?<=p)ick|(?<=g)o with)\b"
+    r"(?:\s++(?i:is|would be|should be|must be|to this question is))?\s*+[:=-]?"
+)
 
 
 def extract_choice(text: str) -> str:
@@ -95,23 +158,37 @@ def extract_choice(text: str) -> str:
 
 def final_letter(text: str, letters: str) -> str:
     """`extract_choice` among these capital letters."""
-    either = f"[{letters}{letters.lower()}]"
-    capital = f"[{letters}]"
-    boxed = re.findall(rf"\\boxed\s*\{{\s*(?:\\(?:text|mathrm|textbf)\s*\{{)?\s*\(?({either})\)?\W", text)
-    if boxed:
-        return str(boxed[-1]).upper()
-    word = r"(?i:answer|option|choice|solution|select|choose|pick|go with)"
-    copula = r"(?:\s+(?i:is|would be|should be|must be|to this question is))?"
-    announced = re.findall(
-        rf"\b{word}\b{copula}\s*[:=-]?{_WRAP}(?i:option|choice|letter)?{_WRAP}({either}){_NOT_ARTICLE}", text
-    )
-    if announced:
-        return str(announced[-1]).upper()
-    first = re.match(rf"{_WRAP}({capital}){_NOT_ARTICLE}", text) or re.fullmatch(rf"\s*\(?({either})[).:]?\s*", text)
-    if first:
+    signs = _signs_of(letters)
+    for sign in (signs.boxed, signs.announced):
+        if found := sign.findall(text):
+            return str(found[-1]).upper()
+    if first := signs.first.match(text) or signs.only.fullmatch(text):
         return first[1].upper()
-    bold = re.findall(rf"\*\*\s*\(?({capital})\)?(?:[.:)]\s*[^*\n]*)?\s*\*\*", text)
-    if bold:
-        return str(bold[-1])
-    alone = re.findall(rf"(?<![\w'’-])(?<!\bnot )(?<!\bnot \()({capital}){_NOT_ARTICLE}", text)
-    return str(alone[-1]) if alone else ""
+    found = signs.bold.findall(text) or signs.alone.findall(text)
+    return str(found[-1]) if found else ""
+
+
+class _Signs(NamedTuple):
+    """How a letter is chosen, each with the letter as its one group."""
+
+    boxed: re.Pattern[str]
+    announced: re.Pattern[str]
+    first: re.Pattern[str]
+    only: re.Pattern[str]
+    bold: re.Pattern[str]
+    alone: re.Pattern[str]
+
+
+@cache
+def _signs_of(letters: str) -> _Signs:
+    capital, either = f"([{letters}])", f"([{letters}{letters.lower()}])"
+    return _Signs(
+        boxed=re.compile(
+            rf"\\boxed\s*+\{{\s*+(?:\\(?:text|mathrm|textbf)\s*+\{{\s*+)?\(?{either}\)?\W",
+        ),
+        announced=re.compile(rf"{_ANNOUNCES}{_WRAP}(?i:option|choice|letter)?{_WRAP}{either}{_NOT_ARTICLE}"),
+        first=re.compile(rf"{_WRAP}{capital}{_NOT_ARTICLE}"),
+        only=re.compile(rf"\s*+\(?{either}[).:]?\s*+"),
+        bold=re.compile(rf"\*\*\s*+\(?{capital}\)?(?:[.:)]\s*+[^*\n]*+)?\s*+\*\*"),
+        alone=re.compile(rf"{capital}(?<![\w'’-].)(?<!\bnot .)(?<!\bnot \(.){_NOT_ARTICLE}"),
+    )

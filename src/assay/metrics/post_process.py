@@ -50,7 +50,8 @@ def lower(text: str) -> str:
 
 
 # An apostrophe or a hyphen ties a letter to the next ("A's", "E-mail", "A-E"); an underscore ("_B_") does not.
-_LETTER_ALONE = re.compile(r"(?<![^\W_])(?<![^\W_]['’-])[A-E](?![^\W_]|['’-][^\W_])")
+# The letter comes first, and what stands before it is looked back at: so a search can skip all that is no such letter.
+_LETTER_ALONE = re.compile(r"[A-E](?<![^\W_].)(?<![^\W_]['’-].)(?![^\W_]|['’-][^\W_])")
 _LETTER = re.compile(r"[A-E]")
 
 
@@ -66,7 +67,7 @@ def extract_letter(text: str) -> str:
     return found[0] if found else ""
 
 
-_OPENING = re.compile(r"(?P<indent>(?:^[ \t]*)?)(?P<ticks>`{3,})(?:[^\n`]*(?:\n|\Z))?", re.MULTILINE)
+_FENCE = re.compile(r"(?P<ticks>````*+)(?:[^\n`]*+(?:\n|\Z))?")
 
 
 def extract_code_block(text: str) -> str:
@@ -77,22 +78,24 @@ def extract_code_block(text: str) -> str:
     end. Misleads when the first block is not the answer: an example of input, or a draft.
     Example: extract_code_block("Sure:\\n```python\\nprint(41)\\n```\\nDone.") == "print(41)"
     """
-    opening = _OPENING.search(text)
+    opening = _FENCE.search(text)
     if opening is None:
         return text
     body = text[opening.end() : _end_of_block(text, opening.end(), opening["ticks"])].removesuffix("\r")
-    if opening["indent"]:
-        return re.sub(rf"(?m)^[ \t]{{1,{len(opening['indent'])}}}", "", body)
+    indent = text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()]
+    if indent and not indent.strip(" \t"):
+        return re.sub(rf"(?m)^[ \t]{{1,{len(indent)}}}", "", body)
     return body
 
 
 def _end_of_block(text: str, start: int, ticks: str) -> int:
-    # A fence at the start of a line closes before one inside a line does: the code may print backticks.
-    closing = re.compile(rf"^[ \t]*`{{{len(ticks)},}}", re.MULTILINE).search(text, start)
-    if closing:
-        return max(start, closing.start() - 1)
     inside = text.find(ticks, start)
-    return inside if inside >= 0 else len(text)
+    if inside < 0:
+        return len(text)
+    # A fence at the start of a line closes before one inside a line does: the code may print backticks.
+    line = text.rfind("\n", 0, inside)
+    closing = re.compile(rf"\n[ \t]*+`{{{len(ticks)},}}").search(text, max(line, start - 1))
+    return max(start, closing.start()) if closing else inside
 
 
 def extract_first_line(text: str) -> str:
@@ -101,7 +104,11 @@ def extract_first_line(text: str) -> str:
     Misleads when the model greets first: "Sure, here it is:" is a line.
     Example: extract_first_line("\\n  positive \\nbecause …") == "positive"
     """
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return _LINE_END.split(text.lstrip(), maxsplit=1)[0].rstrip()
+
+
+# what `str.splitlines` splits at
+_LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 POST_PROCESS: dict[str, Callable[[str], str]] = {
