@@ -31,7 +31,7 @@ from assay.strict_json import StrictJsonError, decode_strictly
 
 CONSTRAINTS_KEY = "hard_constraints_satisfied"
 _RESERVED = {"score", "reasoning", "scores", CONSTRAINTS_KEY}
-_FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+_OPENING, _CLOSING = re.compile(r"\n[ \t]*+```[^\n`]*+\n"), re.compile(r"\n[ \t]*+```[ \t]*+(?=\n|\Z)")
 
 _SYSTEM = (
     "You are a careful judge. You score one candidate text against an objective and answer with one JSON object and "
@@ -184,9 +184,8 @@ class JudgeEvaluator:
         text = completion.text.strip()
         if not text:
             raise self._unreadable("the judge answered with nothing", completion)
-        blocks = _FENCE.findall(text)
         try:
-            verdict = decode_strictly((blocks[0].strip() if len(blocks) == 1 else text).encode())
+            verdict = decode_strictly((_only_block(text) or text).encode())
         except (StrictJsonError, UnicodeEncodeError) as error:
             raise self._unreadable(f"the judge's answer is not valid JSON: {error}", completion) from error
         if not isinstance(verdict, dict):
@@ -226,6 +225,17 @@ class JudgeEvaluator:
 
     def _undecided(self, reason: str, verdict: dict[str, Any]) -> EvaluatorError:
         return failed(self.name, "bad_output", f"{reason}. It said: {shortened(verdict)}", verdict)
+
+
+def _only_block(text: str) -> str | None:
+    """What stands between fences, if that is one block."""
+    text = f"\n{text}"
+    blocks: list[str] = []
+    end = 0
+    while (opening := _OPENING.search(text, end)) and (closing := _CLOSING.search(text, opening.end() - 1)):
+        blocks.append(text[opening.end() : closing.start() + 1])
+        end = closing.end()
+    return blocks[0].strip() if len(blocks) == 1 else None
 
 
 def _checked_dimensions(given: Mapping[str, float]) -> dict[str, float]:

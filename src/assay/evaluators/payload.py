@@ -155,8 +155,9 @@ def failed(
 def shortened(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
     """A value on one line, cut where it gets long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
-    text = printable(" ".join(text.split()))
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+    text = " ".join(text.split())
+    shown = printable(text[:limit])
+    return shown if len(text) <= limit else f"{shown}… ({len(text)} characters)"
 
 
 def printable(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count, pairwise, repeat
 from typing import Any
@@ -72,19 +73,36 @@ def bleu_4(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -
 
 
 def _sentence_bleu(words: list[str], target: list[str]) -> float:
-    hits = _shared(words, target)
+    length = len(words)
+    hits, *longer = _shared_in_long(words, target) if length > LONG else (_shared(words, target),)
     if not hits:
         return 0.0
-    length = len(words)
     order = min(4, length)  # "effective order": a text of three words has no 4-grams to be wrong about
     log_precisions = math.log(hits / length)
     misses = 0
-    for n, hits in zip(range(2, order + 1), _shared_longer(words, target)):  # noqa: B905 (short texts)
+    for n, hits in zip(range(2, order + 1), longer or _shared_longer(words, target)):  # noqa: B905 (short texts)
         # "exp" smoothing: the k-th order without a hit counts as half, a quarter, … of one
         misses += not hits
         log_precisions += math.log((hits or 0.5**misses) / (length - n + 1))
     brevity = min(0.0, 1 - len(target) / length)
     return min(1.0, math.exp(brevity + log_precisions / order))
+
+
+LONG, STRETCH = 20_000, 5040
+"""Words of a long text, and of a stretch of it: a multiple of every length that a loop of a few words may have."""
+
+
+def _shared_in_long(words: list[str], target: list[str]) -> list[int]:
+    """Shared 1- to 4-grams. What is very long repeats itself as a rule: a stretch that comes again is counted once."""
+    stretches = Counter(tuple(words[at : at + STRETCH + 3]) for at in range(0, len(words), STRETCH))
+    shared = []
+    for n in (1, 2, 3, 4):
+        wanted, seen = Counter(_grams(target, n)), Counter[tuple[str, ...]]()
+        for stretch, times in stretches.items():
+            for gram, hits in Counter(filter(wanted.__contains__, _grams(stretch[: STRETCH + n - 1], n))).items():
+                seen[gram] += hits * times
+        shared.append((seen & wanted).total())
+    return shared
 
 
 def _shared(grams: Sequence[Any], target: Sequence[Any]) -> int:
@@ -120,7 +138,7 @@ def _shared_longer(words: list[str], target: list[str]) -> list[int]:
     return shared
 
 
-def _grams(words: list[str], n: int) -> list[tuple[str, ...]]:
+def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
     if n == 2:
         return [*pairwise(words)]
     return [*zip(*(words[start:] for start in range(n)))]  # noqa: B905 (the shifted lists end one after the other)
@@ -158,7 +176,8 @@ def _tokens_13a(text: str) -> list[str]:
     if "0" in marks:
         marks.remove("0")
         if "-" in marks:
-            text = _DASH_AFTER_DIGIT.sub(r"\1 - ", text)
+            for digit in "0123456789":
+                text = text.replace(f"{digit}-", f"{digit} - ")
         if _POINT_IN_NUMBER.search(text):
             text = _split_around_numbers(text)
             marks.difference_update(".,")
@@ -175,10 +194,10 @@ def _without_markup(text: str) -> str:
     return text
 
 
-_DASH_AFTER_DIGIT = re.compile(r"([0-9])-")
 _POINT_IN_NUMBER = re.compile(r"[0-9.,][.,][0-9]")
 _POINT_POINT = re.compile(r"[.,][.,]")
-_POINT_BETWEEN_DIGITS = re.compile(r"([0-9][.,])(?=[0-9])")
+_POINT_AROUND_NUMBER = re.compile(r"\.(?:(?<![0-9].)|(?![0-9]))")
+_COMMA_AROUND_NUMBER = re.compile(r",(?:(?<![0-9].)|(?![0-9]))")
 _POINT_AFTER_OTHER = re.compile(r"([^0-9])([.,])")
 _POINT_BEFORE_OTHER = re.compile(r"([.,])([^0-9])")
 
@@ -186,9 +205,10 @@ _POINT_BEFORE_OTHER = re.compile(r"([.,])([^0-9])")
 def _split_around_numbers(text: str) -> str:
     """Set apart every point and comma but those between two digits."""
     if not _POINT_POINT.search(text):
-        pieces = _POINT_BETWEEN_DIGITS.split(text)
-        pieces[::2] = [piece.replace(".", " . ").replace(",", " , ") for piece in pieces[::2]]
-        return "".join(pieces)
+        return _COMMA_AROUND_NUMBER.sub(" , ", _POINT_AROUND_NUMBER.sub(" . ", text))
     # Runs of points beside digits ("1.,.5") come out as the script's two passes happen to consume them.
-    text = _POINT_AFTER_OTHER.sub(r"\1 \2 ", f" {text} ")
-    return _POINT_BEFORE_OTHER.sub(r" \1 \2", text)
+    for place, pattern in ((2, _POINT_AFTER_OTHER), (1, _POINT_BEFORE_OTHER)):
+        pieces = pattern.split(f" {text} ")
+        pieces[place::3] = [f" {point} " for point in pieces[place::3]]
+        text = "".join(pieces)
+    return text

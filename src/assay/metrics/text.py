@@ -73,12 +73,19 @@ def f1(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> fl
 
 
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_ARTICLE = re.compile(r"[at](?<!\w.)(?:(?<=a)n?|(?<=t)he)\b")
+"""`\\b(a|an|the)\\b`, written so that a search can skip every other letter."""
 
 
 def squad_words(text: str) -> list[str]:
     """The words of a text as SQuAD compares them: in lowercase, without punctuation, then without articles."""
-    return _ARTICLE.sub(" ", text.lower().translate(_WITHOUT_PUNCTUATION)).split()
+    text = text.lower()
+    if text.isascii():
+        text = text.translate(_WITHOUT_PUNCTUATION)
+    else:  # where a table is slow
+        for mark in string.punctuation:
+            text = text.replace(mark, "")
+    return _ARTICLE.sub(" ", text).split()
 
 
 def _word_f1(words: list[str], target: list[str]) -> float:

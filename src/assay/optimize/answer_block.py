@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^\s`]*)[^`\n]*$")
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([^\s`]*+)[^`\n]*+$")
 
 
 class UnusableAnswerError(ValueError):
@@ -17,7 +17,7 @@ def text_in(answer: str) -> str:
     blocks: list[tuple[int, int]] = []
     opened: list[int] = []
     for number, line in enumerate(lines):
-        fence = _FENCE.match(line)
+        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
         if fence is None:
             continue
         if not opened or fence[2]:

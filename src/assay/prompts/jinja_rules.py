@@ -142,7 +142,7 @@ def check_replace(text: str, old: str, new: str) -> None:
         raise SecurityError("the replacement would be too large")
 
 
-_WIDE_FORMAT = re.compile(r"%[^%a-zA-Z]*(?:\d{4,}|\*)|\{[^{}]*:[^{}]*(?:\d{4,}|\{)")
+_WIDE_FORMAT = re.compile(r"%[^%a-zA-Z]*(?:\d{4,}|\*)|\{[^{}:]*+:[^{}]*(?:\d{4,}|\{)")
 # what these make can be far larger than what they are given
 _GROWING_METHODS = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs", "translate", "maketrans"})
 

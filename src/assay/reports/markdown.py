@@ -160,7 +160,7 @@ def escaped(text: str) -> str:
     return _MARKUP.sub(lambda found: found[1] * 2 + "\\" + found[2], plain)
 
 
-_MARKUP = re.compile(r"(\\*)(\||<(?=[A-Za-z/!?])|(?<=\])\()")
+_MARKUP = re.compile(r"(?<!\\)(\\*+)(\||<(?=[A-Za-z/!?])|(?<=\])\()")
 
 
 def one_line(text: str, longest: int = 300) -> str:

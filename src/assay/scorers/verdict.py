@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.DOTALL)
+_OPENING = re.compile(r"```[a-zA-Z]*+(?>\s*\n)")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)\Z")
 _TRIMMED = " \t\r\n'\"`*."
 _MAX_CHARACTERS = 100_000
+_MAX_READ = 20 * _MAX_CHARACTERS
+"""Characters that may be read in search of an object, some of them again and again: each `{` may begin one."""
 
 
 class VerdictError(Exception):
@@ -24,8 +26,8 @@ def json_object(text: str, needed: Sequence[str]) -> dict[str, Any] | None:
     for candidate in _objects(text[:_MAX_CHARACTERS]):
         if any(name in candidate for name in needed) and candidate not in found:
             found.append(candidate)
-    if len(found) > 1:
-        raise VerdictError(f"{len(found)} different verdicts in one answer")
+        if len(found) > 1:
+            raise VerdictError("different verdicts in one answer")
     return found[0] if found else None
 
 
@@ -33,8 +35,15 @@ def _objects(text: str) -> list[dict[str, Any]]:
     whole = _decoded(text.strip())
     if whole is not None:
         return [whole]
-    fenced = [value for block in _FENCE.findall(text) if (value := _decoded(block.strip())) is not None]
+    fenced = [value for block in _fenced(text) if (value := _decoded(block.strip())) is not None]
     return fenced or _embedded(text)
+
+
+def _fenced(text: str) -> Iterator[str]:
+    end = 0
+    while (opening := _OPENING.search(text, end)) and (closing := text.find("```", opening.end())) >= 0:
+        yield text[opening.end() : closing]
+        end = closing + len("```")
 
 
 def _embedded(text: str) -> list[dict[str, Any]]:
@@ -42,13 +51,16 @@ def _embedded(text: str) -> list[dict[str, Any]]:
     decoder = json.JSONDecoder()
     found: list[dict[str, Any]] = []
     at = text.find("{")
-    tries = 0
+    tries = read = 0
     while at >= 0 and tries < 200:
         tries += 1
         try:
             value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             end = at + 1
+            read += (error.pos if isinstance(error, json.JSONDecodeError) else len(text)) - at
+            if read > _MAX_READ:
+                raise VerdictError("too many objects that have no end") from error
         else:
             if isinstance(value, dict):
                 found.append(value)
@@ -101,7 +113,7 @@ def read_score(text: str, low: float, high: float) -> tuple[float, dict[str, Any
         bare = said.strip(" \t\r\n'\"`*")
         if not bare:
             raise VerdictError("the answer is empty")
-        if not _NUMBER.match(bare) or len(bare) > 40:
+        if len(bare) > 40 or not _NUMBER.match(bare):
             raise VerdictError("not a number")
         said = float(bare)
     if isinstance(said, bool) or not isinstance(said, (int, float)) or not math.isfinite(said):
