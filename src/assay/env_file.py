@@ -1,40 +1,92 @@
-"""`.env` files: secrets and settings by name, read where they are needed and never put into the environment.
+"""`.env` files: a place to look up named keys. Nothing of one is ever put into the environment or passed to a child.
 
-A variable of the process wins over one of the file. What is read here is not passed on to child processes.
+The rule of what may come from where, for the whole program:
+
+- from the environment, else from `.env` of the current folder (`--env FILE` names another): the variable that a model
+  reads its key from (`key_variable`), a `$NAME` of a task file (`variables`), and the settings listed in `SETTINGS`;
+- from the environment alone, read with `os.environ`: everything else, above all what chooses an address, a proxy, a
+  certificate, a cache, a program or the sandbox. A `.env` comes with every cloned folder; it says who is asked no more
+  than a README does. `NOT_READ_HERE` lists the words of ours that people try, so that they are told.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from assay.core.errors import UsageError
 
+SETTINGS = ("ASSAY_HTTP",)
+"""Settings of assay's own that may stand in `.env`: they change how fast a run is, never whom it asks or trusts."""
+
+NOT_READ_HERE = (
+    *("ASSAY_ALLOW_UNSANDBOXED", "ASSAY_CACHE", "ASSAY_DEBUGGABLE", "ASSAY_HOME", "ASSAY_PASS_ENV"),
+    *("OPENAI_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
+"""What a run reads from the environment alone."""
+
+LARGEST_BYTES = 1 << 20
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEY_BEGINNINGS = ("sk_", "gsk_", "hf_", "AIza", "r8_", "ghp_", "github_pat_", "glpat_", "xoxb", "eyJ", "AKIA")
+_chosen: list[Path] = []
 
-KEY_NAMES: set[str] = set()
-"""Variables that a model of this process reads its key from, whatever they are called: no program gets them unasked."""
 
-
-def variable(name: str, path: Path | None = None) -> str | None:
-    """The value a name has in the environment, else in `.env` of the current folder; None when in neither."""
-    if name in os.environ:
-        return os.environ[name]
-    path = path or Path(".env")
-    return read_env_file(path).get(name) if path.is_file() else None
+def choose(path: Path | None) -> None:
+    """Look things up in this file from now on; None: in `.env` of the current folder, where there is one."""
+    if path is not None and not path.is_file():
+        raise UsageError(f"{path}: there is no such file")
+    _chosen[:] = [] if path is None else [path]
 
 
 def key_variable(name: str) -> str | None:
-    """The value of a variable that holds a key, which is remembered as such."""
-    KEY_NAMES.add(name)
-    return variable(name)
+    """The value of the variable that a model reads its key from; None when it is set nowhere."""
+    return os.environ[name] if name in os.environ else _of_file().get(name)
+
+
+def setting(name: str) -> str | None:
+    """One of assay's own settings that may stand in `.env`."""
+    if name not in SETTINGS:
+        raise ValueError(f"{name} is not read from .env: see `SETTINGS`")
+    return os.environ.get(name) or _readable_part().get(name)
+
+
+def variables() -> dict[str, str]:
+    """What may be looked up by name: the environment, and those of the file that it does not have."""
+    return {**_of_file(), **os.environ}
+
+
+def ignored_here() -> list[str]:
+    """A sentence for each word of the file that somebody may take for a setting and that is not read from it."""
+    path = _path()
+    words = [name for name in _readable_part() if _is_not_read_here(name) and name not in os.environ]
+    return [f"{path}: {name} has no effect there; set it in the environment" for name in words]
+
+
+def refuse_unset(option: str, names: Iterable[str]) -> None:
+    """`UsageError` when a name that is to be passed to a program is none, or is not set."""
+    for name in names:
+        check_name(option, name)
+        if name not in os.environ:
+            here = ", and what stands in .env is passed to no program" if name in _readable_part() else ""
+            raise UsageError(f"{option} names the variable {name}, which is not set in the environment{here}")
+
+
+def check_name(option: str, name: object) -> None:
+    """`UsageError` when what should be a variable's name is none or is a key, which is not repeated."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or _is_a_key(name):
+        raise UsageError(
+            f"{option} must be the name of an environment variable, such as OPENAI_API_KEY, and what is given "
+            "is no such name (it is not shown, for it may be a key): set the variable to the key and give its name"
+        )
 
 
 def read_env_file(path: Path) -> dict[str, str]:
     """The variables of a `.env` file: `NAME=value` lines, `#` comments, an optional `export`, optional quotes."""
     variables: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_text_of(path).splitlines(), 1):
         text = line.strip().removeprefix("export ").strip()
         if not text or text.startswith("#"):
             continue
@@ -46,3 +98,45 @@ def read_env_file(path: Path) -> dict[str, str]:
             value = value[1:-1]
         variables[name.strip()] = value
     return variables
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_BYTES + 1)
+        if len(data) > LARGEST_BYTES:
+            raise UsageError(f"{path}: holds more than {LARGEST_BYTES:,} bytes, which no file of variables does")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: byte {error.start + 1} is not UTF-8") from error
+
+
+def _of_file() -> dict[str, str]:
+    path = _path()
+    return {} if path is None else read_env_file(path)
+
+
+def _readable_part() -> dict[str, str]:
+    """What the file says where nobody needs it: one that cannot be read matters only to whoever looks for a key."""
+    try:
+        return _of_file()
+    except UsageError:
+        return {}
+
+
+def _path() -> Path | None:
+    path = _chosen[0] if _chosen else Path(".env")
+    return path if path.is_file() else None
+
+
+def _is_not_read_here(name: str) -> bool:
+    return name.upper() in NOT_READ_HERE or (name.startswith("ASSAY_") and name not in SETTINGS)
+
+
+def _is_a_key(name: str) -> bool:
+    """Many keys could be names: `gsk_…`, `hf_…`, forty hexadecimal digits. A variable's name is set, or has words."""
+    mixed = any(c.islower() for c in name) and sum(c.isdigit() for c in name) >= 3
+    like_one = len(name) >= 16 and (name.startswith(_KEY_BEGINNINGS) or (len(name) >= 20 and mixed))
+    return like_one and name not in os.environ and name not in _readable_part()

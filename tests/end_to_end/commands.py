@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,10 +22,12 @@ def environment(**changes: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "COLUMNS": "100", **changes}
 
 
-def assay(*arguments: str | Path, cwd: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
+def assay(
+    *arguments: str | Path, cwd: Path, before: Sequence[str] = (), **changes: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end; `before` are words to put before it."""
     return subprocess.run(
-        [sys.executable, "-m", "assay", *map(str, arguments)],
+        [*before, sys.executable, "-m", "assay", *map(str, arguments)],
         cwd=cwd,
         env=environment(**changes),
         capture_output=True,
@@ -39,6 +44,16 @@ def start_assay(*arguments: str | Path, cwd: Path, **changes: str) -> subprocess
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+
+
+def without_capabilities() -> list[str]:
+    """The words before a command that take from root what makes it more than a user, as containers do."""
+    if os.geteuid() != 0:
+        return []
+    words = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
+    if shutil.which(words[0]) is None or subprocess.run([*words, "true"], capture_output=True).returncode:
+        pytest.skip("root, and no setpriv to become less")
+    return words
 
 
 class Server:

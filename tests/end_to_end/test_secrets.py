@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.commands import Server, assay, fake_server, write_task
+from tests.end_to_end.commands import Server, assay, fake_server, without_capabilities, write_task
 
 KEY = "sk-live-Zq83hVtt-0192837465-do-not-tell"
 PROMPTS = {
@@ -155,6 +155,51 @@ def test_no_child_of_a_run_is_given_the_key_and_no_process_shows_it(tmp_path: Pa
     for child in ("sandbox", "snippets", "patterns", "census.py", "-m\0assay\0run"):
         assert child in words
     assert KEY not in json.dumps(family)
+
+
+SPY = """
+import os
+
+def spy(*_):
+    try:
+        seen = open(f"/proc/{os.getppid()}/environ").read()
+    except PermissionError:
+        seen = "refused"
+    with open("WHERE", "a") as file:
+        file.write(f"KIND {seen} {sorted(os.environ)}\\n")
+    return 1.0
+"""
+"""Tries to read what the process that started it has in its environment, and writes down what came of it."""
+
+
+def spy(kind: str, where: Path) -> str:
+    return SPY.replace("KIND", kind).replace("WHERE", str(where))
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+def test_no_child_of_a_run_reads_the_environment_of_the_run(tmp_path: Path, server: Server) -> None:
+    seen = tmp_path / "seen.txt"
+    own = {"id": "o", "prompt": "compute: 1 + 1", "targets": ["2"], "metric": "own_metrics:spy"}
+    (tmp_path / "own_metrics.py").write_text(spy("worker", seen))
+    (tmp_path / "a.jsonl").write_text(json.dumps(own) + "\n")
+    (tmp_path / "rows.yaml").write_text("key: rows\ndisplay_name: R\nsource: {type: inline, samples: [{n: 1}]}\n")
+    snippet = spy("snippet", seen) + "def compute_scores(sample): return {'ok': spy() == 1.0}\n"
+    task = CHILDREN.replace("PYTHON", sys.executable).replace("census.py", "spy.py")
+    shown = "\"def compute_scores(sample): return {'ok': True}\""
+    assert shown in task
+    (tmp_path / "c.yaml").write_text(task.replace(shown, json.dumps(snippet)))
+    (tmp_path / "spy.py").write_text(spy("evaluator", seen) + "spy()\nprint('{\"score\": 1.0}')\n")
+    (tmp_path / "model.py").write_text("import json, sys\n" + spy("model", seen) + "spy()\n" + ANSWER_DONE)
+    model = ("--model", "openai:m", "--model-arg", f"base_url={server.base_url}")
+    program = ("--model", f"command:{sys.executable} model.py")
+    for arguments in (("a.jsonl", "c.yaml", *model, "--score-workers", "1"), ("a.jsonl", *program)):
+        done = assay("run", *arguments, cwd=tmp_path, before=without_capabilities(), OPENAI_API_KEY=KEY)
+        assert done.returncode == 0, done.stderr
+    lines = [line.split(" ", 2) for line in seen.read_text().splitlines()]
+    # the first run's metric ran in a worker; the second's here, where it sees the shell that started the run
+    assert {kind for kind, *_ in lines} == {"worker", "snippet", "evaluator", "model"}
+    assert {said for _, said, _ in lines[:-1]} == {"refused"}
+    assert all("OPENAI_API_KEY" not in names for _, _, names in lines[:-1])
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")

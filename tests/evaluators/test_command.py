@@ -14,7 +14,7 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.evaluators import Evaluation, EvaluatorError, command_evaluator
-from assay.evaluators.environment import TASK_MODEL_VARIABLE, clean_environment
+from assay.evaluators.command import TASK_MODEL_VARIABLE
 
 
 def script(folder: Path, code: str, name: str = "score.py") -> list[str]:
@@ -231,23 +231,16 @@ def test_secrets_stay_here_unless_passed_by_name(tmp_path: Path, monkeypatch: py
     assert evaluate(script(tmp_path, code), pass_env=["OTHER_API_KEY"]).side_info == {"seen": ["OTHER_API_KEY"]}
 
 
-SECRETS = ["OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GH_TOKEN", "PGPASSWORD", "DB_PASSWD", "hf_token", "SENTRY_DSN"]
-HARMLESS = ["PATH", "HOME", "LANG", "KEYBOARD", "MONKEY", "PYTHONPATH", "COMPASS_DIR", "TOKENIZERS_PARALLELISM"]
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_a_name_that_looks_like_a_secret_is_left_out(name: str) -> None:
-    assert clean_environment({name: "value"}, (), None) == {}
-
-
-@pytest.mark.parametrize("name", HARMLESS)
-def test_other_names_are_inherited(name: str) -> None:
-    assert clean_environment({name: "value"}, (), None) == {name: "value"}
-
-
-def test_a_login_inside_an_address_is_left_out() -> None:
-    found = clean_environment({"DATABASE": "postgres://me:hunter2@db/x", "SITE": "http://host:80/a@b"}, (), None)
-    assert found == {"SITE": "http://host:80/a@b"}
+def test_a_passed_name_that_is_not_set_is_told_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    evaluator = command_evaluator(saying(tmp_path, '{"score": 1}'), pass_env=["NOT_SET_ANYWHERE"])
+    with pytest.raises(UsageError, match="NOT_SET_ANYWHERE, which is not set"):
+        evaluator.check()
+    (tmp_path / ".env").write_text("NOT_SET_ANYWHERE=1\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"what stands in \.env is passed to no program"):
+        evaluator.check()
 
 
 @pytest.mark.parametrize("command", ["python3 score.py", [], [""], ["a\0b"], [1]])

@@ -78,7 +78,6 @@ def test_no_attack_succeeds_as_an_unprivileged_user(pretend: str, public_copy: P
 SAFE_TO_LET_THROUGH = (
     "read a secret of the harness",
     "the size of a host file",
-    "the environment of the harness",
     "connect to a port of the harness",
     "a unix socket of the host",
     "run a command",

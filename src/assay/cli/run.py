@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from assay.cli.run_flags import add_arguments, config_of, models_by_key, refuse_contradictions, resources_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from assay.core.config import RunConfig
     from assay.core.types import TaskDefinition
     from assay.evaluation import RunResult
@@ -54,11 +52,14 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
     """The tasks that the arguments name, with what their readers want known on stderr."""
     from pathlib import Path
 
+    from assay import env_file
     from assay.tasks.declarative.config_spec import refuse_unused
     from assay.tasks.likelihood import generative_variant
     from assay.tasks.load import load_tasks
 
-    env_file = Path(options.env) if options.env else None
+    env_file.choose(Path(options.env) if options.env else None)
+    for sentence in env_file.ignored_here():
+        print(f"warning: {sentence}", file=sys.stderr)
     definitions = load_tasks(
         options.tasks or ["starter"],
         allow_bad=config.allow_bad_tasks,
@@ -67,14 +68,11 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
         models=models_by_key(options.model_for),
         dataset=options.dataset,
         allow_outside=options.allow_outside,
-        env_file=env_file,
     )
     if config.task_config:
         refuse_unused(config.task_config, definitions)
     if options.generative:
         definitions = [generative_variant(definition) for definition in definitions]
-    if any(each.format == "declarative" for each in definitions):
-        export_env_file(env_file)
     for warning in warnings_of(definitions):
         print(f"warning: {warning}", file=sys.stderr)
     return definitions
@@ -173,15 +171,6 @@ def run_one_shard(group: list[TaskDefinition], config: RunConfig, options: argpa
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
     return WITH_FAILURES if counts.failed or counts.refused else DONE
-
-
-def export_env_file(path: Path | None) -> None:
-    """The keys that model files name may stand in `.env`; what the environment says already stays."""
-
-    from assay.tasks.declarative.load import environment
-
-    for name, value in environment(path).items():
-        os.environ.setdefault(name, value)
 
 
 def warnings_of(definitions: list[TaskDefinition]) -> list[str]:

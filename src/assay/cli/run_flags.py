@@ -75,7 +75,11 @@ def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
         metavar="KEY=NAME",
         help="the model behind a key of a declarative task, such as a judge (repeatable)",
     )
-    what.add_argument("--env", metavar="FILE", help="variables for declarative files (default: .env)")
+    what.add_argument(
+        "--env",
+        metavar="FILE",
+        help="where keys and $NAMEs of task files are looked up besides the environment (default: .env)",
+    )
     what.add_argument(
         "--generative", action="store_true", help="let the model write the letter where a task asks for likelihoods"
     )

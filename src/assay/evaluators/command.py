@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import UsageError
+from assay.env_file import refuse_unset
 from assay.evaluators.capped_process import Finished, run_capped
-from assay.evaluators.environment import clean_environment
 from assay.evaluators.payload import (
     Evaluation,
     EvaluatorError,
@@ -24,7 +24,9 @@ from assay.evaluators.payload import (
     read_answer,
     shortened,
 )
+from assay.processes.environment import child_environment
 
+TASK_MODEL_VARIABLE = "OPTIMIZE_ANYTHING_TASK_MODEL"
 MAX_STDOUT_BYTES = 4 * 1024 * 1024
 MAX_STDERR_BYTES = 64 * 1024
 _INTERPRETERS = {"bash", "sh", "zsh", "python", "python3", "node", "ruby", "perl"}
@@ -42,7 +44,7 @@ def command_evaluator(
 ) -> CommandEvaluator:
     """An evaluator that is a program: an argument list, never a shell line.
 
-    `pass_env` names variables that the program gets although they look like secrets.
+    `pass_env` names variables that the program gets besides those that every child inherits.
     """
     if isinstance(command, str) or not command or not all(isinstance(word, str) for word in command):
         raise UsageError(f"an evaluator command is a list of words such as ['python3', 'score.py'], not {command!r}")
@@ -102,7 +104,7 @@ class CommandEvaluator:
                 stdin=payload,
                 timeout_seconds=self._timeout_seconds,
                 cwd=self._cwd,
-                env=clean_environment(os.environ, self._pass_env, task_model),
+                env=self._environment(task_model),
                 max_stdout_bytes=self._max_stdout_bytes,
                 max_stderr_bytes=MAX_STDERR_BYTES,
             )
@@ -114,7 +116,8 @@ class CommandEvaluator:
         """Nothing is kept between evaluations."""
 
     def check(self) -> None:
-        """Look without running: the folder, the program and the script must be there. `UsageError` says what is not."""
+        """Look without running: variables, folder, program and script must be there. `UsageError` says what is not."""
+        refuse_unset("pass_env", self._pass_env)
         if self._cwd is not None and not self._cwd.is_dir():
             what = "is not a folder" if self._cwd.exists() else "does not exist"
             raise UsageError(f"{self.name}: its working directory {self._cwd} {what}")
@@ -145,6 +148,12 @@ class CommandEvaluator:
             pass_env=self._pass_env,
             max_stdout_bytes=self._max_stdout_bytes,
         )
+
+    def _environment(self, task_model: str | None) -> dict[str, str]:
+        """That of every child; the task model's variable is in it exactly when a task model is given."""
+        environment = child_environment(self._pass_env)
+        environment.pop(TASK_MODEL_VARIABLE, None)
+        return environment if task_model is None else {**environment, TASK_MODEL_VARIABLE: task_model}
 
     def _read(self, finished: Finished) -> Evaluation:
         stderr = finished.stderr.decode("utf-8", "backslashreplace").strip()

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from assay.core.errors import UsageError
 from assay.core.run import Stop
+from assay.env_file import setting
 from assay.executors.shard_files import Shard
 
 WAIT_SECONDS = 0.2
@@ -102,9 +103,7 @@ class Connection:
                 log_to_driver=False,
                 logging_level="ERROR",
                 include_dashboard=None if cluster.address else False,
-                runtime_env={
-                    "env_vars": {"PYTHONPATH": _import_path(), "ASSAY_HTTP": os.environ.get("ASSAY_HTTP", "")}
-                },
+                runtime_env={"env_vars": {"PYTHONPATH": _import_path(), "ASSAY_HTTP": setting("ASSAY_HTTP") or ""}},
                 **place,
             )
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:

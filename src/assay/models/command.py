@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import shlex
 import shutil
 from collections.abc import Iterable, Sequence
@@ -30,9 +29,11 @@ from msgspec import Struct
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import counted
+from assay.env_file import refuse_unset
 from assay.models.chat_messages import message_body
 from assay.models.child_process import GRACE_SECONDS, ChildProcess, OnLine, how_it_ended
 from assay.models.options import checked_timeout
+from assay.processes.environment import child_environment, names_in
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
@@ -55,7 +56,7 @@ def make(
     return kind(
         argv,
         name=name,
-        pass_env=pass_env.replace(",", " ").split() if isinstance(pass_env, str) else tuple(pass_env),
+        pass_env=names_in(pass_env) if isinstance(pass_env, str) else tuple(pass_env),
         timeout_seconds=timeout_seconds,
         max_output_bytes=max_output_bytes,
     )
@@ -76,7 +77,8 @@ class _Command:
         max_output_bytes: int = MAX_OUTPUT_BYTES,
     ) -> None:
         self._argv = list(argv)
-        self._environment = _clean_environment(pass_env)
+        refuse_unset("pass_env", pass_env)
+        self._environment = child_environment(pass_env)
         if not self._argv:
             raise UsageError("`command` needs a program: `command:PROGRAM ARGUMENTS…`")
         if shutil.which(self._argv[0], path=self._environment.get("PATH")) is None:
@@ -333,16 +335,6 @@ def _usual_name(argv: Sequence[str]) -> str:
     """The command line as a name: one line, and not longer than a table can bear."""
     name = _one_line(f"command:{shlex.join(argv)}")
     return name if len(name) <= 80 else name[:79] + "…"
-
-
-def _clean_environment(pass_env: Sequence[str]) -> dict[str, str]:
-    """Our environment without its secrets: a few harmless names, and those the user lists."""
-    missing = [name for name in pass_env if name not in os.environ]
-    if missing:
-        raise UsageError(f"pass_env names the environment variable {missing[0]}, which is not set")
-    kept = ("PATH", "HOME", "LANG", "TMPDIR", *pass_env)
-    prefixes = ("LC_", "PYTHON")
-    return {name: value for name, value in os.environ.items() if name in kept or name.startswith(prefixes)}
 
 
 def _files_sha256(argv: Sequence[str]) -> dict[str, str]:

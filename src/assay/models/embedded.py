@@ -20,6 +20,7 @@ from assay.core.types import Completion, Failure, Message, Request
 from assay.models import embedded_weights
 from assay.models.embedded_worker_lines import LINE_BYTES, Question, Reply
 from assay.models.options import one_of
+from assay.processes.environment import worker_environment
 
 if TYPE_CHECKING:
     from assay.models.local_server import ServedModel
@@ -29,7 +30,6 @@ DEFAULT_MAX_TOKENS = 256
 _ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-_PASSED_ON = ("PATH", "HOME", "LANG", "PYTHONPATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV")
 
 
 class EmbeddedModel:
@@ -210,7 +210,7 @@ class _Worker:
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
                     limit=LINE_BYTES,
-                    env=_environment(),
+                    env={**worker_environment(), **_ONE_THREAD},
                 )
                 self._listening = asyncio.ensure_future(self._listen(self._process))
         return self._process
@@ -243,14 +243,6 @@ class _Worker:
 
 
 _decode_reply = msgspec.json.Decoder(Reply).decode
-
-
-def _environment() -> dict[str, str]:
-    """What the process needs and no more: no keys, and one thread."""
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    source = str(Path(__file__).parents[2])
-    paths = [source, *passed.get("PYTHONPATH", "").split(os.pathsep)]
-    return {**passed, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(dict.fromkeys(path for path in paths if path))}
 
 
 def make(

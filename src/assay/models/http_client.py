@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
+from assay.env_file import setting
 
 if TYPE_CHECKING:
     import aiohttp  # a quarter of a second of CPU, which the lean client need not pay
@@ -192,8 +193,8 @@ def reason_of(error: Exception) -> str:
 
 
 def make_client(*, part: str = "") -> HttpClient:
-    """The client that `--http` or the environment variable ASSAY_HTTP asks for: `aiohttp` unless it says `lean`."""
-    wanted = os.environ.get("ASSAY_HTTP") or "aiohttp"
+    """The client that `--http` or the setting ASSAY_HTTP asks for: `aiohttp` unless it says `lean`."""
+    wanted = setting("ASSAY_HTTP") or "aiohttp"
     if wanted == "lean":
         from assay.models.lean_http import LeanHttpClient
 

@@ -23,6 +23,7 @@ from assay.core.types import Completion, Failure, Request
 from assay.models import embedded_weights
 from assay.models.openai_http import OpenAIModel
 from assay.models.providers import NO_KEY
+from assay.processes.environment import worker_environment
 
 CONTEXT_PER_SLOT = 8192
 START_SECONDS = 60.0
@@ -92,7 +93,7 @@ class ServedModel:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(),
+            env=worker_environment(),
         )
         assert self._process.stdout is not None  # noqa: S101 - it was started with a pipe
         try:
@@ -112,12 +113,6 @@ def _with_extra(request: Request, extra: dict[str, Any]) -> Request:
 
 def _of(failure: Failure, part: str) -> Failure:
     return msgspec.structs.replace(failure, part=part)
-
-
-def _environment() -> dict[str, str]:
-    passed = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
-    paths = [str(Path(__file__).parents[2]), *passed.get("PYTHONPATH", "").split(os.pathsep)]
-    return {**passed, "PYTHONPATH": os.pathsep.join(dict.fromkeys(path for path in paths if path))}
 
 
 def require_xllamacpp() -> None:

@@ -11,6 +11,7 @@ import threading
 from typing import Any
 
 from assay.patterns import worker
+from assay.processes.environment import bare_environment
 
 
 class Helper:
@@ -84,14 +85,12 @@ def _close_pipes(process: subprocess.Popen[bytes]) -> None:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    # No secret of ours is in its environment; some interpreters need these two to find their library.
-    environment = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
     return subprocess.Popen(
         [sys.executable, "-I", "-S", worker.__file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environment,
+        env=bare_environment(),
     )
 
 

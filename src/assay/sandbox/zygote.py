@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from assay.processes.environment import bare_environment
 from assay.sandbox.cgroups import Cgroup, CgroupRefusedError, Place
 from assay.sandbox.inside import endings
 
@@ -190,11 +191,11 @@ class Zygote:
 
 
 def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    """Exec, not fork: the interpreter starts with three variables and one descriptor, and none of our memory."""
+    """Exec, not fork: the interpreter starts with a few variables and one descriptor, and none of our memory."""
     command = [interpreter(), "-s", "-S", "-B", "-P", MAIN, str(theirs.fileno())]
     return subprocess.Popen(
         command,
-        env=ENVIRONMENT,
+        env=bare_environment(**ENVIRONMENT),
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

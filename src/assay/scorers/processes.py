@@ -20,7 +20,7 @@ import msgspec
 from assay.core.errors import FailureError
 from assay.core.seams import Scorer
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
-from assay.evaluators.environment import clean_environment
+from assay.processes.environment import worker_environment
 from assay.scorers.worker_process import Answer, Question
 
 WORTH_IT_SECONDS = 0.001
@@ -152,13 +152,11 @@ class ScorePool:
         return taken
 
     async def _start(self) -> asyncio.subprocess.Process:
-        environment = clean_environment(os.environ, (), None)
-        environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "assay.scorers.worker_process"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            env=environment,
+            env=worker_environment(),
             start_new_session=True,  # Ctrl-C is for the run, which ends us when it is done
         )
         self.processes[process.pid] = process

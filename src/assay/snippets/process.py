@@ -24,13 +24,12 @@ import msgspec
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext
 from assay.core.types import Failure, Stage
+from assay.processes.environment import child_environment
 
 TIME_LIMIT_SECONDS = 60.0
 _GRACE_SECONDS = 1.0
 _CONCURRENT_CALLS = 64
 _WORKER = Path(__file__).with_name("worker.py")
-# credentials stay with us; a snippet gets what any program needs to start
-_KEPT_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT")
 
 Predict = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -128,7 +127,7 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
+            env=child_environment(),
             start_new_session=True,
         )
         self.alive = True

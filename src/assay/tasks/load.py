@@ -36,7 +36,7 @@ def load_tasks(
 ) -> list[TaskDefinition]:
     """Every task that the given files, folders and built-in names hold. Names must be unique among them.
 
-    `config` and `declarative` (`models`, `dataset`, `allow_outside`, `env_file`) are for YAML files. With `only_reads`,
+    `config` and `declarative` (`models`, `dataset`, `allow_outside`) are for YAML files. With `only_reads`,
     for who wants to look at tasks, no server is asked for anything and models need not be there.
     """
     definitions: list[TaskDefinition] = []

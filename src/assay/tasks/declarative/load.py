@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
-from assay.env_file import read_env_file
+from assay.env_file import variables
 from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
 from assay.tasks.declarative.definition import check_only, task_definition
 from assay.tasks.declarative.library import Library, ModelSpec, model_spec, provider_key, provider_model
@@ -37,7 +36,6 @@ def read_yaml_tasks(
     models: Mapping[str, str] | None = None,
     dataset: str | None = None,
     allow_outside: bool = False,
-    env_file: Path | None = None,
     models_needed: bool = True,
     only_reads: bool = False,
 ) -> list[TaskDefinition]:
@@ -58,11 +56,11 @@ def read_yaml_tasks(
         "only_reads": only_reads,
     }
     if trust or is_of_this_project(path):
-        return _read_tasks(path, environment(env_file), **how)
+        return _read_tasks(path, variables(), **how)
     definitions = _read_tasks(path, None, **how)
     named = any(each.metadata.get("variables") for each in definitions)
     if named and not any(untrusted(each) for each in definitions):
-        return _read_tasks(path, environment(env_file), **how)
+        return _read_tasks(path, variables(), **how)
     return definitions
 
 
@@ -115,20 +113,12 @@ def only_tasks(files: list[Path]) -> list[Path]:
     return tasks if tasks else [path for path in files if path not in kinds]
 
 
-def environment(env_file: Path | None) -> dict[str, str]:
-    """The variables that files may name: the process's own, and those of `.env` where it has none."""
-    path = env_file or Path(".env")
-    if env_file is not None and not path.is_file():
-        raise UsageError(f"{path}: there is no such file")
-    return {**(read_env_file(path) if path.is_file() else {}), **os.environ}
-
-
 def check_yaml_file(path: Path, *, allow_outside: bool = False) -> tuple[str, int, list[str]]:
     """What the file is, how many tasks it holds, and its warnings; `UsageError` with everything that is wrong.
 
     A task is checked by itself, so the datasets and models it names need not be here; a run file is checked whole.
     """
-    environ = environment(None) if is_of_this_project(path) else None
+    environ = variables() if is_of_this_project(path) else None
     document = read_yaml(path, allow_outside=allow_outside, environ=environ)
     kind = kind_of(document.value)
     if kind == "run":
