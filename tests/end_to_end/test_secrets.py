@@ -69,9 +69,57 @@ def test_a_key_among_the_options_is_refused_before_anything_is_written(tmp_path:
     assert not (tmp_path / "runs").exists()
 
 
+JUDGED = """\
+key: judged
+display_name: Judged
+description: ""
+definition:
+  dataset: {key: rows}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "compute: 1 + 1"}]}
+  scorers:
+    - {type: evaluator, key: judge, model_key: j, objective: right}
+"""
+
+
+@pytest.mark.parametrize("key", [KEY, "gsk_Zq83hVtt0192837465abcdefgh"])
+def test_a_key_where_its_name_belongs_is_refused_before_anything_is_written(tmp_path: Path, key: str) -> None:
+    write_task(tmp_path / "t.jsonl", {"compute: 2 + 3": "5"})
+    address = ("--model-arg", "base_url=http://127.0.0.1:1/v1")
+    commands = [
+        ("t.jsonl", "--model", "openai:m", "--model-arg", f"api_key_env={key}"),
+        ("t.jsonl", "--model", "openai:m", *address, "--model-arg", f"api_key_env={key}"),
+        ("t.jsonl", "--model", f"command:{sys.executable} x.py", "--model-arg", f"pass_env={key}"),
+    ]
+    for arguments in commands:
+        done = assay("run", *arguments, cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert "must be the name of an environment variable" in done.stderr
+        assert key not in done.stdout + done.stderr
+        assert not (tmp_path / "runs").exists()
+
+
+def test_a_model_file_with_a_key_for_a_name_is_refused_likewise(tmp_path: Path) -> None:
+    (tmp_path / "rows.yaml").write_text("key: rows\ndisplay_name: R\nsource: {type: inline, samples: [{n: 1}]}\n")
+    (tmp_path / "judged.yaml").write_text(JUDGED)
+    options = f"{{base_url: 'http://127.0.0.1:1/v1', api_key_env: '{KEY}'}}"
+    config = f"{{connection_type: assay, model: 'openai:m', options: {options}}}"
+    (tmp_path / "j.yaml").write_text(f"key: j\ndisplay_name: J\ntask: chat_completion\nconfig: {config}\n")
+    done = assay("run", "judged.yaml", "--model", "toy", cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "must be the name of an environment variable" in done.stderr
+    assert KEY not in done.stdout + done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_key_in_an_address_is_refused_and_not_repeated(tmp_path: Path) -> None:
     write_task(tmp_path / "t.jsonl", {"compute: 2 + 3": "5"})
-    for address in (f"http://u:{KEY}@127.0.0.1:1/v1", f"http://127.0.0.1:1/v1?api_key={KEY}"):
+    queries = ("api_key", "subscription-key")
+    for address in (
+        f"http://u:{KEY}@127.0.0.1:1/v1",
+        *(f"http://127.0.0.1:1/v1?{query}={KEY}" for query in queries),
+    ):
         done = assay("run", "t.jsonl", "--model", f"vllm:m@{address}", cwd=tmp_path)
         assert done.returncode == 2
         assert search(told(done, tmp_path)) == []

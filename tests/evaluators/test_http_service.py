@@ -152,6 +152,28 @@ def test_logins_and_queries_do_not_show() -> None:
         assert "abc" not in shown
 
 
+def test_an_address_that_is_refused_does_not_show_its_login() -> None:
+    for url in ("ftp://me:hunter2@host/x?key=abc", "http://me:hunter2@[::1"):
+        with pytest.raises(UsageError, match="evaluator URL") as caught:
+            http_evaluator(url)
+        assert "hunter2" not in str(caught.value)
+        assert "abc" not in str(caught.value)
+
+
+@pytest.mark.parametrize("header", ["Authorization: Bearer {}", "X-Api-Key: {}", "Cookie: {}"])
+def test_a_service_that_repeats_what_it_was_sent_does_not_bring_it_into_the_journal(header: str) -> None:
+    key = "sk-evaluator-0123456789abcdef"
+    name, _, value = header.format(key).partition(": ")
+    escaped = key.replace("-", "\\u002d")
+    answer = Answer(f'{{"score": 1, "reasoning": "I was sent {escaped}", "seen": ["{key}"]}}'.encode())
+    with serving(answer) as server:
+        found = evaluate(server.url, headers={name: value})
+    assert found.side_info == {"reasoning": "I was sent [key]", "seen": ["[key]"]}
+    broken = failure_of(Answer(status=403, body=f"no such key: {key}".encode()), headers={name: value})
+    assert "no such key: [key]" in broken.failure.message
+    assert key not in repr(broken.side_info)
+
+
 def test_one_evaluator_serves_several_event_loops() -> None:
     with serving(Answer()) as server:
         evaluator = http_evaluator(server.url)

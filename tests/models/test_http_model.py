@@ -10,8 +10,10 @@ import pytest
 from tests.contracts.model import closing
 from tests.servers.raw_server import http, raw_server
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Request
+from assay.models.anthropic_http import AnthropicModel
+from assay.models.gemini_http import GeminiModel
 from assay.models.http_model import HttpModel
 from assay.models.openai_http import OpenAIModel
 
@@ -93,6 +95,105 @@ def test_a_server_that_repeats_the_key_in_its_answer_does_not_bring_it_into_the_
         written = msgspec.json.encode(ask(http(body), keep_raw=keep_raw))
         assert KEY.encode() not in written
         assert b"[key]" in written
+
+
+ESCAPED = KEY.replace("-", "\\u002d")
+HALVES = [KEY[:11], KEY[11:]]
+TOKENS = [{"token": character, "logprob": -1.0, "bytes": [ord(character)], "top_logprobs": []} for character in KEY]
+ENTRIES = [{"token": each, "logProbability": -1.0} for each in KEY]
+CHAT = {
+    "text": '{"content": "it is KEY"}, "finish_reason": "stop"',
+    "reasoning": '{"content": "x", "reasoning_content": "it is KEY"}',
+    "refusal": '{"content": null, "refusal": "it is KEY"}',
+    "finish reason": '{"content": "x"}, "finish_reason": "KEY"',
+    "tool call": '{"tool_calls": [{"id": "KEY", "function": {"name": "f", "arguments": "{\\"a\\": \\"KEY\\"}"}}]}',
+    "token": '{"content": "x"}, "logprobs": {"content": [{"token": "KEY", "top_logprobs": [{"token": "KEY"}]}]}',
+}
+
+
+@pytest.mark.parametrize("client", ["aiohttp", "lean"])
+@pytest.mark.parametrize("place", CHAT)
+@pytest.mark.parametrize("key", [KEY, ESCAPED, KEY.replace("s", "\\u0073"), KEY.upper(), " ".join(KEY), KEY[::-1]])
+def test_no_string_of_an_answer_holds_the_key_once_it_is_decoded(
+    client: str, place: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_HTTP", client)
+    body = '{"choices": [{"message": ' + CHAT[place].replace("KEY", key) + '}], "model": "' + key + '"}'
+    for keep_raw in (False, True):
+        written = msgspec.json.encode(ask(http(body.encode()), keep_raw=keep_raw)).decode()
+        assert "[key]" in written
+        for form in (KEY, KEY.upper(), " ".join(KEY), KEY[::-1]):
+            assert form not in written
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        chat({"content": [{"type": "text", "text": half} for half in HALVES]}),
+        {"choices": [{"message": {"content": "x"}, "logprobs": {"content": TOKENS}}]},
+    ],
+)
+@pytest.mark.parametrize("keep_raw", [False, True])
+def test_a_key_in_pieces_is_not_put_together(body: dict[str, Any], keep_raw: bool) -> None:
+    done = ask(http(body), keep_raw=keep_raw)
+    tokens = [entry["token"] for entry in done.logprobs or ()]
+    numbers = [number for entry in done.logprobs or () for number in entry["bytes"]]
+    for text in (done.text, "".join(tokens), bytes(numbers).decode()):
+        assert KEY not in text
+    written = msgspec.json.encode(done).decode()
+    assert "[key]" in written
+    assert not any(half in written for half in HALVES)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "body"),
+    [
+        (AnthropicModel, {"content": [{"type": "text", "text": half} for half in HALVES]}),
+        (AnthropicModel, {"content": [{"type": "thinking", "thinking": half} for half in HALVES]}),
+        (
+            AnthropicModel,
+            {"content": [{"type": "tool_use", "id": KEY, "name": "f", "input": {"a": KEY}}], "model": KEY},
+        ),
+        (GeminiModel, {"candidates": [{"content": {"parts": [{"text": half} for half in HALVES]}}]}),
+        (GeminiModel, {"candidates": [{"content": {"parts": [{"text": half, "thought": True} for half in HALVES]}}]}),
+        (
+            GeminiModel,
+            {"candidates": [{"content": {"parts": [{"text": "x"}]}, "logprobsResult": {"chosenCandidates": ENTRIES}}]},
+        ),
+    ],
+)
+def test_nor_by_the_other_adapters(
+    adapter: type[HttpModel], body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def one() -> Completion:
+        async with raw_server(http(body)) as url:
+            model = adapter("m", base_url=url, timeout_seconds=10, api_key_env="OPENAI_API_KEY")  # type: ignore[call-arg]
+            async with closing(model):
+                return await model.generate(Request(prompt="x"))  # type: ignore[attr-defined, no-any-return]
+
+    done = asyncio.run(one())
+    written = msgspec.json.encode(done).decode()
+    assert "[key]" in written
+    assert KEY not in written
+    assert KEY not in "".join(entry["token"] for entry in done.logprobs or ())
+
+
+@pytest.mark.parametrize("name", ["sk-live-0123456789abcdef", "gsk_0123456789abcdefghij", "", "A KEY"])
+def test_a_key_where_its_name_belongs_is_refused_and_not_repeated(name: str) -> None:
+    for options in ({"api_key_env": name}, {"api_key_env": name, "base_url": "http://127.0.0.1:1/v1"}):
+        with pytest.raises(UsageError, match="must be the name of an environment variable") as caught:
+            OpenAIModel("m", **options)
+        assert not name or name not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://h/v1?subscription-key={}", "http://h/v1?x=1&accessToken={}", "http://u:{}@h/v1"]
+)
+def test_a_credential_in_an_address_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(UsageError, match="base_url holds") as caught:
+        OpenAIModel("m", base_url=address.format("s3cret-0123456789"))
+    assert "s3cret" not in str(caught.value)
+    OpenAIModel("m", base_url="https://h/openai/v1?api-version=2024-10-21-preview")
 
 
 def test_a_word_in_place_of_a_key_stays_in_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:

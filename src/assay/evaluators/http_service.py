@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -19,6 +20,7 @@ from assay.evaluators.payload import (
     read_answer,
     shortened,
 )
+from assay.redaction import Redactor, secrets_sent
 
 if TYPE_CHECKING:
     import aiohttp
@@ -66,6 +68,7 @@ class HttpEvaluator:
         self._headers = headers
         self._task_model = task_model
         self._max_body_bytes = max_body_bytes
+        self._redactor = Redactor(secrets_sent(url, headers))
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -106,7 +109,7 @@ class HttpEvaluator:
                 asyncio.timeout(self._timeout_seconds),
                 (await self._connected()).post(self._url, data=payload, allow_redirects=False) as response,
             ):
-                body = await self._body(response)
+                body = self._redactor.body(await self._body(response))
                 if not 200 <= response.status < 300:
                     raise self._bad_status(response.status, response.headers.get("Location"), body)
                 return body
@@ -117,7 +120,7 @@ class HttpEvaluator:
             message = f"cannot connect: {error.os_error.strerror or error.os_error}. Is the server running?"
             raise failed(self.name, "connection", message, retryable=True) from error
         except (aiohttp.ClientError, ValueError, OSError) as error:
-            message = f"the request broke: {type(error).__name__}: {error}"
+            message = self._redactor.text(f"the request broke: {type(error).__name__}: {error}")
             raise failed(self.name, "connection", message, retryable=True) from error
 
     async def _connected(self) -> aiohttp.ClientSession:
@@ -146,7 +149,7 @@ class HttpEvaluator:
         seen = shortened(body.decode("utf-8", "backslashreplace"))
         told = f": {seen}" if seen else ""
         if 300 <= status < 400:
-            where = f" to {_shown_url(location)}" if location else ""
+            where = f" to {self._redactor.text(_shown_url(location))}" if location else ""
             return failed(
                 self.name, "redirect", f"status {status}: redirects{where}, which is not followed", {"body": seen}
             )
@@ -156,13 +159,14 @@ class HttpEvaluator:
 
 
 def _checked_url(url: str) -> str:
+    shown = re.sub(r"//[^/]*@", "//", url).partition("?")[0]  # no login, no query
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - raises when the port is not a number
     except ValueError as error:
-        raise UsageError(f"evaluator URL `{url}`: {error}") from error
+        raise UsageError(f"evaluator URL `{shown}`: not an address, such as http://localhost:8000/score") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"evaluator URL `{url}`: must begin with http:// or https:// and name a host")
+        raise UsageError(f"evaluator URL `{shown}`: must begin with http:// or https:// and name a host")
     return url
 
 

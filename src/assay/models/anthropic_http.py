@@ -122,9 +122,9 @@ class AnthropicModel(HttpModel):
 
     def _completion(self, reply: _Reply, seconds: float) -> Completion:
         blocks = reply.content
-        text = "".join(block.text or "" for block in blocks if block.type == "text")
+        text = self._redactor.joined([block.text or "" for block in blocks if block.type == "text"])
         calls = [_call(block) for block in blocks if block.type == "tool_use"]
-        thinking = "".join(block.thinking or "" for block in blocks if block.type == "thinking")
+        thinking = self._redactor.joined([block.thinking or "" for block in blocks if block.type == "thinking"])
         if not blocks and reply.stop_reason not in FINISH_REASONS:
             reason = self._clean(str(reply.stop_reason))
             raise self._failed("bad_output", f"the answer holds no content (stop reason `{reason}`)")

@@ -122,15 +122,15 @@ class GeminiModel(HttpModel):
             raise self._failed("bad_output", f"the server's answer has no content (reason `{why}`)")
         usage = reply.usageMetadata
         return Completion(
-            text="".join(part.text or "" for part in parts if not part.thought),
+            text=self._redactor.joined([part.text or "" for part in parts if not part.thought]),
             finish_reason="tool_calls" if calls else FINISH_REASONS.get(reason or "", reason),
             tokens_in=counted(usage.promptTokenCount),
             tokens_out=counted(usage.all_out()),
             tokens_cached=counted(usage.cachedContentTokenCount),
             seconds=seconds,
-            reasoning="".join(part.text or "" for part in parts if part.thought) or None,
+            reasoning=self._redactor.joined([part.text or "" for part in parts if part.thought]) or None,
             tool_calls=calls or None,
-            logprobs=_logprobs(candidate.logprobsResult),
+            logprobs=self._without_key(_logprobs(candidate.logprobsResult)),
             raw={"model": reply.modelVersion} if reply.modelVersion and reply.modelVersion != self._model else None,
         )
 

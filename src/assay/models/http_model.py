@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
-from assay.env_file import key_variable
+from assay.env_file import check_name, key_variable
 from assay.models.http_client import HttpAnswer, make_client
 from assay.models.options import checked_timeout
 from assay.models.providers import NO_KEY
+from assay.redaction import Redactor, credential_in
 
 Reply = TypeVar("Reply")
 
@@ -46,6 +47,8 @@ class HttpModel:
         self.name = name
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._key = self._key_named(api_key_env, required=key_required)
+        self._redactor = Redactor([self._key])
+        self._message_redactor = Redactor([self._key], shortest=SHORTEST_SECRET)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         self._client = make_client(part=name)
 
@@ -61,7 +64,9 @@ class HttpModel:
         """Ask once; a status other than 200 is a `FailureError` with its kind."""
         answer = await self._client.post_json(url, encode(body), self._headers, self._timeout_seconds)
         self.limits = told_limits(answer.headers)
-        answer = answer._replace(body=self._without_key(answer.body))
+        clean = self._redactor.body(answer.body)
+        if clean is not answer.body:
+            answer = answer._replace(body=clean)
         if answer.status != 200:
             raise self._status_failure(answer.status, answer)
         return answer
@@ -83,10 +88,9 @@ class HttpModel:
         except RecursionError as error:
             raise self._failed("bad_output", "the server's answer is nested too deeply to be read") from error
 
-    def _without_key(self, body: bytes) -> bytes:
-        """An answer becomes part of journals and caches, where no key belongs."""
-        key = (self._key or "").encode()
-        return body.replace(key, b"[key]") if len(key) >= SHORTEST_IN_ANSWERS and key in body else body
+    def _without_key(self, logprobs: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+        """The tokens of an answer, none of which may hold the key that together they spell."""
+        return None if logprobs is None else self._redactor.spelt(logprobs, "token")
 
     # -- what went wrong ---------------------------------------------------------------------------------------
 
@@ -128,9 +132,8 @@ class HttpModel:
 
     def _clean(self, said: str | bytes) -> str:
         """What a server said, fit for a message: one line, short, without control characters and without the key."""
-        text = said[:4000].decode("utf-8", "replace") if isinstance(said, bytes) else said[:4000]
-        if self._secret:
-            text = re.sub(re.escape(self._secret), "[key]", text, flags=re.IGNORECASE)
+        text = said[:8000].decode("utf-8", "replace") if isinstance(said, bytes) else said[:8000]
+        text = self._message_redactor.text(text)[:4000]
         text = " ".join(UNPRINTABLE.sub(" ", text).split())
         return text if len(text) <= 400 else text[:400] + "…"
 
@@ -144,6 +147,7 @@ class HttpModel:
     def _key_named(self, name: str, *, required: bool) -> str | None:
         if name == NO_KEY:
             return None
+        check_name("api_key_env", name)
         key = (key_variable(name) or "").strip()
         if not key and required:
             raise UsageError(
@@ -163,8 +167,7 @@ class HttpModel:
 
 
 SHORTEST_SECRET = 8
-SHORTEST_IN_ANSWERS = 16
-"""No provider's key is shorter; cutting out a shorter one would spoil honest answers."""
+"""A message may lose a word that was meant; an answer may not (see `redaction.SHORTEST`)."""
 
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 encode = msgspec.json.Encoder().encode
@@ -294,22 +297,20 @@ def _duration_seconds(text: str) -> float | None:
     return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
 
 
-_SECRET_NAMES = {"key", "api_key", "apikey", "api-key", "token", "access_token", "secret", "sig", "signature"}
-
-
 def checked_base_url(base_url: str) -> str:
     try:
         parts = urlsplit(base_url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError(f"base_url is not an address: {error}") from error
+        raise UsageError("base_url is not an address, such as http://localhost:8000/v1") from error
     if parts.scheme not in ("http", "https") or not host:
         raise UsageError("base_url must begin with http:// or https:// and name a host, like http://localhost:8000/v1")
-    if parts.username is not None or parts.password is not None:
-        raise UsageError("base_url holds a user name or password; name the key's environment variable instead")
-    secret = [name for name, _ in parse_qsl(parts.query) if name.lower() in _SECRET_NAMES]
-    if secret:
-        raise UsageError(f"base_url holds a secret (`{secret[0]}`); name the key's environment variable instead")
+    secret = credential_in(base_url)
+    if secret is not None:
+        raise UsageError(
+            f"base_url holds {secret}, and addresses are written into run files: set a variable to it and give its "
+            "name with api_key_env (where the header is another than Authorization, with api_key_header)"
+        )
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
 
 

@@ -261,7 +261,7 @@ class OpenAIModel(HttpModel):
         message = choice.message
         if message is None:
             raise self._failed("bad_output", "the server's answer holds a choice without a message")
-        text, reasoning = _text_of(message)
+        text, reasoning = self._text_of(message)
         if text is None:
             text = self._text_without_content(choice, message)
         usage = reply.usage or _NO_USAGE
@@ -275,9 +275,18 @@ class OpenAIModel(HttpModel):
             reasoning=reasoning,
             refusal=message.refusal or None,
             tool_calls=message.tool_calls or None,
-            logprobs=_chat_logprobs(choice.logprobs),
+            logprobs=self._without_key(_chat_logprobs(choice.logprobs)),
             raw=raw,
         )
+
+    def _text_of(self, message: _Answer) -> tuple[str | None, str | None]:
+        """The answer and the thinking before it; content parts are joined."""
+        reasoning = message.reasoning_content or message.reasoning or None
+        content = message.content
+        if isinstance(content, list):
+            texts = [p["text"] for p in content if p.get("type") == "text" and isinstance(p.get("text"), str)]
+            return (self._redactor.joined(texts) if texts else None), reasoning
+        return content, reasoning
 
     def _text_without_content(self, choice: _Choice, message: _Answer) -> str:
         if message.refusal:
@@ -300,13 +309,13 @@ class OpenAIModel(HttpModel):
             tokens_out=counted(usage.completion_tokens),
             tokens_cached=usage.cached(),
             seconds=seconds,
-            logprobs=_text_logprobs(choice.logprobs),
+            logprobs=self._without_key(_text_logprobs(choice.logprobs)),
             raw=raw,
         )
 
     def _raw(self, reply: _Reply, answer: HttpAnswer) -> dict[str, Any] | None:
         if self._keep_raw:
-            whole = msgspec.json.decode(answer.body)
+            whole = self._redactor.value(msgspec.json.decode(answer.body))
             return whole if isinstance(whole, dict) else None
         raw: dict[str, Any] = {}
         if reply.model and reply.model != self._model:
@@ -366,16 +375,6 @@ class _Tokens(Struct, frozen=True):
 _NO_USAGE = _Usage()
 _decode_reply = msgspec.json.Decoder(_Reply).decode
 _decode_tokens = msgspec.json.Decoder(_Tokens).decode
-
-
-def _text_of(message: _Answer) -> tuple[str | None, str | None]:
-    """The answer and the thinking before it; content parts are joined."""
-    reasoning = message.reasoning_content or message.reasoning or None
-    content = message.content
-    if isinstance(content, list):
-        texts = [part["text"] for part in content if part.get("type") == "text" and isinstance(part.get("text"), str)]
-        return ("".join(texts) if texts else None), reasoning
-    return content, reasoning
 
 
 def _chat_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | None:

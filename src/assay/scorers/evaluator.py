@@ -13,6 +13,7 @@ from assay.evaluators.command import CommandEvaluator, command_evaluator
 from assay.evaluators.http_service import http_evaluator
 from assay.evaluators.llm_judge import llm_judge_evaluator
 from assay.evaluators.payload import Evaluator, check_score_range, why_not_a_number
+from assay.redaction import credential_in
 from assay.scorers.judge import judge_model
 
 
@@ -64,7 +65,7 @@ def evaluator(
         if command is not None:
             made = _command(key, command, context, cwd=cwd, pass_env=pass_env or (), **options)
         else:
-            made = http_evaluator(url or "", headers=headers, **options)
+            made = http_evaluator(_address(key, url or ""), headers=headers, **options)
     return EvaluatorScorer(key, made, post_process)
 
 
@@ -104,6 +105,17 @@ def _command(key: str, command: Sequence[str], context: BuildContext | None, **o
         failure = Failure(stage="scorer", part=key, kind="not_started", message=str(error))
         raise FailureError(failure) from error
     return made
+
+
+def _address(key: str, url: str) -> str:
+    """The URL of a task file, which is written into run files as it is."""
+    try:
+        secret = credential_in(url)
+    except ValueError:
+        secret = None  # no address at all, which the evaluator says better
+    if secret is not None:
+        raise UsageError(f"scorer `{key}`: url holds {secret}, and a task is written into run files; leave it out")
+    return url
 
 
 def _example(sample: Sample) -> dict[str, Any]:

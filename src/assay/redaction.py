@@ -1,0 +1,270 @@
+"""Keys are cut out of what a server says, after it is decoded: in every string, in whatever form it repeats them.
+
+The forms: plain in upper or lower case; reversed; hexadecimal; base64 of either alphabet, anywhere in a longer text;
+escaped for JSON, URLs (`%2D`) or HTML, wholly or where a character is neither letter nor digit; as a list of byte
+numbers; each of these with one blank, or with line breaks and punctuation, between the characters; and spread over the
+items of a list (content parts, tokens). Not cut: what is compressed, encrypted or encoded twice, and a piece of a key.
+
+Looking must cost next to nothing, for it is done to every answer. A key in any of its forms is a run of characters
+without a blank, as long as the key, or has a blank after every character: what holds neither is handed back untouched.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import msgspec
+
+MARK = "[key]"
+SHORTEST = 16
+"""No provider's key is shorter; cutting out a shorter one would spoil honest answers."""
+_SHORTEST_FORM = 12
+"""Letters and digits that a key must have to be looked for in disguise."""
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+_KEPT = _LETTERS + _LETTERS.upper() + b"0123456789"
+_LOWER = bytes.maketrans(_LETTERS.upper(), _LETTERS)
+_DROPPED = bytes(number for number in range(256) if number not in _KEPT)
+_BREAKS = b" \t\"'`(){}[]<>" + bytes(range(128, 256))
+_BETWEEN = "[^a-z0-9]*+"
+
+
+_CREDENTIAL = re.compile(
+    r"(^|[^a-z])(api)?(key|token|secret|sig|signature|pass|passwd|password|pwd|auth|authorization|cookie|jwt|code|"
+    r"credentials?)([^a-z]|$)"
+)
+_NEW_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def credential_in(url: str) -> str | None:
+    """What a URL holds that is no address, in words that do not repeat it; None when it is only an address."""
+    parts = urlsplit(url)
+    if parts.username is not None or parts.password is not None:
+        return "a user name or password"
+    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    secret = [name for name in names if _is_credential(name)]
+    return f"a secret (`{secret[0]}`)" if secret else None
+
+
+def secrets_sent(url: str, headers: Mapping[str, str]) -> list[str]:
+    """What a request carries that nobody else should read: a login, and parameters and headers named like secrets."""
+    parts = urlsplit(url)
+    named = [*parse_qsl(parts.query), *headers.items(), ("password", parts.password or "")]
+    values = [value for name, value in named if _is_credential(name)]
+    return [value.removeprefix("Bearer ").removeprefix("Basic ").strip() for value in values]
+
+
+def _is_credential(name: str) -> bool:
+    return _CREDENTIAL.search(_NEW_WORD.sub("-", name).lower()) is not None
+
+
+class Redactor:
+    """Knows some keys in all their forms, and cuts them out."""
+
+    def __init__(self, keys: Iterable[str | None], *, shortest: int = SHORTEST) -> None:
+        self._keys = [key for key in keys if key and len(key) >= shortest]
+        if not self._keys:
+            return
+        self._forms = sorted({form for key in self._keys for form in _forms(key)}, key=len)
+        plain = [re.escape(key) for key in self._keys]
+        spelt = [_BETWEEN.join(form.decode()) for form in reversed(self._forms)]
+        self._pattern = re.compile("|".join((*plain, *spelt)), re.IGNORECASE | re.ASCII)
+        # without letters and digits enough a key is looked for as it is
+        self._plain = [key.lower().encode() for key in self._keys if not _forms(key)]
+        length = min(map(len, (*self._keys, *self._forms)))
+        breaks = bytes(number for number in _BREAKS if chr(number) not in "".join(self._keys))
+        self._runs = bytes(32 if number in breaks else 97 for number in range(256))
+        self._run = b"a" * length
+        # with a blank after every character, each second place holds one; looking at every so-many-th is enough
+        self._step = 2 * max(1, (length - 1) // 8)
+        self._blanks = b" " * ((2 * length - 3) // self._step)
+
+    def body(self, data: bytes) -> bytes:
+        """What a server sent, without keys: every string of its JSON, or the text where it is none."""
+        if not self._keys or not self._may_hold(data):
+            return data
+        try:
+            whole = [msgspec.json.decode(data)]
+            return msgspec.json.encode(whole[0]) if self._cut(whole) else data
+        except (msgspec.DecodeError, msgspec.EncodeError, UnicodeDecodeError, RecursionError, OverflowError):
+            return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def text(self, text: str) -> str:
+        """A text without keys."""
+        return _without(text, self._places(text)) if self._keys else text
+
+    def joined(self, parts: Sequence[str]) -> str:
+        """Parts as one text, which may hold what none of them does."""
+        text = "".join(parts)
+        return self.text(text) if len(parts) > 1 else text
+
+    def spelt(self, items: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+        """A list whose items spell a text between them, such as the tokens of an answer; else as it was."""
+        if not self._keys:
+            return items
+        try:
+            text = "".join([item[name] for item in items])
+        except (LookupError, TypeError):  # of another shape, which the slow way can read
+            text = None
+        if text is not None and not self._places(text):
+            return items
+        found: list[dict[str, Any]] = self.value(items)
+        return found
+
+    def value(self, value: Any) -> Any:
+        """Plain data without keys: in strings, in names, and spread over the items of a list. Changed in place."""
+        if not self._keys:
+            return value
+        whole = [value]
+        self._cut(whole)
+        return whole[0]
+
+    def _cut(self, whole: list[Any]) -> bool:
+        """Cut keys out of everything in a list; whether there were any."""
+        found = _Leaves()
+        renamed = [self._rename(names) for names in found.collect(whole)]
+        return any([*renamed, *[self._cut_spread(leaves) for leaves in found.by_address.values()]])
+
+    def _rename(self, container: dict[str, Any]) -> bool:
+        names = [name for name in container if self._places(name)]
+        for name in names:
+            container[self.text(name)] = container.pop(name)
+        return bool(names)
+
+    def _cut_spread(self, leaves: list[_Leaf]) -> bool:
+        """Cut out of each what it holds of a key that they spell between them."""
+        places = deque(self._places("".join(leaf.text for leaf in leaves)))
+        known = bool(places)
+        start = 0
+        for leaf in leaves:
+            end = start + len(leaf.text)
+            touched = []
+            while places and places[0][0] < end:
+                first, last = places[0]
+                touched.append((max(first, start) - start, min(last, end) - start))
+                if last > end:
+                    break  # the next one has the rest of it
+                places.popleft()
+            if touched:
+                leaf.put(_without(leaf.text, touched))
+            start = end
+        return known
+
+    def _may_hold(self, data: bytes) -> bool:
+        """Whether there is a run of characters, or of characters and blanks, that must be looked at more closely."""
+        if len(data) < len(self._run):
+            return False
+        runs = data.translate(self._runs)
+        start = runs.find(self._run)
+        while start >= 0:
+            end = runs.find(b" ", start)
+            piece = data[start:] if end < 0 else data[start:end]
+            if self._is_known(piece):
+                return True
+            start = runs.find(self._run, end) if end >= 0 else -1
+        if data.count(b" ") < len(self._run) - 1:
+            return False
+        return self._blanks in data[:: self._step] or self._blanks in data[1 :: self._step]
+
+    def _is_known(self, piece: bytes) -> bool:
+        """Whether a run holds a key in one of its forms, or escapes that only decoding undoes."""
+        if b"\\" in piece:
+            if b"\\u00" in piece:
+                return True
+            piece = piece.replace(b"\\n", b"").replace(b"\\r", b"").replace(b"\\t", b"")
+        squeezed = piece.translate(_LOWER, _DROPPED)
+        for form in self._forms:
+            if len(form) > len(squeezed):
+                break
+            if form in squeezed:
+                return True
+        return bool(self._plain) and any(key in piece.lower() for key in self._plain)
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        """Where keys begin and end."""
+        known = self._may_hold(text.encode("utf-8", "surrogatepass"))
+        return [match.span() for match in self._pattern.finditer(text)] if known else []
+
+
+class _Leaf:
+    """A string, or a number that stands for a character, and where it lies."""
+
+    __slots__ = ("container", "place", "text")
+
+    def __init__(self, container: Any, place: Any, text: str) -> None:
+        self.container = container
+        self.place = place
+        self.text = text
+
+    def put(self, text: str) -> None:
+        is_text = isinstance(self.container[self.place], str)
+        self.container[self.place] = text if is_text else ord("*")
+
+
+class _Leaves:
+    """Every string and every byte in a list of numbers, in order, by its address without the positions in lists."""
+
+    def __init__(self) -> None:
+        self.by_address: dict[int, list[_Leaf]] = {}
+        self._addresses: dict[tuple[int, str], int] = {}
+
+    def collect(self, whole: list[Any]) -> Iterator[dict[str, Any]]:
+        """Each object on the way, whose names may be changed once it is handed out."""
+        waiting: list[tuple[Any, int]] = [(whole, 0)]
+        while waiting:
+            container, address = waiting.pop()
+            below: list[tuple[Any, int]] = []
+            if isinstance(container, dict):
+                yield container
+            items = container.items() if isinstance(container, dict) else enumerate(container)
+            for place, value in items:
+                where = self._below(address, f".{place}" if isinstance(container, dict) else "*")
+                if isinstance(value, dict | list):
+                    below.append((value, where))
+                elif isinstance(value, str):
+                    self.by_address.setdefault(where, []).append(_Leaf(container, place, value))
+                elif isinstance(container, list) and isinstance(value, int) and 0 <= value < 256:
+                    number = _Leaf(container, place, chr(value))
+                    self.by_address.setdefault(self._below(where, "#"), []).append(number)
+            waiting += reversed(below)
+
+    def _below(self, address: int, step: str) -> int:
+        return self._addresses.setdefault((address, step), len(self._addresses) + 1)
+
+
+def _without(text: str, places: list[tuple[int, int]]) -> str:
+    kept: list[str] = []
+    at = 0
+    for start, end in places:
+        kept += (text[at:start], MARK)
+        at = end
+    return "".join((*kept, text[at:])) if places else text
+
+
+def _forms(key: str) -> set[bytes]:
+    """The key in each of its forms, letters and digits only, in lower case."""
+    data = key.encode()
+    escapes = ("u00%02x", "%02x", "x%02x", "%d")  # of JSON, of URLs, and of HTML twice; what is around them is dropped
+    written = [
+        data,
+        data[::-1],
+        data.hex().encode(),
+        *(_inner_base64(data, before) for before in range(3)),
+        quote(key, safe="").encode(),
+        *("".join(escape % byte for byte in data).encode() for escape in escapes),
+        *("".join(c if c.isalnum() else escape % ord(c) for c in key).encode() for escape in escapes),
+    ]
+    squeezed = {each.translate(_LOWER, _DROPPED) for each in written}
+    return {form for form in squeezed if len(form) >= _SHORTEST_FORM}
+
+
+def _inner_base64(data: bytes, before: int) -> bytes:
+    """What base64 makes of the key with so many bytes before it, without the ends that depend on what is around it."""
+    encoded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
+    loose = (len(data) + before) % 3
+    return encoded[(0, 2, 3)[before] : len(encoded) - 1 if loose else len(encoded)]
