@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from assay.processes.environment import (
     INHERITED,
     PASSED,
+    PROXIES,
     bare_environment,
     child_environment,
     names_in,
@@ -40,6 +43,12 @@ def test_what_programs_need_to_work_is_inherited(name: str) -> None:
 def test_no_name_on_the_list_is_one_that_holds_a_secret() -> None:
     words = ("KEY", "TOKEN_", "_TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL", "COOKIE", "WEBHOOK", "DSN")
     assert [name for name in INHERITED if any(word in name for word in words)] == []
+
+
+def test_the_list_in_the_documentation_is_the_list() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = page.partition("## What a child process inherits")[2].partition("Pass more by name")[0]
+    assert set(re.findall(r"`([A-Z0-9_]+)`", rows)) == INHERITED | PROXIES
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "https_proxy"])
@@ -77,9 +86,9 @@ def test_a_helper_of_ours_gets_what_it_is_given_and_what_the_loader_needs(monkey
 
 
 def test_a_worker_of_ours_imports_from_the_same_places_and_the_working_directory_is_none_of_them(
-    tmp_path: object, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     with open("json.py", "w") as file:
         file.write("raise SystemExit('a file of the working directory was run')")
     command = [sys.executable, "-P", "-c", "import json, sys, assay; print(*sys.path, sep='\\n')"]

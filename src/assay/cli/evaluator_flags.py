@@ -44,7 +44,11 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--task-model", metavar="NAME", help="the model the artifact is meant for; evaluators are told")
     how.add_argument("--evaluator-cwd", metavar="DIR", help="working directory of the command")
     how.add_argument(
-        "--evaluator-env", action="append", default=[], metavar="NAME", help="a secret variable the command may have"
+        "--evaluator-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a variable the command may have besides the usual ones",
     )
     how.add_argument(
         "--evaluator-header", action="append", default=[], metavar="NAME:VALUE", help="sent to the service"

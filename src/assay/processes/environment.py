@@ -42,6 +42,9 @@ INHERITED = frozenset(
     )
 )
 
+OWN_FOLDERS = ("ASSAY_HOME", "ASSAY_CACHE")
+"""Where assay keeps what is the user's, which a worker of ours may look for."""
+
 PROXIES = frozenset(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"))
 """In either case. Inherited unless the address holds a login."""
 
@@ -64,7 +67,8 @@ def worker_environment() -> dict[str, str]:
 
     To be started with `-P`, or the working directory would come before all of them.
     """
-    return {**child_environment(), "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    places = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    return {**child_environment(OWN_FOLDERS), "PYTHONPATH": places}
 
 
 def bare_environment(**variables: str) -> dict[str, str]:

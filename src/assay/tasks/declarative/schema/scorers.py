@@ -157,7 +157,7 @@ SCORER = Tagged(
             hard_constraints=Field(ListOf(Text()), None, "What must hold, for a judge."),
             cwd=text("Working directory of the program.", None),
             headers=Field(MapOf(Text()), None, "Sent with every request to the service."),
-            pass_env=Field(ListOf(Text()), None, "Variables the program gets although they look like secrets."),
+            pass_env=Field(ListOf(Text()), None, "Variables to pass to the program besides the usual ones."),
             timeout_seconds=Field(Number(), None, "Patience for one evaluation."),
             score_range=Field(Text(words=("unit", "any")), "unit", "`unit` is [0, 1], `any` every finite number."),
             task_model=text("The name of the model the candidate is meant for.", None),
