@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.commands import Server, assay, fake_server
+from tests.end_to_end.commands import ROOT, Server, assay, fake_server
 
 ENV = """\
 OPENAI_BASE_URL=http://127.0.0.1:{port}/v1
@@ -103,6 +103,30 @@ def test_it_sends_the_users_key_nowhere(tmp_path: Path, server: Server, task: st
     assert done.returncode != 0
     assert server.seen() == before
     assert "api.openai.com" in done.stderr
+
+
+LIBRARY = """
+import os
+from types import SimpleNamespace as Some
+
+for line in open(".env"):  # as some releases do, whatever mode they are in
+    name, _, value = line.strip().partition("=")
+    os.environ.setdefault(name, value)
+
+async def acompletion(**arguments):
+    message = Some(content="2", tool_calls=None)
+    return Some(choices=[Some(message=message, finish_reason="stop")], usage=None)
+"""
+
+
+def test_a_library_that_exports_it_is_undone(tmp_path: Path, server: Server) -> None:
+    project(tmp_path, server.port)
+    (tmp_path / "site" / "litellm").mkdir(parents=True)
+    (tmp_path / "site" / "litellm" / "__init__.py").write_text(LIBRARY)
+    path = f"{ROOT / 'src'}:{ROOT}:{tmp_path / 'site'}"
+    done = assay("run", "u.jsonl", "--model", "litellm:openai/m", cwd=tmp_path, PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+    assert "evil" not in (tmp_path / "harness.json").read_text()
 
 
 @pytest.mark.parametrize("where", [".env", "keys.txt"])

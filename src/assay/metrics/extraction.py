@@ -136,7 +136,9 @@ def plain_number(text: str) -> str:
 CHOICES = "ABCDE"
 
 # "A" and "a" are also an article: followed by another word than these, they choose nothing
-_NOT_ARTICLE = r"(?!['’-]?\w)(?!\s++(?!(?:is|was|because|since|as|and|for|with|would|seems|looks|must|fits|but)\b)[a-z])"
+_NOT_ARTICLE = (
+    r"(?!['’-]?\w)(?!\s++(?!(?:is|was|because|since|as|and|for|with|would|seems|looks|must|fits|but)\b)[a-z])"
+)
 _WRAP = r"[\s*_\"'`(\[{$]*+"
 _ANNOUNCES = (
     r"[aocspgAOCSPGſ](?<!\w.)"

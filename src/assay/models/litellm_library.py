@@ -7,6 +7,8 @@ status that it gives them, and its own retries are turned off, because retrying 
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
@@ -48,9 +50,7 @@ class LiteLLMModel:
         return {"adapter": "litellm", "model": self._model, "extra": self._extra}
 
     async def generate(self, request: Request) -> Completion:
-        import litellm
-
-        litellm.suppress_debug_info = True  # it would talk on stdout, where data goes
+        litellm = _library()
         if request.continuation is not None:
             raise self._failed("unsupported", "litellm cannot score a given continuation", retryable=False)
         started = perf_counter()
@@ -115,6 +115,21 @@ class LiteLLMModel:
 
     def _failed(self, kind: str, message: str, *, retryable: bool) -> FailureError:
         return FailureError(Failure(stage="model", part=self.name, kind=kind, message=message, retryable=retryable))
+
+
+def _library() -> Any:
+    """The library, which on its first import would put all of the nearest `.env` into our environment."""
+    if "litellm" in sys.modules:
+        return sys.modules["litellm"]
+    before = dict(os.environ)
+    try:
+        os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # its word for not doing so, which not every release keeps
+        import litellm
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+    litellm.suppress_debug_info = True  # it would talk on stdout, where data goes
+    return litellm
 
 
 def make(model: str, *, timeout_seconds: float | None = 600.0, extra: Mapping[str, Any] | None = None) -> LiteLLMModel:
