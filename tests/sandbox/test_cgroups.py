@@ -125,6 +125,44 @@ def test_what_the_kernel_counts_is_read_from_its_files(tmp_path: Path) -> None:
     assert (tmp_path / "memory.max").read_text() == str(cgroups.room_mb(100) << 20)
 
 
+SUICIDE = "import os\ndef f(x): os.kill(os.getpid(), 9)"
+OUTPUTS = Stdout(code="print(1)", stdin=("1", "2"), expected=("1", "1"))
+
+
+@pytest.mark.parametrize("killed", [1, 0], ids=["by the kernel", "by itself"])
+def test_the_kernels_count_tells_why_a_candidate_was_killed(killed: int, tmp_path: Path) -> None:
+    outcome = asyncio.run(judged_with_a_stand_in(tmp_path, killed, IoPairs(code=SUICIDE, pairs=((1, 2),))))
+    assert outcome.outcome == ("memory" if killed else "crash")
+
+
+@pytest.mark.parametrize(("program", "checks"), [(IoPairs(code="", pairs=((1, 2), (3, 4))), 2), (OUTPUTS, 2)])
+def test_a_program_for_which_the_kernel_killed_the_zygote_has_its_own_outcome(
+    program: Program, checks: int, tmp_path: Path
+) -> None:
+    """Or it could leave the denominator by using up the memory of those who judge it."""
+    outcome = asyncio.run(judged_with_a_stand_in(tmp_path, 1, program, zygote_too=True))
+    assert [check.outcome for check in outcome.checks] == ["memory"] * checks
+    assert outcome.share == 0.0
+
+
+async def judged_with_a_stand_in(folder: Path, killed: int, program: Program, *, zygote_too: bool = False) -> Outcome:
+    """By a zygote whose cgroup is a folder that says so many were killed."""
+    (folder / "memory.max").touch()
+    async with Sandbox(workers=1, pretend=("no_cgroup",)) as sandbox:
+        zygote = sandbox._threads[0]._zygote
+        assert zygote is not None
+        zygote.cgroup = Cgroup(folder)
+        (folder / "memory.events").write_text(f"oom_kill {killed}\n")
+        if zygote_too:
+            zygote._process.kill()
+            zygote._process.wait()
+        try:
+            return await sandbox.run(program)
+        finally:
+            assert (await sandbox.run(HONEST)).outcome == "pass"
+            zygote.cgroup = None
+
+
 def test_a_host_without_cgroups_changes_nothing_else() -> None:
     async def use() -> tuple[dict[str, str], Outcome]:
         async with Sandbox(workers=1, pretend=("no_cgroup",)) as sandbox:

@@ -12,6 +12,7 @@ import os
 import platform
 import queue
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
@@ -22,7 +23,7 @@ from assay.sandbox import canaries, tiers
 from assay.sandbox.cgroups import CgroupRefusedError, Place, find_place
 from assay.sandbox.clean_text import clean
 from assay.sandbox.judge import judge, plan_of
-from assay.sandbox.programs import Check, Limits, Outcome, OutcomeName, Program
+from assay.sandbox.programs import Check, Limits, Outcome, OutcomeName, Program, Stdout
 from assay.sandbox.session import CancelledRunError, ExhaustedError
 from assay.sandbox.tiers import Attempt, SandboxReport
 from assay.sandbox.zygote import Zygote, ZygoteError
@@ -362,9 +363,15 @@ class Worker(threading.Thread):
 
 def exhausted(job: Job, outcome: OutcomeName, detail: str, tier: str) -> Outcome:
     """Of a program that took its judges down with it: the same for every check."""
-    labels = job.plan.labels if job.plan is not None else ("output 1",)
-    checks = tuple(Check(label=label, outcome=outcome, detail=detail) for label in labels)
+    checks = tuple(Check(label=label, outcome=outcome, detail=detail) for label in _labels(job))
     return Outcome(outcome=outcome, checks=checks, share=0.0, tier=tier)
+
+
+def _labels(job: Job) -> Sequence[str]:
+    if job.plan is not None:
+        return job.plan.labels
+    inputs = job.program.stdin if isinstance(job.program, Stdout) else ""
+    return [f"output {number}" for number in range(1, 1 + (1 if isinstance(inputs, str) else len(inputs)))]
 
 
 def wake_pipe() -> tuple[int, int]:
