@@ -62,8 +62,8 @@ class Ears(ModelPool):
         super().__init__(config)
         self.listening: list[Listening] = []
 
-    def wrap(self, model: Model, *, requests_per_minute: float | None = None, concurrency: int | None = None) -> Model:
-        del requests_per_minute, concurrency  # nobody waits for an ear
+    def wrap(self, model: Model, **how: float | None) -> Model:
+        del how  # nobody waits for an ear
         self._plain.append(model)
         self.listening.append(Listening(model.name))
         return self.listening[-1]

@@ -10,10 +10,10 @@ from typing import Literal
 import pytest
 
 from assay.core.errors import FailureError
-from assay.core.model_stack import Retrying
+from assay.core.model_stack import LONGEST_RETRY_AFTER_SECONDS, Retrying
 from assay.core.run import Stop
 from assay.core.types import Completion, Failure, Request
-from assay.models.outage import Enduring
+from assay.models.outage import IN_A_ROW, Enduring
 
 Away = Literal["unreachable", "refusing", "closed"]
 
@@ -61,7 +61,13 @@ def run(
     stop = Stop()
     enduring = Enduring(server, patience_seconds=patience, clock=clock, sleep=clock.sleep)
     enduring.tell(stop, said.append)
-    model = Retrying(enduring, retries=retries, rng=random.Random(1), sleep=clock.sleep)
+    model = Retrying(
+        enduring,
+        retries=retries,
+        rng=random.Random(1),
+        sleep=clock.sleep,
+        longest_retry_after_seconds=min(patience, LONGEST_RETRY_AFTER_SECONDS),
+    )
     remaining = iter(prompts)
     found: list[Completion | BaseException] = []
 
@@ -123,6 +129,45 @@ def test_patience_has_an_end_and_then_the_run_ends_itself() -> None:
     assert stop.reason is not None
     assert "has not answered for 2 minutes" in stop.reason
     assert 0 < failed(found) <= 8  # those that were under way; the others are owed
+
+
+@pytest.mark.parametrize("after", [5.0, 600.0, 3600.0])
+@pytest.mark.parametrize("since", [0.0, 1.0])
+def test_no_wait_is_longer_than_the_patience_whatever_the_server_says(after: float, since: float) -> None:
+    """Also of a server that has turned everybody down from the first request on."""
+    clock = Clock()
+    server = Server(clock, lambda now: "refusing" if now >= since else None, after=after)
+    found, _, stop = run(server, clock, ["q"] * 2000, patience=3.0)
+    assert clock.now <= since + 3.0 + 1.0
+    assert stop.reason is not None
+    assert "--patience" in stop.reason
+    assert failed(found) < 8 + IN_A_ROW  # those under way, and the first, before it was known; the rest remain
+
+
+def test_a_waiter_that_was_cancelled_and_has_not_run_since_is_not_woken_for_another() -> None:
+    """The one that looked is cancelled in the same turn as the first that waits: the others must not sleep for ever."""
+    clock = Clock()
+    server = Server(clock, lambda now: "unreachable" if 0.02 <= now < 60 else None)
+    model = Enduring(server, patience_seconds=3600, clock=clock, sleep=clock.sleep)
+
+    async def go() -> int:
+        await model.generate(Request(prompt="first"))
+        clock.now = 1.0
+        patient = Retrying(model, sleep=clock.sleep)
+        asking = [asyncio.ensure_future(patient.generate(Request(prompt="q"))) for _ in range(6)]
+        for _ in range(200):
+            if len(model._waiting) == 5:
+                break
+            await asyncio.sleep(0)
+        waiting = {id(place) for place in model._waiting}
+        looking = next(one for one in asking if id(one._fut_waiter) not in waiting)  # type: ignore[attr-defined]
+        first = next(one for one in asking if id(one._fut_waiter) == id(model._waiting[0]))  # type: ignore[attr-defined]
+        looking.cancel()
+        first.cancel()
+        await asyncio.wait_for(asyncio.gather(*asking, return_exceptions=True), 60)
+        return sum(not one.cancelled() and one.exception() is None for one in asking)
+
+    assert asyncio.run(go()) == 4
 
 
 def test_one_request_that_is_always_turned_down_is_its_own_trouble() -> None:

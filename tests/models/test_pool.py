@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
 from assay.core.config import RunConfig
 from assay.core.model_stack import Limited
-from assay.core.seams import Model
+from assay.core.seams import BuildContext, Model
+from assay.core.types import Completion, Request
 from assay.models.pool import ModelPool
 from assay.models.rate_limit import RateLimited
 from assay.models.toy import ToyModel
+from assay.scorers.evaluator import evaluator
 
 
 def layers(model: Model) -> Iterator[Model]:
@@ -60,3 +63,33 @@ def test_a_share_of_the_limits_holds_for_judges_too() -> None:
     judges = [pool.model_for("toy"), pool.model_for("stub", requests_per_minute=90)]
     pool.keep_to_share(1 / 3)
     assert [pace(judge)[0] for judge in judges] == [pytest.approx(20), pytest.approx(30)]
+
+
+def test_the_time_limit_of_a_judge_does_not_count_its_queue() -> None:
+    """32 questions at once, one at a time, each a little shorter than the limit."""
+    pool = ModelPool(RunConfig(concurrency=1, timeout_seconds=None))
+
+    class Slow:
+        name = "slow"
+
+        async def generate(self, request: Request) -> Completion:
+            await asyncio.sleep(0.02)
+            return Completion(text="ok")
+
+    judge = pool.wrap(Slow(), timeout_seconds=0.5)  # type: ignore[arg-type]
+
+    async def go() -> int:
+        answers = await asyncio.gather(*(judge.generate(Request(prompt=str(n))) for n in range(32)))
+        return len(answers)
+
+    assert asyncio.run(go()) == 32
+
+
+def test_a_judge_of_an_evaluator_scorer_keeps_its_limit_below_its_queue() -> None:
+    pool = ModelPool(RunConfig(concurrency=1))
+    evaluator(
+        "e", model_key="stub", objective="be kind", timeout_seconds=2, context=BuildContext(model_for=pool.model_for)
+    )
+    (judge,) = pool.judges
+    kinds = [type(layer).__name__ for layer in layers(judge)]
+    assert kinds.index("Timed") > kinds.index("Limited")

@@ -143,8 +143,10 @@ def _service(options: argparse.Namespace) -> Evaluator:
 def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
     from assay.cli.run_flags import key_values
     from assay.core.errors import UsageError
-    from assay.core.model_stack import Retrying
+    from assay.core.model_stack import Retrying, Timed
     from assay.evaluators import llm_judge_evaluator
+    from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS
+    from assay.evaluators.payload import check_timeout
     from assay.models.budget import Judging
     from assay.models.build import make_model
 
@@ -152,12 +154,13 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
     if not objective:
         raise UsageError("a judge needs --objective: what a good artifact is, in a sentence")
     model = make_model(spec, key_values(options.judge_arg, "--judge-arg"))
+    limit = check_timeout(JUDGE_TIMEOUT_SECONDS if options.evaluator_timeout is None else options.evaluator_timeout)
     return llm_judge_evaluator(
         objective,
-        Judging(Retrying(model, retries=3)),
+        Judging(Retrying(Timed(model, limit), retries=3)),
         quality_dimensions={name: _weight(name, text) for name, text in _pairs(options.dimension)},
         hard_constraints=options.constraint,
-        **_timeout(options),
+        timeout_seconds=None,
     )
 
 

@@ -20,6 +20,8 @@ from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import note
 
+LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS = 60.0, 600.0
+
 
 class Wrapper:
     """A model around a model; passes on everything it does not change."""
@@ -93,8 +95,8 @@ class Retrying(Wrapper):
         *,
         retries: int = 5,
         first_wait_seconds: float = 0.5,
-        longest_wait_seconds: float = 60.0,
-        longest_retry_after_seconds: float = 600.0,
+        longest_wait_seconds: float = LONGEST_BACKOFF_SECONDS,
+        longest_retry_after_seconds: float = LONGEST_RETRY_AFTER_SECONDS,
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:

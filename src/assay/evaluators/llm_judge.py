@@ -6,7 +6,6 @@ is a failure, never a 0. The only 0 that is made here is a violated hard constra
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import math
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.model_stack import Timed
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
 from assay.evaluators.model_identity import unwrapped_identity
@@ -39,19 +39,24 @@ _SYSTEM = (
 )
 
 
+JUDGE_TIMEOUT_SECONDS = 60.0
+
+
 def llm_judge_evaluator(
     objective: str,
     model: Model,
     *,
     quality_dimensions: Mapping[str, float] | None = None,
     hard_constraints: Sequence[str] = (),
-    timeout_seconds: float = 60.0,
+    timeout_seconds: float | None = JUDGE_TIMEOUT_SECONDS,
     temperature: float = 0.0,
     task_model: str | None = None,
 ) -> JudgeEvaluator:
     """An evaluator that is a model; its score always lies in [0, 1], whatever the score range of the run.
 
     `quality_dimensions` maps names to weights; the score is then their weighted mean, not a number of the judge's.
+    `timeout_seconds` is for one call of the model as it is given; None where the model keeps a limit of its own, below
+    whatever it waits for.
     """
     if not objective.strip():
         raise UsageError("a judge needs an objective that says what a good candidate is")
@@ -59,10 +64,9 @@ def llm_judge_evaluator(
         raise UsageError(f"a judge needs a model that can generate, not {model!r}")
     return JudgeEvaluator(
         objective=objective.strip(),
-        model=model,
+        model=model if timeout_seconds is None else Timed(model, check_timeout(timeout_seconds)),
         dimensions=_checked_dimensions(quality_dimensions or {}),
         constraints=tuple(dict.fromkeys(text.strip() for text in hard_constraints if text.strip())),
-        timeout_seconds=check_timeout(timeout_seconds),
         temperature=temperature,
         task_model=task_model,
     )
@@ -78,7 +82,6 @@ class JudgeEvaluator:
         model: Model,
         dimensions: dict[str, float],
         constraints: tuple[str, ...],
-        timeout_seconds: float,
         temperature: float,
         task_model: str | None,
     ) -> None:
@@ -89,7 +92,6 @@ class JudgeEvaluator:
         self._model = model
         self._dimensions = dimensions
         self._constraints = constraints
-        self._timeout_seconds = timeout_seconds
         self._temperature = temperature
         self._task_model = task_model
         self._asks_for_json = True
@@ -152,12 +154,7 @@ class JudgeEvaluator:
 
     async def _ask(self, prompt: str) -> Completion:
         try:
-            async with asyncio.timeout(self._timeout_seconds):
-                return await self._generate(prompt)
-        except TimeoutError as error:
-            raise failed(
-                self.name, "timeout", f"timed out after {self._timeout_seconds:g} s", retryable=True
-            ) from error
+            return await self._generate(prompt)
         except FailureError as error:
             failure = error.failure
             raise failed(self.name, failure.kind, failure.message, retryable=failure.retryable) from error

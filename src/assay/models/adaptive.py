@@ -31,6 +31,7 @@ class Adaptive(Wrapper):
         source: object = None,
         start: int = 8,
         most: int = 256,
+        longest_pause_seconds: float = LONGEST_PAUSE_SECONDS,
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -40,6 +41,7 @@ class Adaptive(Wrapper):
         self.width = start
         self.narrowest = self.widest = start
         self._most = most
+        self._longest_pause = longest_pause_seconds
         self._clock = clock
         self._sleep = sleep
         self._in_flight = 0
@@ -147,4 +149,4 @@ class Adaptive(Wrapper):
             self._pause(limits.reset_seconds)
 
     def _pause(self, seconds: float) -> None:
-        self._paused_until = max(self._paused_until, self._clock() + min(seconds, LONGEST_PAUSE_SECONDS))
+        self._paused_until = max(self._paused_until, self._clock() + min(seconds, self._longest_pause))

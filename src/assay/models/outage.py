@@ -4,8 +4,9 @@ Away is a server that answered before and now either does not listen at all, or 
 504, 529) with no answer in between. While it is, waiting does not count as trying: no attempt is used up by an outage.
 What only one request meets is that request's trouble, and left to `Retrying`.
 
-A server that has not answered once, or that shuts everybody out (no such key, no such model, no money), is not waited
-for: the run ends itself before it has failed sample after sample.
+A server that never listened, or that shuts everybody out (no such key, no such model, no money), is not waited for:
+the run ends itself before it has failed sample after sample. No wait is longer than what is left of the patience,
+whatever the server says in `Retry-After`.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Enduring(Wrapper):
             if not self._looking:
                 self._looking = True
                 try:
-                    await self._nap(self._wait_seconds)
+                    await self._nap(min(self._wait_seconds, self._patience_left()))
                 except BaseException:
                     self._looking = False
                     self._wake_one()
@@ -105,6 +106,9 @@ class Enduring(Wrapper):
                     self._waiting.remove(place)
         return False
 
+    def _patience_left(self) -> float:
+        return max(0.0, (self._away_since or 0.0) + self._patience - self._clock())
+
     async def _nap(self, seconds: float) -> None:
         until = self._clock() + seconds
         while (left := until - self._clock()) > 0:
@@ -116,7 +120,7 @@ class Enduring(Wrapper):
         """Whether this failure is the server's being away, to be waited out."""
         if error.away is None or self._given_up:
             return False
-        if error.away == "closed" or not self._answered:
+        if error.away == "closed" or (error.away == "unreachable" and not self._answered):
             self._end_if_hopeless(error)
             return False
         self._in_a_row += 1
@@ -137,8 +141,6 @@ class Enduring(Wrapper):
         return True
 
     def _end_if_hopeless(self, error: FailureError) -> None:
-        if error.away == "refusing":
-            return
         now = self._clock()
         if not self._hopeless_in_a_row:
             self._hopeless_since = now
@@ -173,12 +175,17 @@ class Enduring(Wrapper):
 
     def _give_up(self, seconds: float) -> None:
         self._given_up = True
-        self._stop.end(f"{self.name} has not answered for {seconds / 60:,.0f} minutes (--patience)")
+        waited = f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:,.0f} s"
+        self._stop.end(f"{self.name} has not answered for {waited} (--patience)")
+        self._stop.now()  # what is in flight waits for the same server; it is made when the run is resumed
         self._wake_all()
 
     def _wake_one(self) -> None:
-        if self._waiting and not self._waiting[0].done():
-            self._waiting.pop(0).set_result(None)
+        while self._waiting:  # one that was cancelled and has not run since does not count
+            place = self._waiting.pop(0)
+            if not place.done():
+                place.set_result(None)
+                return
 
     def _wake_all(self) -> None:
         while self._waiting:

@@ -8,10 +8,18 @@ from typing import Any
 
 from assay.core.cache import CompletionCache
 from assay.core.config import RunConfig
-from assay.core.model_stack import Cached, Limited, Retrying, Timed, close_model
+from assay.core.model_stack import (
+    LONGEST_BACKOFF_SECONDS,
+    LONGEST_RETRY_AFTER_SECONDS,
+    Cached,
+    Limited,
+    Retrying,
+    Timed,
+    close_model,
+)
 from assay.core.run import Stop
 from assay.core.seams import Model
-from assay.models.adaptive import Adaptive
+from assay.models.adaptive import LONGEST_PAUSE_SECONDS, Adaptive
 from assay.models.batched import Batched
 from assay.models.budget import Judging
 from assay.models.build import make_model
@@ -40,12 +48,21 @@ class ModelPool:
         *,
         requests_per_minute: float | None = None,
         concurrency: int | None = None,
+        timeout_seconds: float | None = None,
     ) -> Model:
-        """Another model of the run, such as a judge: same cache, same retries, and its own pace or that of the run."""
-        key = f"{spec} {sorted((options or {}).items())}"
+        """Another model of the run, such as a judge: same cache, same retries, and its own pace or that of the run.
+
+        `timeout_seconds` is for one answer of the model itself: neither queueing nor an outage counts.
+        """
+        key = f"{spec} {sorted((options or {}).items())} {timeout_seconds}"
         if key not in self._judges:
             made = make_model(spec, options or {})
-            wrapped = self.wrap(made, requests_per_minute=requests_per_minute, concurrency=concurrency)
+            wrapped = self.wrap(
+                made,
+                requests_per_minute=requests_per_minute,
+                concurrency=concurrency,
+                timeout_seconds=timeout_seconds,
+            )
             self._judges[key] = Judging(wrapped)
         return self._judges[key]
 
@@ -54,7 +71,14 @@ class ModelPool:
         """The other models that have been asked for, with their names as prices know them."""
         return list(self._judges.values())
 
-    def wrap(self, model: Model, *, requests_per_minute: float | None = None, concurrency: int | None = None) -> Model:
+    def wrap(
+        self,
+        model: Model,
+        *,
+        requests_per_minute: float | None = None,
+        concurrency: int | None = None,
+        timeout_seconds: float | None = None,
+    ) -> Model:
         """The model with everything the config asks for around it. See `core/model_stack.py` for the order."""
         self._plain.append(model)
         config = self._config
@@ -64,10 +88,12 @@ class ModelPool:
             wrapped = Batched(wrapped, config.batch_size)
         elif hasattr(model, "take_batch_size"):
             model.take_batch_size(config.batch_size)  # it fills its batches itself, as answers come and go
-        if config.timeout_seconds is not None:
-            wrapped = Timed(wrapped, config.timeout_seconds)
+        limits = [seconds for seconds in (timeout_seconds, config.timeout_seconds) if seconds is not None]
+        if limits:
+            wrapped = Timed(wrapped, min(limits))
         if config.adaptive and concurrency is None and getattr(model, "remote", False):
-            wrapped = Adaptive(wrapped, source=model, most=WIDEST)
+            pause = min(config.patience_seconds or LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
+            wrapped = Adaptive(wrapped, source=model, most=WIDEST, longest_pause_seconds=pause)
         else:
             wrapped = Limited(wrapped, min(concurrency or config.concurrency, config.concurrency))
         if requests_per_minute or config.tokens_per_minute:
@@ -79,7 +105,9 @@ class ModelPool:
             wrapped = Enduring(wrapped, patience_seconds=config.patience_seconds)
             self._enduring.append(wrapped)
         if config.retries:
-            wrapped = Retrying(wrapped, retries=config.retries)
+            # no wait is longer than the patience; without any, a server is still given the time of a back-off
+            longest = min(config.patience_seconds or LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS)
+            wrapped = Retrying(wrapped, retries=config.retries, longest_retry_after_seconds=longest)
         if getattr(model, "cacheable", False) if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
         result: Model = wrapped

@@ -11,8 +11,8 @@ from assay.core.seams import BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.evaluators.command import CommandEvaluator, command_evaluator
 from assay.evaluators.http_service import http_evaluator
-from assay.evaluators.llm_judge import llm_judge_evaluator
-from assay.evaluators.payload import Evaluator, check_score_range, why_not_a_number
+from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS, llm_judge_evaluator
+from assay.evaluators.payload import Evaluator, check_score_range, check_timeout, why_not_a_number
 from assay.redaction import credential_in
 from assay.scorers.judge import judge_model
 
@@ -49,18 +49,21 @@ def evaluator(
         found = f"got {' and '.join(given)}" if given else "got none of them"
         raise UsageError(f"scorer `{key}`: an evaluator is one of `command`, `url` and `model_key`; {found}")
     options: dict[str, Any] = {"task_model": task_model}
-    if timeout_seconds is not None:
-        options["timeout_seconds"] = timeout_seconds
     made: Evaluator
     if model_key is not None:
+        # the limit is the model's own, below its queue and its outages
+        limit = check_timeout(JUDGE_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds)
         made = llm_judge_evaluator(
             objective or "",
-            judge_model(model_key, model, context),
+            judge_model(model_key, model, context, timeout_seconds=limit),
             quality_dimensions=quality_dimensions,
             hard_constraints=hard_constraints or (),
+            timeout_seconds=None,
             **options,
         )
     else:
+        if timeout_seconds is not None:
+            options["timeout_seconds"] = timeout_seconds
         options["score_range"] = check_score_range(score_range or "unit")
         if command is not None:
             made = _command(key, command, context, cwd=cwd, pass_env=pass_env or (), **options)

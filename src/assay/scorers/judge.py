@@ -123,13 +123,17 @@ async def ask_judge(model: Model, request: Request, part: str) -> Completion:
         ) from error
 
 
-def judge_model(model_key: str, model: Mapping[str, Any] | None, context: Any) -> Model:
+def judge_model(
+    model_key: str, model: Mapping[str, Any] | None, context: Any, *, timeout_seconds: float | None = None
+) -> Model:
     """The judge behind a key: what the task's reader found for it, else the key as a model's own name."""
     model_for = getattr(context, "model_for", None)
     if model_for is None:
         return _Absent(model_key)
     named = model or {"model": model_key}
-    pace = getattr(context, "paces", {}).get(model_key, {})
+    pace = dict(getattr(context, "paces", {}).get(model_key, {}))
+    if timeout_seconds is not None:
+        pace["timeout_seconds"] = timeout_seconds
     found: Model = model_for(named["model"], named.get("options") or {}, **pace)
     return found
 
