@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +47,24 @@ def test_a_terminal_that_knows_few_characters_is_shown_what_it_can_show(tmp_path
     done = run(tmp_path, "", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     assert r"0.722 \u2013 1.000" in done.stdout
+
+
+def test_json_is_json_whatever_the_stream_can_encode(tmp_path: Path) -> None:
+    prompt = "größer 😀 \x9b\u202e \x1b[31m"
+    write_task(tmp_path / "t.jsonl", {prompt: "1"})
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        command = [sys.executable, "-m", "assay", "show", "t.jsonl", "--json"]
+        shown = subprocess.check_output(command, cwd=tmp_path, env=environment(PYTHONIOENCODING=encoding))
+        assert json.loads(shown.decode(encoding))["samples"][0]["prompt"] == prompt
+
+
+def test_progress_still_clears_its_line_on_a_terminal(tmp_path: Path) -> None:
+    write_task(tmp_path / "t.jsonl", {"compute: 1 + 1": "2"})
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "assay", "run", "t.jsonl", "--run-dir", "run"]
+    subprocess.run(command, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=theirs, check=True)
+    os.close(theirs)
+    said = os.read(ours, 65536)
+    os.close(ours)
+    assert said.startswith(b"\r\x1b[K")
+    assert b"u001b" not in said

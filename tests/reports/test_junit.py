@@ -34,10 +34,10 @@ def test_gates_and_tasks_are_test_cases(tmp_path: Path) -> None:
     assert "the line is down" in (error.text or "")
 
 
-def test_characters_that_xml_has_no_place_for_are_replaced(tmp_path: Path) -> None:
+def test_characters_that_xml_has_no_place_for_are_escaped(tmp_path: Path) -> None:
     board = build_leaderboard(run_into(tmp_path / "run", write_sums(tmp_path, "sums", 2), Broken([1])))
     row = msgspec.structs.replace(board.tasks[0], failure_examples={"model/x": "\x00\x1b[31m]]> & <é\U0001f600"})
     data = junit_xml(msgspec.structs.replace(board, tasks=[row]), [])
     error = ET.fromstring(data).find(".//error")
     assert error is not None
-    assert error.text == "model/x: ��[31m]]> & <é\U0001f600"
+    assert error.text == "model/x: \\u0000\\u001b[31m]]> & <é\U0001f600"

@@ -9,7 +9,7 @@ from assay.reports.markdown import escaped
 HOSTILE = {
     "a|b": r"a\|b",
     r"a\|b": r"a\\\|b",  # without its own escape the backslash would set the bar free
-    "\x1b[31mred\x07\u202e": " [31mred  ",
+    "\x1b[31mred\x07\u202e": r"\u001b[31mred\u0007\u202e",
     "two\nlines": "two lines",
     "<img src=x>": r"\<img src=x>",
     "</td><!-- ": r"\</td>\<!-- ",

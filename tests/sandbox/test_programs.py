@@ -91,8 +91,8 @@ def test_each_input_has_its_own_expected_output(sandbox: Sandbox) -> None:
 def test_what_a_program_prints_comes_back_cleaned(sandbox: Sandbox) -> None:
     code = "import sys\nprint('\\x1b[31mred\\x07')\nprint('oops\\u202e', file=sys.stderr)\ndef f(x): return x"
     outcome = run(sandbox, IoPairs(code=code, pairs=((1, 1),)))
-    assert outcome.stdout == "red�\n"
-    assert outcome.stderr == "oops�\n"
+    assert outcome.stdout == "red\\u0007\n"
+    assert outcome.stderr == "oops\\u202e\n"
 
 
 def test_a_traceback_of_a_script_names_its_lines(sandbox: Sandbox) -> None:

@@ -51,7 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how it went."""
     if argv is None:
         streams.make_usable()
-    arguments = list(sys.argv[1:] if argv is None else argv)
+        return _main(sys.argv[1:])
+    with streams.only_printable():
+        return _main(list(argv))
+
+
+def _main(arguments: list[str]) -> int:
     parser = Parser(
         prog="assay",
         description="Measure language models, prompts and datasets.",

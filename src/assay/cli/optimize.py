@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from assay.cli.evaluator_flags import add_evaluator_arguments
+from assay.cli.streams import clear_line
 
 if TYPE_CHECKING:
     from assay.core.types import Request
@@ -106,23 +107,21 @@ def tell(result: Result, options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import DONE, INTERRUPTED, WITH_FAILURES
-    from assay.evaluators.payload import printable
     from assay.optimize.results import in_words, unified
 
-    changed = [printable(line) for line in unified(result.seed, result.best, "seed", "best")]
-    diff = "\n".join(changed) or "no difference: the best text is the seed"
+    diff = "\n".join(unified(result.seed, result.best, "seed", "best")) or "no difference: the best text is the seed"
     if options.json:
         print(msgspec.json.encode(result).decode())
         if options.diff:
             print(diff, file=sys.stderr)
     else:
-        print("\n".join(printable(line) for line in in_words(result).splitlines()))
+        print(in_words(result))
         if options.diff:
             print(diff)
     folder = options.run_dir or f"runs/optimize-{result.fingerprint[:8]}"
     print(f"run: {folder}   page: {folder}/page.html", file=sys.stderr)
     if result.problem is not None:
-        print(f"assay optimize: {printable(result.problem)}", file=sys.stderr)
+        print(f"assay optimize: {result.problem}", file=sys.stderr)
     if result.stop_reason == "interrupted":
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
@@ -137,18 +136,18 @@ class ProgressLine:
         self._terminal = stream.isatty()
 
     def say(self, sentence: str) -> None:
-        print(f"{self._clear()}{sentence}", file=self._stream, flush=True)
+        self._clear()
+        print(sentence, file=self._stream, flush=True)
 
     def step(self, *, calls: int, budget: int, best: float | None, last: str) -> None:
         shown = "none" if best is None else f"{best:.4f}"
         line = f"calls {calls}/{budget}  best {shown}  last: {last}"
-        if self._terminal:
-            print(f"{self._clear()}{line}", end="", file=self._stream, flush=True)
-        else:
-            print(line, file=self._stream, flush=True)
+        self._clear()
+        print(line, end="" if self._terminal else "\n", file=self._stream, flush=True)
 
-    def _clear(self) -> str:
-        return "\r\x1b[K" if self._terminal else ""
+    def _clear(self) -> None:
+        if self._terminal:
+            clear_line(self._stream)
 
 
 def _settings(options: argparse.Namespace) -> tuple[Evaluator, Settings]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
+from assay.cli.streams import clear_line
 from assay.core.types import Record
 from assay.evaluation import Progress
 
@@ -80,14 +81,15 @@ class ProgressLine(Progress):
         if self._terminal:
             width = 24
             filled = int(width * self._done / max(self._total, 1))
-            self._stream.write(f"\r\x1b[K{'━' * filled}{'─' * (width - filled)}  {line}")
+            clear_line(self._stream)
+            self._stream.write(f"{'━' * filled}{'─' * (width - filled)}  {line}")
         else:
             self._stream.write(line + "\n")
         self._stream.flush()
 
     def _clear(self) -> None:
         if self._terminal:
-            self._stream.write("\r\x1b[K")
+            clear_line(self._stream)
             self._stream.flush()
 
 

@@ -36,8 +36,9 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
 
 def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
     from assay.cli.view_flags import view_of_run
+    from assay.core.printable import one_line
     from assay.reports.leaderboard import build_leaderboard
-    from assay.reports.markdown import notes, one_line
+    from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
 
     board = build_leaderboard(folder, view_of_run(options, folder))
@@ -108,12 +109,8 @@ def _values(values: Mapping[str, object]) -> str:
 
 def _plain(text: str, longest: int | None) -> str:
     """Text that cannot move the cursor or colour the terminal; whole, and indented, unless it must be one line."""
-    from assay.reports.markdown import one_line
+    from assay.core.printable import one_line, printable
 
     if longest is not None:
         return one_line(text, longest)
-    lines = (
-        "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in line)
-        for line in text.split("\n")
-    )
-    return "\n             ".join(lines)
+    return printable(text).replace("\n", "\n             ")

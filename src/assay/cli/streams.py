@@ -1,12 +1,21 @@
-"""Makes the standard streams safe to talk on: closed, full or narrow ones must not decide how a command ends."""
+"""Makes the standard streams safe to talk on: closed, full or narrow ones must not decide how a command ends.
+
+Everything a command prints goes through here, so it is here that nothing of a stranger's reaches a terminal as a
+control character: a task file, a key, a file name or an answer is shown with escapes (`core/printable.py`).
+"""
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
+
+from assay.core.printable import escape, printable
+
+CLEAR_LINE = "\r\x1b[K"
 
 
 def make_usable() -> None:
@@ -16,17 +25,36 @@ def make_usable() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # or the next file we open, a journal say, would be somebody's output
+    codecs.register_error("as JSON escapes", _escaped)
     for name, number in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "w", closefd=False))
-        getattr(sys, name).reconfigure(errors="backslashreplace")
-    sys.stdout = _Results(sys.stdout)
-    sys.stderr = _Talk(sys.stderr)
+        getattr(sys, name).reconfigure(errors="as JSON escapes")
+    sys.stdout, sys.stderr = _Results(sys.stdout), _Talk(sys.stderr)
+
+
+@contextmanager
+def only_printable() -> Iterator[None]:
+    """The same for somebody else's streams, for as long as a command runs."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _Results(sys.stdout), _Talk(sys.stderr)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def give_up_stdout() -> None:
     """Nobody reads it any more, so that the interpreter's own last flush has nothing to complain of."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def clear_line(stream: TextIO) -> None:
+    """Empty the line that the cursor is on: the one thing that progress may do to a terminal."""
+    if isinstance(stream, _Talk):
+        stream.clear_line()
+    else:
+        stream.write(CLEAR_LINE)
 
 
 class _Results:
@@ -37,7 +65,8 @@ class _Results:
 
     def write(self, text: str) -> int:
         with _told():
-            return self._stream.write(text)
+            self._stream.write(printable(text))
+        return len(text)
 
     def flush(self) -> None:
         with _told():
@@ -68,8 +97,12 @@ class _Talk:
 
     def write(self, text: str) -> int:
         with suppress(OSError):
-            self._stream.write(text)
+            self._stream.write(printable(text))
         return len(text)
+
+    def clear_line(self) -> None:
+        with suppress(OSError):
+            self._stream.write(CLEAR_LINE)
 
     def flush(self) -> None:
         with suppress(OSError):
@@ -77,3 +110,9 @@ class _Talk:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(escape, error.object[error.start : error.end])), error.end

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.printable import printable
 from assay.core.types import Failure
 from assay.strict_json import StrictJsonError, decode_strictly
 
@@ -158,11 +159,6 @@ def shortened(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
     text = " ".join(text.split())
     shown = printable(text[:limit])
     return shown if len(text) <= limit else f"{shown}… ({len(text)} characters)"
-
-
-def printable(text: str) -> str:
-    """A text that does nothing to a terminal: what cannot be seen is replaced."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def kind_of(value: Any) -> str:

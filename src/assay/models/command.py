@@ -27,6 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.printable import one_line
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import counted
 from assay.env_file import refuse_unset
@@ -153,7 +154,7 @@ class _Command:
 
     def _failed(self, kind: str, message: str, *, retryable: bool = False) -> FailureError:
         return FailureError(
-            Failure(stage="model", part=self.name, kind=kind, message=_one_line(message), retryable=retryable)
+            Failure(stage="model", part=self.name, kind=kind, message=one_line(message, 1000), retryable=retryable)
         )
 
 
@@ -333,7 +334,7 @@ def _read_line(line: bytes) -> _Answer | None:
 
 def _usual_name(argv: Sequence[str]) -> str:
     """The command line as a name: one line, and not longer than a table can bear."""
-    name = _one_line(f"command:{shlex.join(argv)}")
+    name = one_line(f"command:{shlex.join(argv)}", 1000)
     return name if len(name) <= 80 else name[:79] + "…"
 
 
@@ -352,8 +353,3 @@ def _is_small_file(path: Path) -> bool:
 def _shown(line: bytes) -> str:
     text = line[:200].decode("utf-8", "replace")
     return text + "…" if len(line) > 200 else text
-
-
-def _one_line(message: str) -> str:
-    flat = " ".join(message.split())
-    return "".join(character if character.isprintable() else "�" for character in flat[:1000])

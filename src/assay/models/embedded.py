@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.printable import one_line
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models import embedded_weights
 from assay.models.embedded_worker_lines import LINE_BYTES, Question, Reply
@@ -238,8 +239,8 @@ class _Worker:
                 answer.set_exception(self._failed("crashed", message, retryable=True))
 
     def _failed(self, kind: str, message: str, *, retryable: bool = False) -> FailureError:
-        printable = "".join(c if c.isprintable() else " " for c in message)
-        return FailureError(Failure(stage="model", part=self._part, kind=kind, message=printable, retryable=retryable))
+        told = one_line(message, 1000)
+        return FailureError(Failure(stage="model", part=self._part, kind=kind, message=told, retryable=retryable))
 
 
 _decode_reply = msgspec.json.Decoder(Reply).decode

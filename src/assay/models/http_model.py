@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.printable import one_line
 from assay.core.types import Failure
 from assay.env_file import check_name, key_variable
 from assay.models.http_client import HttpAnswer, make_client
@@ -134,8 +135,7 @@ class HttpModel:
         """What a server said, fit for a message: one line, short, without control characters and without the key."""
         text = said[:8000].decode("utf-8", "replace") if isinstance(said, bytes) else said[:8000]
         text = self._message_redactor.text(text)[:4000]
-        text = " ".join(UNPRINTABLE.sub(" ", text).split())
-        return text if len(text) <= 400 else text[:400] + "…"
+        return one_line(text, 400)
 
     # -- set-up ------------------------------------------------------------------------------------------------
 
@@ -169,7 +169,6 @@ class HttpModel:
 SHORTEST_SECRET = 8
 """A message may lose a word that was meant; an answer may not (see `redaction.SHORTEST`)."""
 
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 encode = msgspec.json.Encoder().encode
 
 

@@ -14,9 +14,10 @@ from time import perf_counter
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.printable import one_line
 from assay.core.types import Completion, Failure, Request
 from assay.models.chat_messages import message_body
-from assay.models.http_model import UNPRINTABLE, kind_of
+from assay.models.http_model import kind_of
 
 EXTRA = "pip install 'assay-eval[litellm]'"
 
@@ -102,7 +103,7 @@ class LiteLLMModel:
 
     def _failure_of(self, error: Exception) -> FailureError:
         name = type(error).__name__
-        said = " ".join(UNPRINTABLE.sub(" ", str(error)).split())[:400]
+        said = one_line(str(error), 400)
         if name == "Timeout":
             return self._failed("timeout", said, retryable=True)
         if name == "ContextWindowExceededError":

@@ -28,6 +28,7 @@ from typing import Any, Literal
 
 from assay.catalog import import_own
 from assay.core.errors import FailureError, UsageError
+from assay.core.printable import one_line
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
 
@@ -141,8 +142,8 @@ class _Wrapped:
         return self._failed(kind, message, retryable=kind != "exception")
 
     def _failed(self, kind: str, message: str, *, retryable: bool = False) -> FailureError:
-        printable = "".join(character if character.isprintable() else "�" for character in message[:600])
-        return FailureError(Failure(stage="model", part=self.name, kind=kind, message=printable, retryable=retryable))
+        told = one_line(message, 600)
+        return FailureError(Failure(stage="model", part=self.name, kind=kind, message=told, retryable=retryable))
 
 
 class RequestModel(_Wrapped):

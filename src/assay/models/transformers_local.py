@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.printable import one_line
 from assay.core.types import Completion, Failure, Request
 from assay.models.options import one_of
 from assay.models.rolling import window_size, windows
@@ -120,8 +121,7 @@ class TransformersModel:
         return self._loaded
 
     def _failed(self, kind: str, message: str) -> FailureError:
-        printable = "".join(c if c.isprintable() else " " for c in message)
-        return FailureError(Failure(stage="model", part=self.name, kind=kind, message=printable))
+        return FailureError(Failure(stage="model", part=self.name, kind=kind, message=one_line(message, 1000)))
 
 
 def _how(request: Request, place: int) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """The page of a search: one HTML file without scripts or anything from elsewhere, readable where it lies.
 
-Texts, records and messages come from models and strangers: every one of them is escaped.
+Texts, records and messages come from models and strangers: every one of them is escaped, and what cannot be seen is shown.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
+from assay.core.printable import printable
 from assay.optimize.results import Candidate, Comparison, Example, Result
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 760, 280, 52, 34, 14
@@ -29,7 +30,7 @@ def page(result: Result) -> str:
         ("Best text", f"<pre class=text>{escape(result.best)}</pre>"),
     ]
     body = "\n".join(f"<section><h2>{escape(title)}</h2>{content}</section>" for title, content in sections)
-    return (
+    return printable(
         "<!doctype html><html lang=en><head><meta charset=utf-8>"
         "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         "<meta name=viewport content='width=device-width, initial-scale=1'>"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from assay.core.printable import one_line
 from assay.reports.diff_types import BoardDiff, Flip, TaskDiff
 from assay.reports.diff_words import difference_text, probability
-from assay.reports.markdown import escaped, number, one_line, table
+from assay.reports.markdown import escaped, number, table
 from assay.stats.intervals import Interval
 from assay.stats.paired import PairedComparison
 

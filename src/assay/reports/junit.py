@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.core.printable import printable
 from assay.core.run_file import write_whole
 from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.gates import GateResult
@@ -20,7 +21,7 @@ def junit_xml(board: Leaderboard, gates: Sequence[GateResult]) -> bytes:
     """A broken gate is a failure; a task that was refused, or has failed or missing attempts, is an error, since its
     score is not whole.
     """
-    root = ET.Element("testsuites", name=_legal(f"assay: {board.adapter}"))
+    root = ET.Element("testsuites", name=printable(f"assay: {board.adapter}"))
     if gates:
         _suite(root, "gates", [_gate(gate) for gate in gates])
     _suite(root, "tasks", [_task(row) for row in board.tasks])
@@ -42,27 +43,27 @@ def _suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
 
 
 def _gate(gate: GateResult) -> ET.Element:
-    case = ET.Element("testcase", classname="gates", name=_legal(gate.gate))
+    case = ET.Element("testcase", classname="gates", name=printable(gate.gate))
     told = "\n".join(gate.sentences)
     if gate.passed:
-        ET.SubElement(case, "system-out").text = _legal(told)
+        ET.SubElement(case, "system-out").text = printable(told)
     else:
-        ET.SubElement(case, "failure", message=_legal(gate.sentences[0])).text = _legal(told)
+        ET.SubElement(case, "failure", message=printable(gate.sentences[0])).text = printable(told)
     return case
 
 
 def _task(row: TaskRow) -> ET.Element:
     seconds = (row.latency_ms * (row.scored + row.failed + row.timeouts)) / 1000
-    case = ET.Element("testcase", classname="tasks", name=_legal(row.task), time=f"{seconds:.3f}")
+    case = ET.Element("testcase", classname="tasks", name=printable(row.task), time=f"{seconds:.3f}")
     broken = row.failed + row.timeouts
     if row.refused is not None:
-        ET.SubElement(case, "error", message=_legal(f"could not be run on this machine: {row.refused}"))
+        ET.SubElement(case, "error", message=printable(f"could not be run on this machine: {row.refused}"))
     elif broken or row.owed:
         parts = [f"{broken} attempts failed"] if broken else []
         parts += [f"{row.owed} attempts are owed"] if row.owed else []
         examples = "\n".join(f"{kind}: {text}" for kind, text in row.failure_examples.items())
-        ET.SubElement(case, "error", message=_legal(", ".join(parts))).text = _legal(examples)
-    ET.SubElement(case, "system-out").text = _legal(_scored(row))
+        ET.SubElement(case, "error", message=printable(", ".join(parts))).text = printable(examples)
+    ET.SubElement(case, "system-out").text = printable(_scored(row))
     return case
 
 
@@ -72,10 +73,3 @@ def _scored(row: TaskRow) -> str:
     between = f" ({row.interval.low:.4f} to {row.interval.high:.4f})" if row.interval else ""
     weak = f"; {weak_sentence(row.weak_passes, row.scored)}" if row.weak_passes else ""
     return f"{row.metric} = {row.score:.4f}{between} over {row.scored} attempts{weak}"
-
-
-def _legal(text: str) -> str:
-    """XML 1.0 has no place for most control characters, and a model may write any."""
-    return "".join(
-        c if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff" else "�" for c in text
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from assay.core.printable import one_line, printable
 from assay.core.types import Bounds
 from assay.reports.board import Interval, Leaderboard, TaskRow
 from assay.reports.slices import weak_sentences
@@ -155,15 +156,10 @@ def _bounds(found: Bounds | None) -> str:
 
 def escaped(text: str) -> str:
     """Text that can neither break out of a table cell, nor become a tag, picture or link, nor steer a terminal."""
-    plain = "".join(c if c.isprintable() else " " for c in text)
+    plain = printable(_BREAK.sub(" ", text))
     # a backslash of the text's own would undo ours
     return _MARKUP.sub(lambda found: found[1] * 2 + "\\" + found[2], plain)
 
 
+_BREAK = re.compile(r"[^\S ]")
 _MARKUP = re.compile(r"(?<!\\)(\\*+)(\||<(?=[A-Za-z/!?])|(?<=\])\()")
-
-
-def one_line(text: str, longest: int = 300) -> str:
-    """Text without line breaks or control characters, cut where it gets long."""
-    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return flat if len(flat) <= longest else flat[: longest - 1] + "…"

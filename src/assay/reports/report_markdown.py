@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.core.printable import one_line, printable
 from assay.core.run_file import write_whole
 from assay.reports.board import Leaderboard
-from assay.reports.markdown import escaped, notes, one_line, table
+from assay.reports.markdown import escaped, notes, table
 from assay.reports.more_tables import board_tables
 
 
@@ -43,4 +44,4 @@ def report_page(board: Leaderboard) -> str:
 
 
 def write_report(path: Path, text: str) -> None:
-    write_whole(path, text.encode())
+    write_whole(path, printable(text).encode())

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.core.errors import UsageError
+from assay.core.printable import one_line, printable
 from assay.reports.board import Leaderboard
 from assay.reports.gates import GateResult
-from assay.reports.markdown import notes, one_line
+from assay.reports.markdown import notes
 from assay.reports.more_tables import board_tables
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -21,7 +22,7 @@ def write_step_summary(environment: Mapping[str, str], text: str) -> bool:
     path = environment.get(VARIABLE)
     if not path:
         return False
-    data = text.encode()
+    data = printable(text).encode()
     if len(data) > LARGEST:
         data = data[:LARGEST].rsplit(b"\n", 1)[0] + b"\n\n(cut: the summary would be too long)\n"
     try:

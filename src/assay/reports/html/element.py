@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from assay.core.printable import printable
+
 _VOID = frozenset({"meta", "br", "hr", "line", "rect", "circle", "path"})
 
 
@@ -35,22 +37,13 @@ def raw(markup: str) -> Html:
     return Html(markup)
 
 
-def visible(text: str) -> str:
-    """Text without characters that a page cannot show or that reorder what surrounds them."""
-    return "".join(_VISIBLE.get(c, c) if c in _VISIBLE or c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
-
-
-# invisible characters that turn text around, shown by name instead
-_VISIBLE = {chr(code): f"[U+{code:04X}]" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)}
-
-
 def _child(child: Child) -> str:
     if child is None:
         return ""
     if isinstance(child, Html):
         return child
     if isinstance(child, str):
-        return escape(visible(child), quote=True)
+        return escape(printable(child), quote=True)
     return inside(child)
 
 
@@ -61,4 +54,4 @@ def _attribute(key: str, value: str | float | bool | None) -> str:
     if value is True:
         return f" {name}"
     shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return f' {name}="{escape(shown, quote=True)}"'
+    return f' {name}="{escape(printable(shown), quote=True)}"'

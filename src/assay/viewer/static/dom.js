@@ -1,7 +1,8 @@
 // Elements and text. Every string becomes a text node: nothing a model said is ever markup.
 
-const INVISIBLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/;
-const INVISIBLE_EACH = new RegExp(INVISIBLE.source, "g");
+// the characters of core/printable.py, without the carriage return, which a page shows as a blank
+const INVISIBLE = /[\u{0}-\u{8}\u{b}\u{c}\u{e}-\u{1f}\u{7f}-\u{9f}\u{ad}\u{61c}\u{180e}\u{200b}\u{200e}\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{d800}-\u{dfff}\u{feff}\u{fff9}-\u{fffb}\u{fffe}\u{ffff}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]/u;
+const INVISIBLE_EACH = new RegExp(INVISIBLE.source, "gu");
 const MOST_CHIPS = 2000;
 
 export function h(tag, props, ...children) {
@@ -11,7 +12,7 @@ export function h(tag, props, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "style") Object.assign(element.style, value);
     else if (name in PROPERTIES) element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
+    else element.setAttribute(name, value === true ? "" : String(value).replace(INVISIBLE_EACH, symbol));
   }
   add(element, children);
   return element;
@@ -47,7 +48,7 @@ export function shown(text) {
     chip.title = "U+" + match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
     chip.textContent = symbol(match[0]);
     fragment.append(chip);
-    start = match.index + 1;
+    start = match.index + match[0].length;
   }
   fragment.append(text.slice(start));
   return fragment;

@@ -1,0 +1,42 @@
+"""Text fit to be shown: nothing that somebody else wrote steers a terminal, hides letters or turns a line around.
+
+The one rule for terminals, Markdown, JUnit, HTML and failure messages. Line breaks and tabs stay; any other control
+character, whatever changes the direction of text and what cannot be seen at all becomes `\\u001b`, the escape that
+JSON and Python share, so that JSON which went through here is still the same JSON.
+"""
+
+from __future__ import annotations
+
+import re
+
+# C0 but tab and newline, DEL, C1, soft hyphen, direction marks and overrides, zero widths but the joiners that emoji
+# and Indic scripts need, line and paragraph separators, interlinear annotations, tags, half characters, no characters
+INVISIBLE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+)
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+
+
+def printable(text: str) -> str:
+    """The text with every character that cannot be seen written as an escape."""
+    return _INVISIBLE.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, longest: int = 300) -> str:
+    """The text without line breaks, cut where it gets long."""
+    flat = printable(" ".join(text.split()))
+    return flat if len(flat) <= longest else flat[: longest - 1] + "…"
+
+
+def escape(character: str) -> str:
+    """A character as JSON writes it when it may write only ASCII."""
+    code = ord(character)
+    if code <= 0xFFFF:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+
+
+def _escape(found: re.Match[str]) -> str:
+    return escape(found[0])
