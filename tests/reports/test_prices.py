@@ -46,7 +46,7 @@ def test_json_will_do_and_the_longest_pattern_wins(tmp_path: Path) -> None:
         ("date: x\nmodels: {m: {input: 1, output: 1, outptu: 2}}", "unknown field `outptu`"),
         ("date: x\nmodels: {m: {input: -1, output: 1}}", "cannot be negative"),
         ("date: x\nmodels: {m: {input: cheap, output: 1}}", "Expected `float`"),
-        ("a: [", "not YAML"),
+        ("a: [", "not valid YAML"),
         ("- 1", "Expected `object`"),
     ],
 )

@@ -144,7 +144,7 @@ def test_an_lm_eval_choice_task_is_scored_by_likelihood(tmp_path: Path) -> None:
         ("task: t\ndataset_kwargs: {data_files: gone.jsonl}\n", "gone.jsonl is not there"),
         ("task: t\ndataset_kwargs: {data_files: d.jsonl}\ndoc_to_text: '{{x}}'\ndoc_to_target: a\n", "does not fit"),
         ("task: t\ndataset_kwargs: {data_files: d.jsonl}\ndoc_to_text: !function u.f\ndoc_to_target: a\n", "u.f"),
-        ("task: [", "cannot be read"),
+        ("task: [", "not valid YAML"),
     ],
 )
 def test_a_bad_lm_eval_file_is_a_sentence(tmp_path: Path, text: str, says: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -11,6 +12,9 @@ from assay.cli import streams
 from assay.cli.parser import Parser
 
 DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
+INTERNAL_ERROR = 70
+"""What sysexits.h calls EX_SOFTWARE: nobody's gate and nobody's input."""
+DEBUG = "ASSAY_DEBUG"
 
 VERBS = {
     "run": "run tasks against a model and write the leaderboard",
@@ -43,7 +47,8 @@ first steps:
   assay run tasks/ --model openai:MODEL        your tasks against a server
   assay run tasks/ --model my_module:my_model  … or against your own Python
 
-exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a task measured nothing, 130 interrupted
+exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a task measured nothing, 70 a bug in assay,
+130 interrupted; ASSAY_DEBUG=1 shows where an error came from
 """
 
 
@@ -88,14 +93,9 @@ def _main(arguments: list[str]) -> int:
 
 
 def _run_verb(options: argparse.Namespace) -> int:
-    from assay.core.errors import AssayError
-
     try:
         code: int = importlib.import_module(f"assay.cli.{module_of(options.verb)}").run(options)
         sys.stdout.flush()
-    except AssayError as error:
-        print(f"assay {options.verb}: {error}", file=sys.stderr)
-        return BAD_INPUT
     except KeyboardInterrupt:
         print(f"assay {options.verb}: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -103,7 +103,34 @@ def _run_verb(options: argparse.Namespace) -> int:
         # the reader of our output went away (`assay … | head`): not an error of ours
         streams.give_up_stdout()
         return DONE
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            import traceback
+
+            traceback.print_exc()
+        code, sentence = _told(error)
+        print(f"assay {options.verb}: {sentence}", file=sys.stderr)
     return code
+
+
+def _told(error: Exception) -> tuple[int, str]:
+    """The exit code of an error, and a sentence about it. Nothing that broke looks like a gate that was not met."""
+    from assay import os_errors
+    from assay.core.errors import AssayError
+    from assay.printable import one_line
+
+    if isinstance(error, AssayError):
+        return BAD_INPUT, str(error)
+    if isinstance(error, OSError):
+        return BAD_INPUT, os_errors.sentence(error)
+    if isinstance(error, MemoryError):
+        return BAD_INPUT, f"this needs more memory than there is; {DEBUG}=1 shows where"
+    if isinstance(error, RecursionError):
+        return BAD_INPUT, f"something in the input is nested too deep to be read; {DEBUG}=1 shows where"
+    return INTERNAL_ERROR, (
+        f"internal error: {type(error).__name__}: {one_line(str(error))}. This is a bug in assay: please report it "
+        f"with what {DEBUG}=1 shows"
+    )
 
 
 def module_of(verb: str) -> str:

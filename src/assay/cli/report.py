@@ -41,21 +41,23 @@ def run(options: argparse.Namespace) -> int:
     sources = [Path(name) for name in options.runs]
     alone = len(sources) == 1 and sources[0].is_dir()
     view = view_of_run(options, sources[0]) if alone else view_from(options)
-    for source in sources:
-        if source.is_dir():
-            rewrite(source, options)
+    written = [rewrite(source, options) for source in sources if source.is_dir()]
     default = sources[0] / "report.html" if alone else Path("report.html")
+    if alone and not options.output and not all(written):
+        print("no page was written either; `--output FILE` writes it elsewhere", file=sys.stderr)
+        return DONE
     output = Path(options.output) if options.output else default
     write_report_page(output, sources, view, samples=options.samples)
     print(f"wrote {output}", file=sys.stderr)
     return DONE
 
 
-def rewrite(folder: Path, options: argparse.Namespace) -> None:
-    """The leaderboard and the Markdown report of a run, from its journal."""
+def rewrite(folder: Path, options: argparse.Namespace) -> bool:
+    """The leaderboard and the Markdown report of a run, from its journal; False where the run cannot be written to."""
     import msgspec
 
     from assay.cli.view_flags import view_of_run
+    from assay.core.errors import UnwritableError
     from assay.reports.board import write_leaderboard_file
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
@@ -64,13 +66,22 @@ def rewrite(folder: Path, options: argparse.Namespace) -> None:
     from assay.reports.report_markdown import report_page, write_report
 
     board = build_leaderboard(folder, view_of_run(options, folder))
-    write_leaderboard_file(folder / "leaderboard.json", board)
     said = marks_sentence(folder)
     page = report_page(board) + (f"\n## What people say\n\n- {said}\n" if said else "")
-    write_report(folder / "report.md", page)
+    outcome = f"wrote {folder / 'leaderboard.json'} and {folder / 'report.md'}"
+    written = True
+    try:
+        write_leaderboard_file(folder / "leaderboard.json", board)
+        write_report(folder / "report.md", page)
+    except UnwritableError as error:
+        # a run of somebody else's, or in an archive, can be looked at all the same
+        outcome, written = f"the run was left as it is: {error}", False
     if len(options.runs) > 1:
-        return
+        if not written:
+            print(outcome, file=sys.stderr)
+        return written
     print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
     for note in [*notes(board), *([said] if said else [])]:
         print(note, file=sys.stderr)
-    print(f"wrote {folder / 'leaderboard.json'} and {folder / 'report.md'}", file=sys.stderr)
+    print(outcome, file=sys.stderr)
+    return written

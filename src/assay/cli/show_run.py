@@ -36,7 +36,7 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
 
 def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
     from assay.cli.view_flags import view_of_run
-    from assay.core.printable import one_line
+    from assay.printable import one_line
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
@@ -109,7 +109,7 @@ def _values(values: Mapping[str, object]) -> str:
 
 def _plain(text: str, longest: int | None) -> str:
     """Text that cannot move the cursor or colour the terminal; whole, and indented, unless it must be one line."""
-    from assay.core.printable import one_line, printable
+    from assay.printable import one_line, printable
 
     if longest is not None:
         return one_line(text, longest)

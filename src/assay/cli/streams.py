@@ -1,7 +1,7 @@
 """Makes the standard streams safe to talk on: closed, full or narrow ones must not decide how a command ends.
 
 Everything a command prints goes through here, so it is here that nothing of a stranger's reaches a terminal as a
-control character: a task file, a key, a file name or an answer is shown with escapes (`core/printable.py`).
+control character: a task file, a key, a file name or an answer is shown with escapes (`printable.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-from assay.core.printable import escape, printable
+from assay.printable import escape, printable
 
 CLEAR_LINE = "\r\x1b[K"
 

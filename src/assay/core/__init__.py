@@ -17,7 +17,6 @@ An order in which nothing is used before it was met, and about how long each tak
     run           1 min  every attempt that is owed, through an executor, into the journal
     config        1 min  what a run was asked to do
     run_file             the run.json that keeps it
-    printable            text of strangers, fit to be shown
 
 What puts these together is `assay.evaluation`; what fills them is everything else.
 """

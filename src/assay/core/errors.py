@@ -2,6 +2,7 @@
 
     AssayError
     ├── UsageError        the user can fix it: a bad file, flag or name. One sentence, exit code 2.
+    │   └── UnwritableError   a file or folder could not be written
     └── FailureError      something broke during an attempt. Carries a `Failure`, is recorded, and is never a score.
 
 Parts (models, solvers, scorers) raise `FailureError` when they can name what went wrong. Any other exception they
@@ -22,6 +23,10 @@ class AssayError(Exception):
 
 class UsageError(AssayError):
     """Bad input, told in a sentence: what is wrong, where, what would be right."""
+
+
+class UnwritableError(UsageError):
+    """A place that cannot be written; who only wants to see a result can be shown it all the same."""
 
 
 class FailureError(AssayError):

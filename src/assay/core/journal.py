@@ -95,12 +95,22 @@ class Journal:
 
     async def _sync(self, end: int) -> None:
         try:
-            await asyncio.to_thread(os.fdatasync, self._file)
-        except OSError as error:
-            if error.errno != errno.EBADF:  # closed under us: close() has synced by then
-                self._sync_error = error  # the kernel tells it once, so the next sync may seem to succeed
-            return
-        self._synced = max(self._synced, end)
+            failed = await asyncio.to_thread(_sync_failure, self._file)
+        except (OSError, RuntimeError):
+            return  # no thread could be had, say for want of descriptors: nothing was tried, the next sync does it all
+        if failed is None:
+            self._synced = max(self._synced, end)
+        elif failed.errno != errno.EBADF:  # closed under us: close() has synced by then
+            self._sync_error = failed  # the kernel tells it once, so the next sync may seem to succeed
+
+
+def _sync_failure(file: int) -> OSError | None:
+    """Put on the disk what was written; what the disk said when it could not."""
+    try:
+        os.fdatasync(file)
+    except OSError as error:
+        return error
+    return None
 
 
 def _line(record: Record) -> tuple[bytes, Record]:

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from assay import os_errors
 from assay.core.config import RunConfig
-from assay.core.errors import UsageError
+from assay.core.errors import UnwritableError, UsageError
 from assay.core.types import TaskDefinition
 
 RUN_SCHEMA = "run.v1"
@@ -74,4 +75,4 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             partial.unlink()
-        raise UsageError(f"{path}: could not write: {error.strerror}") from error
+        raise UnwritableError(f"{path}: could not write: {os_errors.reason(error)}") from error

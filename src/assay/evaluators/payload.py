@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.printable import printable
 from assay.core.types import Failure
+from assay.printable import printable
 from assay.strict_json import StrictJsonError, decode_strictly
 
 PROTOCOL_VERSION = 2

@@ -27,13 +27,13 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.printable import one_line
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import counted
 from assay.env_file import refuse_unset
 from assay.models.chat_messages import message_body
 from assay.models.child_process import GRACE_SECONDS, ChildProcess, OnLine, how_it_ended
 from assay.models.options import checked_timeout
+from assay.printable import one_line
 from assay.processes.environment import child_environment, names_in
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024

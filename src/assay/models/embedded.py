@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.printable import one_line
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models import embedded_weights
 from assay.models.embedded_worker_lines import LINE_BYTES, Question, Reply
 from assay.models.options import one_of
+from assay.printable import one_line
 from assay.processes.environment import worker_environment
 
 if TYPE_CHECKING:

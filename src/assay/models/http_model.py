@@ -16,12 +16,12 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.printable import one_line
 from assay.core.types import Failure
 from assay.env_file import check_name, key_variable
 from assay.models.http_client import HttpAnswer, make_client
 from assay.models.options import checked_timeout
 from assay.models.providers import NO_KEY
+from assay.printable import one_line
 from assay.redaction import Redactor, credential_in
 
 Reply = TypeVar("Reply")

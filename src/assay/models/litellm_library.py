@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.printable import one_line
 from assay.core.types import Completion, Failure, Request
 from assay.models.chat_messages import message_body
 from assay.models.http_model import kind_of
+from assay.printable import one_line
 
 EXTRA = "pip install 'assay-eval[litellm]'"
 

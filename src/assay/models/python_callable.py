@@ -28,9 +28,9 @@ from typing import Any, Literal
 
 from assay.catalog import import_own
 from assay.core.errors import FailureError, UsageError
-from assay.core.printable import one_line
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
+from assay.printable import one_line
 
 Takes = Literal["request", "prompt", "prompts"]
 MAX_THREADS = 64

@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import Any, Literal
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.printable import one_line
 from assay.core.types import Completion, Failure, Request
 from assay.models.options import one_of
 from assay.models.rolling import window_size, windows
+from assay.printable import one_line
 
 EXTRA = "pip install 'assay-eval[transformers]'"
 DEFAULT_MAX_TOKENS = 256

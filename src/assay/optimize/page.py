@@ -1,6 +1,6 @@
 """The page of a search: one HTML file without scripts or anything from elsewhere, readable where it lies.
 
-Texts, records and messages come from models and strangers: every one of them is escaped, and what cannot be seen is shown.
+Texts, records and messages come from models and strangers: each is escaped, and what cannot be seen is shown.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
-from assay.core.printable import printable
 from assay.optimize.results import Candidate, Comparison, Example, Result
+from assay.printable import printable
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 760, 280, 52, 34, 14
 _SHOWN_EXAMPLES = 500

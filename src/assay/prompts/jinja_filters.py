@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from jinja2 import Undefined as Forgiving
 from jinja2 import pass_environment
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import SandboxedEnvironment
@@ -101,8 +102,8 @@ def _bounded_width(name: str) -> Callable[..., Any]:
     return bounded
 
 
-def _environment(kind: type[Rules]) -> Rules:
-    environment = kind(undefined=Undefined, autoescape=False, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
+def _environment(kind: type[Rules], undefined: type[Forgiving] = Undefined) -> Rules:
+    environment = kind(undefined=undefined, autoescape=False, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
     environment.filters |= {
         "__steps": steps,
         "__joined": bounded_join,
@@ -123,3 +124,5 @@ def _environment(kind: type[Rules]) -> Rules:
 
 TEXT = _environment(Rules)
 NATIVE = _environment(NativeRules)
+FORGIVING = _environment(Rules, Forgiving)
+"""For files of programs that take an unknown name for an empty text."""

@@ -20,7 +20,7 @@ from jinja2.exceptions import SecurityError, TemplateError
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.patterns.matching import BadPatternError, PatternTimeoutError
-from assay.prompts.jinja_filters import NATIVE, TEXT
+from assay.prompts.jinja_filters import FORGIVING, NATIVE, TEXT
 from assay.prompts.jinja_rules import MAX_OUTPUT, RenderError, Rules, UnknownNameError, defined
 
 MAX_TAGS = 20_000
@@ -35,6 +35,17 @@ class Template:
         self.source = source
         self.where = where
         self._render = _compiled(source, where)
+
+    def render(self, variables: Mapping[str, Any]) -> str:
+        return self._render(variables)
+
+
+class ForgivingTemplate:
+    """A text template of another program: within the same bounds, but an unknown name is an empty text."""
+
+    def __init__(self, source: str, *, where: str = "template") -> None:
+        tree = _parsed(FORGIVING, source, where)
+        self._render = _bounded(_guarded(lambda: FORGIVING.from_string(tree), where))
 
     def render(self, variables: Mapping[str, Any]) -> str:
         return self._render(variables)
@@ -60,8 +71,10 @@ def _compiled(source: str, where: str) -> Callable[[Mapping[str, Any]], str]:
     pieces = _plain_pieces(tree)
     if pieces is not None:
         return _joined(pieces)
-    template = _guarded(lambda: TEXT.from_string(tree), where)
+    return _bounded(_guarded(lambda: TEXT.from_string(tree), where))
 
+
+def _bounded(template: Any) -> Callable[[Mapping[str, Any]], str]:
     def render(variables: Mapping[str, Any]) -> str:
         parts: list[str] = []
         size = 0

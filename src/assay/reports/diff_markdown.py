@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.core.printable import one_line
+from assay.printable import one_line
 from assay.reports.diff_types import BoardDiff, Flip, TaskDiff
 from assay.reports.diff_words import difference_text, probability
 from assay.reports.markdown import escaped, number, table

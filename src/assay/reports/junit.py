@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.core.printable import printable
 from assay.core.run_file import write_whole
+from assay.printable import printable
 from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.gates import GateResult
 from assay.reports.weak_passes import weak_sentence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from assay.core.printable import one_line, printable
 from assay.core.types import Bounds
+from assay.printable import one_line, printable
 from assay.reports.board import Interval, Leaderboard, TaskRow
 from assay.reports.slices import weak_sentences
 from assay.reports.spending import costs_something, is_told, money, price_notes

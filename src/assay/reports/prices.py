@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 from msgspec import Struct
 
+from assay.bounded_yaml import load_yaml
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.run_file import write_whole
@@ -100,10 +100,9 @@ def read_price_file(path: Path) -> PriceFile:
 
 def _decoded(data: bytes, name: str) -> PriceFile:
     try:
-        found: Any = yaml.safe_load(data)
-        file = msgspec.convert(_dates_as_text(found), PriceFile)
-    except yaml.YAMLError as error:
-        raise UsageError(f"{name}: not YAML: {' '.join(str(error).split())}") from error
+        file = msgspec.convert(_dates_as_text(load_yaml(data.decode("utf-8-sig"), name)), PriceFile)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name}: not UTF-8 at byte {error.start}") from error
     except msgspec.ValidationError as error:
         raise UsageError(
             f"{name}: not a price file: {error}. Expected `date: YYYY-MM-DD` and "

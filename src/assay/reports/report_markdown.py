@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.core.printable import one_line, printable
 from assay.core.run_file import write_whole
+from assay.printable import one_line, printable
 from assay.reports.board import Leaderboard
 from assay.reports.markdown import escaped, notes, table
 from assay.reports.more_tables import board_tables

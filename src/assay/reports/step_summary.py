@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.core.errors import UsageError
-from assay.core.printable import one_line, printable
+from assay.printable import one_line, printable
 from assay.reports.board import Leaderboard
 from assay.reports.gates import GateResult
 from assay.reports.markdown import notes

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 
 Row = dict[str, Any]
+
+MAX_YAML_BYTES = 16 << 20
+MAX_DATA_BYTES = 1 << 30
 
 
 class Imported(Struct, kw_only=True):
@@ -33,7 +38,10 @@ def write_imported(found: Imported, source: Path, out: Path) -> None:
         raise UsageError(f"{source}: nothing in it could be carried over: {'; '.join(found.left_behind) or 'empty'}")
     out.mkdir(parents=True, exist_ok=True)
     for task, rows in found.tasks.items():
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        try:
+            lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        except (TypeError, ValueError, RecursionError) as error:  # a day, say, which YAML has and JSON has not
+            raise UsageError(f"{source}: a value in it cannot be written as JSON: {error}") from error
         _write(out / f"{task}.jsonl", "\n".join([f"# imported from {source.name}", *lines]) + "\n")
     told = {
         "source": source.name,
@@ -46,7 +54,7 @@ def write_imported(found: Imported, source: Path, out: Path) -> None:
 
 def _write(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.part")
-    partial.write_text(text, encoding="utf-8")
+    partial.write_bytes(text.encode("utf-8", "backslashreplace"))
     os.replace(partial, path)
 
 
@@ -57,20 +65,45 @@ def task_name(text: str) -> str:
 
 def read_records(path: Path) -> list[dict[str, Any]]:
     """The rows of a local data file: JSON Lines, JSON (a list, or an object that holds one), CSV or TSV."""
-    import csv
-
+    text = read_text(path, MAX_DATA_BYTES)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if path.suffix in (".csv", ".tsv"):
-        return list(csv.DictReader(text.splitlines(), delimiter="\t" if path.suffix == ".tsv" else ","))
-    try:
+        if path.suffix in (".csv", ".tsv"):
+            return list(csv.DictReader(text.splitlines(), delimiter="\t" if path.suffix == ".tsv" else ","))
         if path.suffix == ".json":
             whole = json.loads(text)
             if isinstance(whole, dict):
                 whole = next((value for value in whole.values() if isinstance(value, list)), [whole])
-            return [record for record in whole if isinstance(record, dict)]
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    except ValueError as error:
+            return [record for record in whole if isinstance(record, dict)] if isinstance(whole, list) else []
+        records = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except csv.Error as error:
+        raise UsageError(f"{path}: is not a table: {error}") from error
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: is not JSON: {error}") from error
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise UsageError(f"{path}: record {number}: a JSON object is expected")
+    return records
+
+
+def read_text(path: Path, most: int = MAX_YAML_BYTES) -> str:
+    """The text of a regular file that is not too large."""
+    try:
+        if not path.is_file():
+            raise UsageError(f"{path}: {'is not a file' if path.exists() else 'there is no such file'}")
+        if path.stat().st_size > most:
+            raise UsageError(f"{path}: is larger than {most >> 20:,} MB, the most that is read of such a file")
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 at byte {error.start}") from error
+    except ValueError as error:  # a name with a null byte in it
+        raise UsageError(f"{str(path)!r}: cannot be read: {error}") from error
+
+
+def shaped(value: Any, shape: Any, where: str) -> Any:
+    """A value as the record it should be; a `UsageError` says which field is something else."""
+    try:
+        return msgspec.convert(value, shape)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise UsageError(f"{where}: is not in a shape that can be carried over: {error}") from error

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from msgspec import Struct
 
+from assay.bounded_yaml import load_yaml
 from assay.core.errors import UsageError
-from assay.task_imports.imported import Imported, Row, read_records, task_name
+from assay.prompts.jinja_rules import RenderError
+from assay.prompts.template import Template
+from assay.task_imports.imported import Imported, Row, read_records, read_text, shaped, task_name
 
 CHOICE_METRICS = {
     "acc": "choice_likelihood",
@@ -30,7 +32,34 @@ KNOWN = {
     "doc_to_decontamination_query", "process_docs",
 }  # fmt: skip
 
-_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+MAX_INCLUDES = 20
+
+
+class _Filter(Struct):
+    name: Any = None
+    filter: list[dict[str, Any]] = []
+
+
+class _Generation(Struct):
+    max_gen_toks: int | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    until: str | list[str] | None = None
+
+
+class _Shape(Struct):
+    """The fields of a task whose shape is relied upon."""
+
+    dataset_kwargs: dict[str, Any] | None = None
+    test_split: str | None = None
+    validation_split: str | None = None
+    training_split: str | None = None
+    fewshot_split: str | None = None
+    fewshot_config: dict[str, Any] | None = None
+    num_fewshot: int | None = None
+    generation_kwargs: _Generation | None = None
+    filter_list: list[_Filter] | None = None
+    metric_list: list[Any] | None = None
 
 
 class _Function(str):
@@ -44,7 +73,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _function(loader: yaml.SafeLoader, node: yaml.Node) -> _Function:
-    return _Function(node.value)
+    return _Function(node.value if isinstance(node, yaml.ScalarNode) else "…")
 
 
 _Loader.add_constructor("!function", _function)
@@ -54,6 +83,7 @@ def import_lm_eval(path: Path, data: Path | None = None) -> Imported:
     """The task of a YAML file. `data` is its test file where the YAML names none, or a dataset on a hub."""
     found = Imported()
     config = _read(path)
+    shaped({name: value for name, value in config.items() if name in _Shape.__struct_fields__}, _Shape, str(path))
     for name, value in config.items():
         if isinstance(value, _Function):
             found.leave(f"{name}: !function {value}: Python of the task's own is not run")
@@ -70,15 +100,15 @@ def import_lm_eval(path: Path, data: Path | None = None) -> Imported:
     return found
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        config = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
-    except (OSError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from error
+def _read(path: Path, above: int = 0) -> dict[str, Any]:
+    config = load_yaml(read_text(path), str(path), _Loader)
     if not isinstance(config, dict):
         raise UsageError(f"{path}: is not a task: a mapping of fields is expected")
+    config = {str(name): value for name, value in config.items()}
     if isinstance(include := config.pop("include", None), str):
-        return {**_read(path.parent / include), **config}
+        if above == MAX_INCLUDES:
+            raise UsageError(f"{path}: more than {MAX_INCLUDES} files include each other; does one include itself?")
+        return {**_read(path.parent / include, above + 1), **config}
     return config
 
 
@@ -101,7 +131,7 @@ def _documents(
         return test, []
     listed = (config.get("fewshot_config") or {}).get("samples")
     if isinstance(listed, list):
-        return test, listed[:count]
+        return test, shaped(listed[:count], list[dict[str, Any]], f"{path}: fewshot_config.samples")
     shot_split = config.get("fewshot_split") or config.get("training_split")
     shots = _local(path, by_split.get(shot_split)) if shot_split else None
     if (config.get("fewshot_config") or {}).get("sampler") != "first_n":
@@ -225,7 +255,7 @@ class _Reader:
                 {
                     "do": "regex",
                     "pattern": step.get("regex_pattern", r"#### (\-?[0-9\.\,]+)"),
-                    "select": int(step.get("group_select", 0)),
+                    "select": shaped(step.get("group_select", 0), int, f"{self._path}: group_select"),
                     "fallback": step.get("fallback", "[invalid]"),
                 }
             ]
@@ -266,7 +296,8 @@ class _Reader:
             return [str(each) for each in wanted.values()]
         found = self._rendered("doc_to_choice", doc)
         if isinstance(found, str):
-            parsed = yaml.safe_load(found)  # a template that writes a list: "{{[a, b]}}"
+            # a template that writes a list: "{{[a, b]}}"
+            parsed = load_yaml(found, f"{self._path}: what doc_to_choice gives")
             found = parsed if isinstance(parsed, list) else None
         if not isinstance(found, list) or len(found) < 2:
             raise UsageError(f"{self._path}: doc_to_choice gives no list of choices")
@@ -287,6 +318,7 @@ class _Reader:
 
     def _render(self, template: str, doc: dict[str, Any]) -> str:
         try:
-            return _ENVIRONMENT.from_string(template).render(**doc)
-        except TemplateError as error:
+            # Jinja drops one line break at the end of a template, that program keeps it
+            return Template(template + "\n", where=f"{self._path}: a template").render(doc)
+        except RenderError as error:
             raise UsageError(f"{self._path}: the template {template!r} does not fit the data: {error}") from error

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from assay.core.errors import UsageError
-from assay.task_imports.imported import Imported, read_records, task_name
+from assay.task_imports.imported import Imported, read_records, shaped, task_name
 
 TEMPLATES = {"match": "starts_with", "includes": "substring_contains", "fuzzy_match": "fuzzy_match"}
 """The basic templates of that program -> our metrics."""
@@ -39,10 +41,16 @@ def import_openai_evals(path: Path, template: str = "match") -> Imported:
     return found
 
 
+class _Message(Struct):
+    role: Any
+    content: Any
+
+
 def _asked(asked: Any, number: int, found: Imported) -> dict[str, Any]:
     if isinstance(asked, str):
         return {"prompt": asked}
-    messages = [{"role": str(each["role"]), "content": each["content"]} for each in asked]
+    given = shaped(asked, list[_Message], f"line {number + 1}: input")
+    messages: list[dict[str, Any]] = [{"role": str(each.role), "content": each.content} for each in given]
     if any(not isinstance(each["content"], str) for each in messages):
         found.leave(f"line {number + 1}: content that is not text")
         messages = [{**each, "content": str(each["content"])} for each in messages]

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-from jinja2 import TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from msgspec import Struct, field
 
+from assay.bounded_yaml import load_yaml
 from assay.core.errors import UsageError
+from assay.prompts.jinja_rules import RenderError
+from assay.prompts.template import ForgivingTemplate
 from assay.scorers.assertion_list import ASSERTIONS
-from assay.task_imports.imported import Imported, Row
+from assay.task_imports.imported import Imported, Row, read_text, shaped
 
-_ENVIRONMENT = ImmutableSandboxedEnvironment(keep_trailing_newline=True)
+MAX_ROWS = 100_000
 _CARRIED = {"prompts", "tests", "defaultTest", "description"}
 
 
 def import_promptfoo(path: Path) -> Imported:
     """The tests of a configuration, asked with each of its prompts."""
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from error
+    config = load_yaml(read_text(path), str(path))
     if not isinstance(config, dict) or not config.get("prompts"):
         raise UsageError(f"{path}: is no promptfoo configuration: it has no `prompts`")
     found = Imported()
@@ -52,14 +51,20 @@ def _prompt(path: Path, prompt: Any, found: Imported) -> str | None:
     if file.suffix not in (".txt", ".md") or not file.is_file():
         found.leave(f"prompt {text}: only text files that are there can be carried over")
         return None
-    return file.read_text(encoding="utf-8")
+    return read_text(file)
+
+
+class _Test(Struct):
+    vars: dict[str, Any] | None = None
+    asserted: list[Any] | None = field(default=None, name="assert")
+    description: Any = None
 
 
 def _tests(path: Path, config: dict[str, Any], found: Imported) -> list[dict[str, Any]]:
     tests = config.get("tests") or [{}]
     if not isinstance(tests, list):
         raise UsageError(f"{path}: tests: `{tests}` is not a list; tests in other files cannot be carried over")
-    default = config.get("defaultTest") or {}
+    default = shaped(config.get("defaultTest") or {}, _Test, f"{path}: defaultTest")
     merged = []
     for number, test in enumerate(tests, 1):
         if not isinstance(test, dict):
@@ -68,28 +73,31 @@ def _tests(path: Path, config: dict[str, Any], found: Imported) -> list[dict[str
         for name in test:
             if name not in ("vars", "assert", "description", "metadata"):
                 found.leave(f"test {number}: {name}: has no counterpart here")
+        own = shaped(test, _Test, f"{path}: test {number}")
         merged.append(
             {
-                "vars": {**(default.get("vars") or {}), **(test.get("vars") or {})},
-                "assert": [*(default.get("assert") or []), *(test.get("assert") or [])],
-                "description": test.get("description"),
+                "vars": {**(default.vars or {}), **(own.vars or {})},
+                "assert": [*(default.asserted or []), *(own.asserted or [])],
+                "description": own.description,
             }
         )
     return merged
 
 
 def _rows(path: Path, template: str, tests: list[dict[str, Any]], found: Imported) -> list[Row]:
-    rows = []
+    rows: list[Row] = []
     for number, test in enumerate(tests, 1):
         assertions = _assertions(test["assert"], number, found)
         if not assertions:
             found.leave(f"test {number}: has no assertion that can be carried over")
             continue
         for place, variables in enumerate(_combinations(test["vars"], number, found)):
+            if len(rows) == MAX_ROWS:
+                raise UsageError(f"{path}: test {number}: its vars make more than {MAX_ROWS:,} questions")
             try:
-                prompt = _ENVIRONMENT.from_string(template).render(**variables)
-                checks = [_with_variables(each, variables) for each in assertions]
-            except TemplateError as error:
+                prompt = _rendered(template, variables, path)
+                checks = [_with_variables(each, variables, path) for each in assertions]
+            except RenderError as error:
                 raise UsageError(f"{path}: test {number}: the template does not fit its vars: {error}") from error
             row: Row = {
                 "id": f"{number}" if place == 0 else f"{number}-{place + 1}",
@@ -104,7 +112,7 @@ def _rows(path: Path, template: str, tests: list[dict[str, Any]], found: Importe
     return rows
 
 
-def _combinations(variables: dict[str, Any], number: int, found: Imported) -> list[dict[str, Any]]:
+def _combinations(variables: dict[str, Any], number: int, found: Imported) -> Iterator[dict[str, Any]]:
     """A variable with a list of values is asked with each of them."""
     for name, value in variables.items():
         if isinstance(value, str) and value.startswith("file://"):
@@ -112,7 +120,7 @@ def _combinations(variables: dict[str, Any], number: int, found: Imported) -> li
     lists = [
         [(name, each) for each in (value if isinstance(value, list) else [value])] for name, value in variables.items()
     ]
-    return [dict(pairs) for pairs in itertools.product(*lists)]
+    return (dict(pairs) for pairs in itertools.product(*lists))
 
 
 def _assertions(asserted: list[Any], number: int, found: Imported) -> list[dict[str, Any]]:
@@ -132,11 +140,15 @@ def _assertions(asserted: list[Any], number: int, found: Imported) -> list[dict[
     return kept
 
 
-def _with_variables(assertion: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+def _with_variables(assertion: dict[str, Any], variables: dict[str, Any], path: Path) -> dict[str, Any]:
     value = assertion.get("value")
     if isinstance(value, str):
-        return {**assertion, "value": _ENVIRONMENT.from_string(value).render(**variables)}
+        return {**assertion, "value": _rendered(value, variables, path)}
     if isinstance(value, list):
-        rendered = [_ENVIRONMENT.from_string(str(each)).render(**variables) for each in value]
-        return {**assertion, "value": rendered}
+        return {**assertion, "value": [_rendered(str(each), variables, path) for each in value]}
     return assertion
+
+
+def _rendered(template: str, variables: dict[str, Any], path: Path) -> str:
+    # Jinja drops one line break at the end of a template, that program keeps it
+    return ForgivingTemplate(template + "\n", where=f"{path}: a template").render(variables)

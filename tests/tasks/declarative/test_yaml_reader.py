@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
 from assay.env_file import read_env_file
 from assay.tasks.declarative.yaml_reader import Document, dotted, read_yaml
+from assay.tasks.load import load_tasks
 from assay.tasks.project import project_root
 
 
@@ -196,7 +198,79 @@ def test_env_files(tmp_path: Path) -> None:
         read_env_file(path)
 
 
+LONE = [
+    "!include",
+    "!include ''",
+    "!include .",
+    "!include ..",
+    "!include file.yaml/x",
+    '!include "\\0"',
+    "!include " + "x" * 5000,
+    "!include loop",
+    "- !include",
+    "a: !include",
+    "!include {}",
+    "!include []",
+    "$ref:",
+    "$ref: ''",
+    "$ref: .",
+    "$ref: []",
+    "$ref: file.yaml",
+    "$ref: loop",
+    '$ref: "\\0"',
+    "a: {$ref: empty.yaml}",
+    "!anything",
+    "!anything {}",
+    "!",
+    "! x",
+    "!!binary x",
+    "!!python/none",
+    "!!set {a}",
+    "!!int x",
+    "!!float x",
+    "",
+    "#",
+    "---",
+    "--- 1\n--- 2",
+    "...",
+    "*a",
+    "&a [*a]",
+    "<<: 1",
+    "<<: [1]",
+    "? [a]\n: b",
+    "%YAML 9.9\n---\n",
+    "{",
+    "\t",
+    "\x00",
+    "a: &a " + "x" * 40_000 + "\nb: [" + "*a, " * 10_000 + "]",
+]
+
+
+@pytest.mark.parametrize("text", LONE, ids=lambda text: repr(text[:24]))
+def test_a_refusal_names_the_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "empty.yaml").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    try:
+        read(tmp_path, text)
+    except UsageError as error:
+        named = "empty.yaml" if "empty" in text else "file.yaml"
+        assert str(error).startswith(f"{tmp_path / named}:"), error  # noqa: PT017 - some of these are read
+    else:
+        assert text in ("! x", "!", "---")
+
+
+@pytest.mark.parametrize("text", [*LONE, "1", "hello", "- 1", "{}", "[]"], ids=lambda text: repr(text[:24]))
+def test_no_such_file_is_a_task_and_the_refusal_names_it(tmp_path: Path, text: str) -> None:
+    (tmp_path / "empty.yaml").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file.yaml").write_text(text, encoding="utf-8")
+    named = "empty.yaml" if "empty" in text else "file.yaml"
+    with pytest.raises(UsageError, match=re.escape(str(tmp_path / named))):
+        load_tasks([str(tmp_path / "file.yaml")])
+
+
 @given(st.text(max_size=60))
+@example("!include")
 def test_any_text_is_read_or_refused_with_a_sentence(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.mktemp("any")
     try:

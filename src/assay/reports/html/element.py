@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from assay.core.printable import printable
+from assay.printable import printable
 
 _VOID = frozenset({"meta", "br", "hr", "line", "rect", "circle", "path"})
 

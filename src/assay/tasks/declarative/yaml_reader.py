@@ -19,12 +19,11 @@ from typing import Any
 
 import yaml
 
+from assay.bounded_yaml import MAX_DEPTH, MAX_NODES, composed, weight
 from assay.core.errors import UsageError
 from assay.tasks.project import is_hidden, root_of
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
-MAX_DEPTH = 100
-MAX_NODES = 500_000
 MAX_FILES = 200
 
 FieldPath = tuple[str | int, ...]
@@ -161,7 +160,7 @@ class _Reader:
         resolved = path.resolve()
         if resolved in above:
             raise UsageError(f"{path}: the file refers to itself through `$ref`")
-        node = _compose(self.text(path), path)
+        node = composed(self.text(path), str(path), _Loader)
         if node is None:
             raise UsageError(f"{path}:1:1: the file is empty")
         return self.value(node, where, marks, path, (*above, resolved))
@@ -187,7 +186,7 @@ class _Reader:
     def value(
         self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Mark], path: Path, above: tuple[Path, ...]
     ) -> Any:
-        self.nodes += 1
+        self.nodes += weight(node)
         if self.nodes > MAX_NODES:
             raise UsageError(
                 f"{_mark(node, path)}: more than {MAX_NODES:,} values with its aliases expanded; the file is refused"
@@ -302,10 +301,16 @@ class _Reader:
         return {**siblings, **content} if siblings else content
 
     def inside(self, named: str, at: yaml.Node | Mark, where: FieldPath, path: Path, what: str) -> Path:
-        """The file a tag names, which must exist and lie inside the project."""
+        """The file a tag names, which must exist, be one and lie inside the project."""
         mark = at if isinstance(at, Mark) else _mark(at, path)
+        if not named.strip():
+            raise UsageError(f"{mark}: {dotted(where)}: {what} names no file")
         target = path.parent / named
-        resolved = target.resolve()
+        try:
+            resolved = target.resolve()
+            there, is_file = resolved.exists(), resolved.is_file()
+        except (OSError, ValueError, RuntimeError) as error:  # too long, a null byte, links that lead in a circle
+            raise UsageError(f"{mark}: {dotted(where)}: {what} of `{named}`: {error}") from error
         if not self.allow_outside and not resolved.is_relative_to(self.root):
             raise UsageError(
                 f"{mark}: {dotted(where)}: {what} of `{named}` leads outside the project ({self.root}); "
@@ -315,8 +320,10 @@ class _Reader:
             raise UsageError(
                 f"{mark}: {dotted(where)}: {what} of the hidden file `{named}`; allow it with --allow-outside"
             )
-        if not resolved.exists():
+        if not there:
             raise UsageError(f"{mark}: {dotted(where)}: {what}: there is no file {target}")
+        if not is_file:
+            raise UsageError(f"{mark}: {dotted(where)}: {what} of `{named}`: not a regular file")
         return target
 
     def variable(self, text: str, where: FieldPath, node: yaml.Node, path: Path) -> str:
@@ -343,33 +350,6 @@ class _Reader:
 
 def _may_hold_secret(where: FieldPath) -> bool:
     return bool(where) and (where[0] == "secrets" or "config" in where or where[-1] == "api_key")
-
-
-def _compose(text: str, path: Path) -> yaml.Node | None:
-    """The node tree of one document, after a look at how deep it is (composing recurses, looking does not)."""
-    try:
-        depth, documents = 0, 0
-        for event in yaml.parse(text, Loader=_Loader):
-            if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
-                depth += 1
-                if depth > MAX_DEPTH:
-                    raise UsageError(f"{path}:{_line(event)}:1: nested more than {MAX_DEPTH} levels deep")
-            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-                depth -= 1
-            elif isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    raise UsageError(f"{path}:{_line(event)}:1: a second document begins here; a file holds one")
-        return yaml.compose(text, Loader=_Loader)  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark is not None else f"{path}:1:1"
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise UsageError(f"{place}: not valid YAML: {problem}") from error
-
-
-def _line(event: yaml.Event) -> int:
-    return event.start_mark.line + 1 if event.start_mark is not None else 1
 
 
 def _mark(node: yaml.Node, path: Path) -> Mark:

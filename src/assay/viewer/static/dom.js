@@ -1,6 +1,6 @@
 // Elements and text. Every string becomes a text node: nothing a model said is ever markup.
 
-// the characters of core/printable.py, without the carriage return, which a page shows as a blank
+// the characters of printable.py, without the carriage return, which a page shows as a blank
 const INVISIBLE = /[\u{0}-\u{8}\u{b}\u{c}\u{e}-\u{1f}\u{7f}-\u{9f}\u{ad}\u{61c}\u{180e}\u{200b}\u{200e}\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{d800}-\u{dfff}\u{feff}\u{fff9}-\u{fffb}\u{fffe}\u{ffff}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]/u;
 const INVISIBLE_EACH = new RegExp(INVISIBLE.source, "gu");
 const MOST_CHIPS = 2000;

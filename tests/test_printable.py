@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.printable import one_line, printable
+from assay.printable import one_line, printable
 
 CHARACTERS = [chr(code) for code in range(0x110000)]
 JOINERS = {"\u200c", "\u200d"}
@@ -61,7 +61,7 @@ def test_one_line_is_one_line() -> None:
 
 def test_the_viewer_shows_the_same_characters() -> None:
     script = Path("src/assay/viewer/static/dom.js")
-    source = (Path(__file__).parents[2] / script).read_text()
+    source = (Path(__file__).parents[1] / script).read_text()
     found = re.search(r"INVISIBLE = /\[(.*)\]/u;", source)
     assert found is not None
     pattern = re.compile("[" + re.sub(r"\\u\{(\w+)\}", lambda code: f"\\U{int(code[1], 16):08x}", found[1]) + "]")

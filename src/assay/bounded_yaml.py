@@ -1,0 +1,80 @@
+"""YAML that strangers wrote: its depth, and what its aliases expand to, are bounded before anything is built of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from assay.core.errors import UsageError
+
+MAX_DEPTH = 100
+MAX_NODES = 500_000
+TEXT_PER_NODE = 64
+"""So many characters of text count as one value more: a long text may be repeated by aliases too."""
+
+
+def load_yaml(text: str, name: str, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any:
+    """The value of a document as `loader` builds it; None when it is empty. `name` is what an error begins with."""
+    node = composed(text, name, loader)
+    if node is None:
+        return None
+    _check_expansion(node, name)
+    try:
+        return loader("").construct_document(node)
+    except yaml.YAMLError as error:
+        raise not_yaml(error, name) from error
+    except (ValueError, TypeError, OverflowError) as error:  # numbers without end, days that are in no calendar
+        raise UsageError(f"{name}: a value cannot be read: {error}") from error
+
+
+def composed(text: str, name: str, loader: Any) -> yaml.Node | None:
+    """The node tree of one document, after a look at how deep it is (composing recurses, looking does not)."""
+    try:
+        depth, documents = 0, 0
+        for event in yaml.parse(text, Loader=loader):
+            if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise UsageError(f"{name}:{_line(event)}:1: nested more than {MAX_DEPTH} levels deep")
+            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+                depth -= 1
+            elif isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise UsageError(f"{name}:{_line(event)}:1: a second document begins here; a file holds one")
+        return yaml.compose(text, Loader=loader)  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
+    except yaml.YAMLError as error:
+        raise not_yaml(error, name) from error
+
+
+def weight(node: yaml.Node) -> int:
+    """What a node counts against `MAX_NODES`, each time that an alias repeats it."""
+    return 1 + len(node.value) // TEXT_PER_NODE if isinstance(node, yaml.ScalarNode) else 1
+
+
+def not_yaml(error: yaml.YAMLError, name: str) -> UsageError:
+    mark = getattr(error, "problem_mark", None)
+    place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark is not None else f"{name}:1:1"
+    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return UsageError(f"{place}: not valid YAML: {problem}")
+
+
+def _check_expansion(node: yaml.Node, name: str) -> None:
+    """Walk as far as the aliases lead; what leads on for ever is too deep."""
+    nodes, left = 0, [(node, 1)]
+    while left:
+        at, depth = left.pop()
+        nodes += weight(at)
+        if nodes > MAX_NODES:
+            raise UsageError(f"{name}: more than {MAX_NODES:,} values with its aliases expanded; the file is refused")
+        if depth > MAX_DEPTH:
+            raise UsageError(f"{name}: nested more than {MAX_DEPTH} levels deep with its aliases expanded")
+        if isinstance(at, yaml.MappingNode):
+            left += [(each, depth + 1) for pair in at.value for each in pair]
+        elif isinstance(at, yaml.SequenceNode):
+            left += [(each, depth + 1) for each in at.value]
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark is not None else 1

@@ -1,0 +1,28 @@
+"""What the operating system refused, in the words of the person who can mend it."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+TOO_MANY_FILES = "raise the limit (`ulimit -n 4096`) or ask for less at once (`--concurrency`)"
+_ADVICE = {
+    errno.EMFILE: TOO_MANY_FILES,
+    errno.ENFILE: TOO_MANY_FILES,
+    errno.ENOSPC: "make room",
+    errno.EDQUOT: "make room",
+    errno.EROFS: "choose a place that can be written",
+}
+
+
+def reason(error: OSError) -> str:
+    """Why it failed and, where there is something to do, what."""
+    said = error.strerror or str(error) or type(error).__name__
+    advice = _ADVICE.get(error.errno or 0)
+    return f"{said}; {advice}" if advice else said
+
+
+def sentence(error: OSError) -> str:
+    """The same with the file that it was about, if it was about one."""
+    named = [os.fsdecode(each) for each in (error.filename, error.filename2) if isinstance(each, str | bytes)]
+    return f"{' -> '.join(named)}: {reason(error)}" if named else reason(error)
