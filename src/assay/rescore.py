@@ -136,7 +136,10 @@ class Answers:
         if place is None:
             return None
         self._file.seek(place)
-        record = _decode(self._file.readline())
+        try:
+            record = _decode(self._file.readline())
+        except msgspec.MsgspecError as error:
+            raise UsageError(f"{self._file.name}: byte {place}: not a journal record ({error})") from error
         return record if (record.task, record.sample_id, record.attempt) == (task, sample_id, attempt) else None
 
     def close(self) -> None:

@@ -94,7 +94,13 @@ class Page:
             "if (found) resolve(found); else if (performance.now() - started > 15000) reject(new Error('never held'));"
             "else setTimeout(look, 20); }; look(); })"
         )
-        return await self.run(waiting)
+        for _ in range(5):
+            try:
+                return await self.run(waiting)
+            except RuntimeError as error:
+                if "navigated" not in str(error):
+                    raise
+        raise RuntimeError(f"{script}: the page leads on and on")
 
     async def open(self, address: str) -> None:
         await self.send("Page.navigate", url=address)

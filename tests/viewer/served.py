@@ -10,30 +10,39 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from tests.end_to_end.commands import environment
 
 
 class Viewer:
-    """Where it listens, its token, and how to ask it."""
+    """Where it listens, a link into it, and how to ask it."""
 
     def __init__(self, link: str, process: subprocess.Popen[str]) -> None:
-        self.link = link
         self.process = process
         self.port = int(urlsplit(link).port or 0)
-        self.token = parse_qs(urlsplit(link).query)["token"][0]
         self.base = f"http://127.0.0.1:{self.port}/"
+        self.cookie = ""
+        self.cookie = self.ask(target(link))[1]["set-cookie"].partition(";")[0]
+        self.link = self.next_link(link)
+        """One that no browser has opened yet."""
+
+    def next_link(self, used: str) -> str:
+        """What is printed when a link is opened a second time, by somebody else."""
+        assert self.ask(target(used), cookie="")[0] == 403
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
 
     def ask(
-        self, path: str, *, method: str = "GET", body: bytes | None = None, token: bool = True, **headers: str
+        self, path: str, *, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """One request; header names are written with underscores."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             sent = {name.replace("_", "-"): value for name, value in headers.items()}
-            if token:
-                sent.setdefault("authorization", f"Bearer {self.token}")
+            sent.setdefault("cookie", self.cookie)
+            if method == "POST":
+                sent.setdefault("origin", self.base.rstrip("/"))
             connection.request(method, path, body=body, headers=sent)
             answer = connection.getresponse()
             return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
@@ -53,11 +62,18 @@ class Viewer:
         return json.loads(body)
 
 
+def target(link: str) -> str:
+    return f"/?{urlsplit(link).query}"
+
+
 @contextlib.contextmanager
-def viewing(*roots: Path) -> Iterator[Viewer]:
+def viewing(*roots: Path, browser: str | None = None) -> Iterator[Viewer]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "assay", "view", *map(str, roots), "--no-browser", "--port", "0"],
-        env=environment(),
+        [
+            *(sys.executable, "-m", "assay", "view", *map(str, roots), "--port", "0"),
+            *(["--no-browser"] if browser is None else []),
+        ],
+        env=environment(**({} if browser is None else {"BROWSER": browser})),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.reports.scripted_boards import write_run
-from tests.viewer.browser import Page
+from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
 from tests.viewer.page_steps import click, pick, text, to, visit, write
 from tests.viewer.served import Viewer, viewing
@@ -17,6 +18,8 @@ from assay.core.types import Score
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
+
+from assay.viewer.entry import OPEN
 
 ACTIVE = "#page script, #page iframe, #page svg, #page a[href^=javascript], #page [onerror], #page [onload]"
 
@@ -323,3 +326,19 @@ def test_weak_passes_stand_beside_the_outcome(browser: str, tmp_path: Path) -> N
 
     with viewing(tmp_path) as viewer:
         visit(browser, viewer.link, steps)
+
+
+def test_a_page_from_a_file_leads_in(browser: str, folder: Path, tmp_path: Path) -> None:
+    """As the browser does that `assay view` starts: it comes from elsewhere, and its cookie counts all the same."""
+    with viewing(folder) as viewer:
+        (tmp_path / "open.html").write_text(OPEN.format(link=viewer.link))
+
+        async def go() -> None:
+            async with new_page(browser) as page:
+                await page.open((tmp_path / "open.html").as_uri())
+                await page.until("document.querySelector('#page .page')")
+                assert await page.run("location.href") == viewer.base
+                await page.open(viewer.link)
+                await page.until("document.querySelector('#page .page')")
+
+        asyncio.run(go())

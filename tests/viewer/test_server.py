@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
-from tests.viewer.served import Viewer, viewing
+from tests.viewer.served import Viewer, target, viewing
 
 from assay.viewer.library import IN_MEMORY, Library
 
@@ -47,19 +48,61 @@ def viewer(folder: Path) -> Iterator[Viewer]:
         yield found
 
 
-def test_the_link_trades_its_token_for_a_cookie(viewer: Viewer) -> None:
-    status, headers, _ = viewer.ask(f"/?token={viewer.token}", token=False)
-    assert (status, headers["location"]) == (303, "/")
-    cookie = headers["set-cookie"]
-    assert "HttpOnly" in cookie
-    assert "samesite=strict" in cookie.lower()
-    assert viewer.ask("/", token=False, cookie=cookie.partition(";")[0])[0] == 200
+def test_the_link_trades_its_token_for_a_cookie_once(folder: Path) -> None:
+    with viewing(folder / "runs") as viewer:
+        link = viewer.link
+        status, headers, body = viewer.ask(target(link), cookie="")
+        assert (status, b'content="0; url=/"' in body) == (200, True)
+        cookie = headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        session = cookie.partition(";")[0]
+        token = link.partition("token=")[2]
+        assert token not in session
+        assert viewer.ask("/", cookie=session)[0] == 200
+        assert viewer.ask(target(link), cookie=session)[0] == 200  # who is in may open the link again
+        status, headers, body = viewer.ask(target(link), cookie="")  # nobody else may
+        assert (status, "set-cookie" in headers) == (403, False)
+        assert b"used already" in body
+        assert viewer.ask("/api/runs", cookie=f"assay-view-{viewer.port}={token}")[0] == 403
+        assert viewer.ask("/api/runs", cookie="", authorization=f"Bearer {token}")[0] == 403
+        new = viewer.next_link(link)
+        assert new not in (link, "")
+        assert viewer.ask(target(new), cookie="", method="HEAD")[0] == 403  # a preview uses no link up
+        assert "set-cookie" in viewer.ask(target(new), cookie="")[1]
+
+
+def test_a_browser_of_ours_finds_its_link_in_a_file_that_only_its_owner_can_read(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "asked")
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/asked"\n')
+    browser.chmod(0o755)
+    with viewing(folder / "runs", browser=f"{browser} %s") as viewer:
+        asked = (tmp_path / "asked").read_text().strip()
+        assert "token" not in asked
+        page = Path(asked.removeprefix("file://"))
+        assert stat.S_IMODE(page.stat().st_mode) == 0o600
+        assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
+        link = page.read_text().partition('href="')[2].partition('"')[0]
+        assert link != viewer.link
+        assert "set-cookie" in viewer.ask(target(link), cookie="")[1]
+        assert viewer.ask(target(link), cookie="")[0] == 403
+        assert not page.parent.exists()
+
+
+def test_two_hosts_are_one_too_many(viewer: Viewer) -> None:
+    ours = f"Host: 127.0.0.1:{viewer.port}\r\n"
+    for hosts in (ours + "Host: evil.example\r\n", "Host: evil.example\r\n" + ours, ours + ours):
+        with socket.create_connection(("127.0.0.1", viewer.port), timeout=30) as connection:
+            head = f"GET /api/runs HTTP/1.1\r\n{hosts}Cookie: {viewer.cookie}\r\nConnection: close\r\n\r\n"
+            connection.sendall(head.encode())
+            assert connection.makefile("rb").readline().split()[1] == b"400"
 
 
 @pytest.mark.parametrize("path", ["/", "/main.js", "/api/runs", "/api/events", "/api/marks"])
-@pytest.mark.parametrize("given", [{}, {"cookie": "assay-view=x"}, {"authorization": "Bearer wrong"}])
-def test_without_the_token_nothing_is_told(viewer: Viewer, path: str, given: dict[str, str]) -> None:
-    status, _, body = viewer.ask(path, token=False, **given)
+@pytest.mark.parametrize("given", ["", "assay-view=x", "assay-view-PORT=x", "assay-view-PORT="])
+def test_without_the_session_nothing_is_told(viewer: Viewer, path: str, given: str) -> None:
+    status, _, body = viewer.ask(path, cookie=given.replace("PORT", str(viewer.port)))
     assert status == 403
     assert b"assay view" in body
 

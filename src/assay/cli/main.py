@@ -47,8 +47,8 @@ first steps:
   assay run tasks/ --model openai:MODEL        your tasks against a server
   assay run tasks/ --model my_module:my_model  … or against your own Python
 
-exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a task measured nothing, 70 a bug in assay,
-130 interrupted; ASSAY_DEBUG=1 shows where an error came from
+exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a task measured nothing, 130 interrupted,
+70 a bug in assay; ASSAY_DEBUG=1 shows where an error came from
 """
 
 

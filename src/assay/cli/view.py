@@ -14,7 +14,8 @@ examples:
   assay view runs/my-run          one run
   assay view --export site runs/  a folder of plain files that any browser can open, without a server
 
-The page is served to this machine only, and only to who has the link that is printed.
+The page is served to this machine only. The link that is printed opens it in one browser; opened a second time
+elsewhere, it is refused and a new one is printed.
 """
 
 

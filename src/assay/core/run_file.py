@@ -34,6 +34,14 @@ class RunFile(Struct, frozen=True, kw_only=True):
     command: list[str] = []
     sandbox: dict[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        """What readers rely on, whoever wrote the file."""
+        if not isinstance(self.model.get("name"), str):
+            raise ValueError("the model has no name")
+        for definition in self.definitions:
+            if definition.name not in self.tasks:
+                raise ValueError(f"the task `{definition.name}` has no fingerprint")
+
 
 def read_run_file(folder: Path) -> RunFile:
     path = folder / "run.json"
@@ -61,8 +69,15 @@ def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
     return changes or ["its fingerprint differs"]
 
 
+def write_text(path: Path, text: str) -> None:
+    """Text as UTF-8; half a character, which UTF-8 has no place for, as the escape that JSON has for it."""
+    write_whole(path, text.encode("utf-8", "backslashreplace"))
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """All of the file or nothing of it, also when the disk is full or the process dies."""
+    if not path.name:
+        raise UnwritableError(f"{path}: is a folder, not a file to write")
     # a name of its own: several processes may begin the same run at once
     partial = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import importlib
 import json
-import os
+import zlib
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +17,7 @@ from msgspec import Struct, field
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
+from assay.core.run_file import write_text
 
 Row = dict[str, Any]
 """One line of a task folder."""
@@ -139,6 +141,10 @@ class Sources:
         self.used[path.name] = self.of_task[path.name] = Source(path=path, sha256=found, known=known)
 
 
+# what reading goes wrong with in a file that has another content than the published one
+NOT_IN_SHAPE = (LookupError, TypeError, ValueError, AttributeError, RecursionError, EOFError, csv.Error, zlib.error)
+
+
 def find_recipe(name: str) -> Recipe:
     if name not in NAMES:
         raise UsageError(unknown_name("recipe", name, NAMES))
@@ -169,13 +175,19 @@ def write_tasks(
     sources = Sources(data, recipe.sha256, accept_unknown=accept_unknown)
     counts: dict[str, int] = {}
     texts: dict[str, str] = {}
-    for task, rows in recipe.make(sources, settings):
-        lines = [json.dumps(_marked(row, sources), ensure_ascii=False) for row in rows]
-        counts[task] = len(lines)
-        used = ", ".join(map(_named, sources.of_task.values()))
-        head = f"# {recipe.title}, variant {chosen}, {settings.shots} worked examples; from {used}"
-        texts[task] = "\n".join([head, *lines]) + "\n"
-        sources.of_task.clear()
+    try:
+        for task, rows in recipe.make(sources, settings):
+            lines = [json.dumps(_marked(row, sources), ensure_ascii=False) for row in rows]
+            counts[task] = len(lines)
+            used = ", ".join(map(_named, sources.of_task.values()))
+            head = f"# {recipe.title}, variant {chosen}, {settings.shots} worked examples; from {used}"
+            texts[task] = "\n".join([head, *lines]) + "\n"
+            sources.of_task.clear()
+    except NOT_IN_SHAPE as error:
+        last = next(reversed(sources.used), str(data))
+        raise UsageError(
+            f"{last}: is not in the shape that the files of {recipe.title} have: {type(error).__name__}: {error}"
+        ) from error
     if not counts:
         raise UsageError(f"{data}: no file of {recipe.title} is here; give those of {recipe.source}")
     if others := sum(not each.known for each in sources.used.values()):
@@ -185,10 +197,9 @@ def write_tasks(
         )
     for remark in sources.remarks:
         say(remark)
-    out.mkdir(parents=True, exist_ok=True)
     for task, text in texts.items():
-        _write(out / f"{task}.jsonl", text)
-    _write(out / "recipe.json", json.dumps(_provenance(recipe, settings, sources, counts), indent=1) + "\n")
+        write_text(out / f"{task}.jsonl", text)
+    write_text(out / "recipe.json", json.dumps(_provenance(recipe, settings, sources, counts), indent=1) + "\n")
     return counts
 
 
@@ -221,9 +232,3 @@ def _provenance(recipe: Recipe, settings: Settings, sources: Sources, counts: di
         "tasks": counts,
         "made_with": made_with,
     }
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import read_lines
@@ -32,6 +32,10 @@ DIGEST_MASK = (1 << DIGEST_BITS) - 1
 _DIGEST = blake2b(digest_size=DIGEST_BITS // 8)
 """Copied for every line: a new one takes twice as long."""
 NUMBER = (int, float)
+
+
+Place = Annotated[int, Meta(ge=0, lt=1 << 32)]
+"""The number of a sample or an attempt: as much as a column holds."""
 
 
 class _Completion(Said, gc=False):
@@ -63,8 +67,8 @@ class Line(Struct, gc=False):
     key: str
     task: str
     sample_id: str
-    index: int
-    attempt: int = 1
+    index: Place
+    attempt: Place = 1
     metadata: dict[str, Any] = {}
     trace: TraceLine | None = None
     scores: tuple[Score, ...] = ()

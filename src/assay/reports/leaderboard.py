@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from assay import catalog
+from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
@@ -184,10 +186,10 @@ def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[Sl
     if first is None or first.use == "python":
         return []
     aggregate = catalog.resolve("aggregate", first.use)
-    options = {key: value for key, value in first.options.items() if key != "scorer"}
 
     def headline(scores: ScoreTable) -> Summary:
-        found: list[Summary] = aggregate(scores, **options, level=view.level)
+        with _as_the_run_asks(definition, first):
+            found: list[Summary] = aggregate(scores, **_options(first), level=view.level)
         return found[0]
 
     return [
@@ -222,14 +224,31 @@ def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
 def _summaries(definition: TaskDefinition, table: TaskTable, level: float, python: Kept) -> list[Summary]:
     found: list[tuple[PartSpec, Summary]] = []
     for part in definition.aggregates:
-        options = {key: value for key, value in part.options.items() if key != "scorer"}
+        options = _options(part)
         if part.use == "python":
             options["found"] = found_for(python, definition.name, part.key, table)
-        aggregate = partial(catalog.resolve("aggregate", part.use), **options, level=level)
-        scores = table.tables[part.options.get("scorer")]
-        summaries = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
+        with _as_the_run_asks(definition, part):
+            aggregate = partial(catalog.resolve("aggregate", part.use), **options, level=level)
+            scores = table.tables[part.options.get("scorer")]
+            summaries = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
         found.extend((part, summary) for summary in summaries)
     return _with_own_names(found)
+
+
+def _options(part: PartSpec) -> dict[str, Any]:
+    return {key: value for key, value in part.options.items() if key != "scorer"}
+
+
+@contextmanager
+def _as_the_run_asks(definition: TaskDefinition, part: PartSpec) -> Iterator[None]:
+    """The run file is anybody's: it may ask an aggregate for what it does not have."""
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, ArithmeticError) as error:
+        raise UsageError(
+            f"task `{definition.name}`: the aggregate `{part.key}` ({part.use}) cannot be computed as the run asks: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def _with_own_names(found: list[tuple[PartSpec, Summary]]) -> list[Summary]:

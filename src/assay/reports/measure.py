@@ -7,11 +7,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from assay.core.errors import UsageError
 from assay.core.types import ScoreValue, TaskDefinition
 from assay.stats.failure_bounds import Range, range_of
 from assay.stats.score_table import as_text
 
 HEADLINES = ("score", "is_correct")
+CLASSES = ("field_gt", "field_pred")
 LIKELIHOODS = ("perplexity", "bits_per_byte")
 """Aggregates of texts' likelihoods; sample by sample they compare in bits per byte."""
 
@@ -74,12 +76,17 @@ def measure_of(definition: TaskDefinition) -> Measure:
     first = definition.aggregates[0] if definition.aggregates else None
     if first is None:
         return Measure(headline=False)
-    scorer = first.options.get("scorer")
+    names = {"field": "score", **first.options}
+    for option in ("scorer", "field", *CLASSES):
+        # a run file is anybody's
+        if not isinstance(names.get(option, ""), str) and (option, names[option]) != ("scorer", None):
+            raise UsageError(f"task `{definition.name}`: the aggregate `{first.key}`: `{option}` must be a name")
+    scorer = names.get("scorer")
     if first.use == "mean":
-        field = str(first.options.get("field", "score"))
+        field = names["field"]
         return Measure(scorer=scorer, field=field, bounds=range_of(field, first.options.get("bounds")))
     if first.use in ("binary-classification", "multiclass-classification"):
-        return Measure(scorer=scorer, same_as=(first.options["field_gt"], first.options["field_pred"]))
+        return Measure(scorer=scorer, same_as=(names.get(CLASSES[0], ""), names.get(CLASSES[1], "")))
     if first.use in LIKELIHOODS:
         return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True, bounds=None)
     return Measure(scorer=scorer, headline=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from assay.core.errors import UsageError
+from assay.core.run_file import write_text
 
 Row = dict[str, Any]
 
@@ -36,26 +36,19 @@ def write_imported(found: Imported, source: Path, out: Path) -> None:
     """The task files, and `import.json` with where they come from and what is missing."""
     if not any(found.tasks.values()):
         raise UsageError(f"{source}: nothing in it could be carried over: {'; '.join(found.left_behind) or 'empty'}")
-    out.mkdir(parents=True, exist_ok=True)
     for task, rows in found.tasks.items():
         try:
             lines = [json.dumps(row, ensure_ascii=False) for row in rows]
         except (TypeError, ValueError, RecursionError) as error:  # a day, say, which YAML has and JSON has not
             raise UsageError(f"{source}: a value in it cannot be written as JSON: {error}") from error
-        _write(out / f"{task}.jsonl", "\n".join([f"# imported from {source.name}", *lines]) + "\n")
+        write_text(out / f"{task}.jsonl", "\n".join([f"# imported from {source.name}", *lines]) + "\n")
     told = {
         "source": source.name,
         "tasks": {task: len(rows) for task, rows in found.tasks.items()},
         "left_behind": found.left_behind,
         "remarks": found.remarks,
     }
-    _write(out / "import.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_bytes(text.encode("utf-8", "backslashreplace"))
-    os.replace(partial, path)
+    write_text(out / "import.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
 
 
 def task_name(text: str) -> str:

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from assay.core.errors import UsageError
 from assay.viewer.api import Api, Params, Reader
+from assay.viewer.entry import Entry
 from assay.viewer.guard import Guard
 from assay.viewer.library import Library, UnknownRunError
 
@@ -26,7 +27,7 @@ LONGEST_BODY = 64 * 1024
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
-def make_app(library: Library, *, token: str, port: int) -> ASGIApp:
+def make_app(library: Library, *, entry: Entry, port: int) -> ASGIApp:
     """The whole viewer, guarded."""
     api = Api(library)
     reads: dict[str, Reader] = {
@@ -44,7 +45,7 @@ def make_app(library: Library, *, token: str, port: int) -> ASGIApp:
     routes.append(Route("/api/events", _events(library), methods=["GET"]))
     for name, data in static_files().items():
         routes.append(Route("/" if name == "index.html" else f"/{name}", _file(name, data), methods=["GET"]))
-    return Guard(Starlette(routes=routes), token=token, port=port)
+    return Guard(Starlette(routes=routes), entry=entry, port=port)
 
 
 def static_files() -> dict[str, bytes]:

@@ -1,20 +1,20 @@
-"""Who may talk to the viewer: this machine's browser, from the viewer's own page, with this start's token.
+"""Who may talk to the viewer: this machine's browser, from the viewer's own page, after it came in by a link.
 
-Any page in a browser can send requests to a port of this machine; what it cannot do is know the token, name our
+Any page in a browser can send requests to a port of this machine; what it cannot do is know the session, name our
 address in `Host` after a DNS trick, or send our own `Origin`. Each of the three is asked for.
 """
 
 from __future__ import annotations
 
-import hmac
-import secrets
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from assay.viewer.entry import Entry
 
 POLICY = "; ".join(
     [
@@ -42,18 +42,15 @@ HEADERS = {
     "cache-control": "no-store",
 }
 LONGEST_TARGET = 8192
-
-
-def new_token() -> str:
-    return secrets.token_urlsafe(24)
+COME_IN = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>assay view</title>'
 
 
 class Guard:
     """Wraps the app: refuses what does not come from our own page, and adds the headers every answer has."""
 
-    def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, *, entry: Entry, port: int) -> None:
         self._app = app
-        self._token = token
+        self._links = entry
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         self._cookie = f"assay-view-{port}"
 
@@ -73,32 +70,37 @@ class Guard:
         ours = origin is None or origin in {f"http://{name}" for name in self._hosts}
         from_our_page = path == "/" or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
         reads = method in ("GET", "HEAD")
+        hosts = headers.getlist("host")
         for holds, status, sentence in (
-            (headers.get("host", "") in self._hosts, 421, "This viewer answers only to 127.0.0.1 and localhost."),
+            (len(hosts) <= 1, 400, "A request names one host."),
+            (hosts != [] and hosts[0] in self._hosts, 421, "This viewer answers only to 127.0.0.1 and localhost."),
             (ours and from_our_page, 403, "This viewer answers only to its own page."),
             (len(scope["raw_path"]) + len(scope["query_string"]) <= LONGEST_TARGET, 414, "The address is too long."),
             (reads or (method, path) == ("POST", "/api/marks"), 405, "The viewer writes nothing but marks."),
-            (reads or origin or headers.get("authorization"), 403, "A mark must come from the viewer's own page."),
+            (reads or origin is not None, 403, "A mark must come from the viewer's own page."),
         ):
             if not holds:
                 return _refused(status, sentence)
         return None
 
     def _entry(self, scope: Scope) -> Response | None:
-        """None when the request may pass; the first visit trades the token in its address for a cookie."""
+        """None when the request may pass; a link trades the token in its address for a cookie, once."""
+        known = self._links.is_session(_cookie(Headers(scope=scope), self._cookie))
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["path"] == "/" and given and self._is_token(given):
-            answer = RedirectResponse("/", status_code=303)
-            answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", path="/")
+        if (scope["method"], scope["path"]) != ("GET", "/") or not given:
+            return None if known else _refused(403, "This page needs the link that `assay view` printed.")
+        if known:
+            return HTMLResponse(COME_IN)
+        state = self._links.use(given)
+        if state == "opened":
+            # our own page leads on: after a redirect a browser would not send the cookie to who came from elsewhere
+            answer = HTMLResponse(COME_IN)
+            answer.set_cookie(self._cookie, self._links.session, httponly=True, samesite="strict", path="/")
             return answer
-        headers = Headers(scope=scope)
-        bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        if self._is_token(bearer) or self._is_token(_cookie(headers, self._cookie)):
-            return None
-        return _refused(403, "This page needs the link that `assay view` printed: it carries the key to this viewer.")
-
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(errors="replace"), self._token.encode())
+        if state == "used":
+            self._links.show_link()
+            return _refused(403, "This link was used already. `assay view` printed a new one where it was started.")
+        return _refused(403, "This page needs the link that `assay view` printed.")
 
 
 def _cookie(headers: Headers, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 import webbrowser
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import uvicorn
 
 from assay.core.errors import UsageError
 from assay.viewer.app import make_app
-from assay.viewer.guard import new_token
+from assay.viewer.entry import Entry
 from assay.viewer.library import Library
 
 FIRST_PORT = 8750
@@ -19,15 +20,14 @@ TRIES = 20
 
 
 def serve(roots: list[Path], *, port: int | None, browser: bool) -> None:
-    """Serve until interrupted. The link, with its token, is the only thing written to stdout."""
+    """Serve until interrupted. Links, each of which opens the viewer once, are all that is written to stdout."""
     library = Library(roots)
     library.views()  # a folder that is not there is told before anything is opened
     listening = listen(port)
     number = listening.getsockname()[1]
-    token = new_token()
-    link = f"http://127.0.0.1:{number}/?token={token}"
+    entry = Entry(f"http://127.0.0.1:{number}/", lambda link: print(link, flush=True))
     config = uvicorn.Config(
-        make_app(library, token=token, port=number),
+        make_app(library, entry=entry, port=number),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -36,15 +36,17 @@ def serve(roots: list[Path], *, port: int | None, browser: bool) -> None:
         lifespan="off",
         timeout_graceful_shutdown=1,
     )
-    print(link, flush=True)
-    print("the viewer reads only; stop it with Ctrl-C, no run is disturbed", file=sys.stderr)
-    if browser:
-        webbrowser.open(link)
+    entry.show_link()
+    print("the link opens one browser; the viewer reads only; Ctrl-C stops it, no run is disturbed", file=sys.stderr)
     try:
+        if browser:
+            # in a thread: one that runs in the terminal comes back only when it is closed
+            threading.Thread(target=webbrowser.open, args=[entry.file().as_uri()], daemon=True).start()
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     finally:
+        entry.close()
         library.builders.stop()
         listening.close()
 

@@ -197,9 +197,7 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, where, path)
         if node.tag not in (_STANDARD + "seq", _STANDARD + "map"):
-            raise UsageError(
-                f"{_mark(node, path)}: {dotted(where)}: unknown tag `{node.tag}`; only `!include` is known"
-            )
+            raise UsageError(f"{_at(_mark(node, path), where)}: unknown tag `{node.tag}`; only `!include` is known")
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*where, at), marks, path, above) for at, item in enumerate(node.value)]
         return self.mapping(node, where, marks, path, above)
@@ -236,7 +234,7 @@ class _Reader:
         result: dict[str, Any] = {}
         for part in parts:
             if not isinstance(part, yaml.MappingNode):
-                raise UsageError(f"{_mark(part, path)}: {dotted(where)}: `<<` merges mappings, this is something else")
+                raise UsageError(f"{_at(_mark(part, path), where)}: `<<` merges mappings, this is something else")
             inner: dict[FieldPath, Mark] = {}
             for name, value in self.mapping(part, where, inner, path, above).items():
                 if name not in result:
@@ -247,7 +245,7 @@ class _Reader:
 
     def key(self, node: yaml.Node, where: FieldPath, path: Path) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            raise UsageError(f"{_mark(node, path)}: {dotted(where)}: a key must be plain text")
+            raise UsageError(f"{_at(_mark(node, path), where)}: a key must be plain text")
         return str(node.value)
 
     def scalar(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> Any:  # noqa: PLR0911 - one line per tag
@@ -257,7 +255,7 @@ class _Reader:
         if tag == _STANDARD + "str":
             if text.startswith("!include "):
                 self.warnings.append(
-                    f"{_mark(node, path)}: {dotted(where)}: a quoted `!include` is plain text; write it unquoted"
+                    f"{_at(_mark(node, path), where)}: a quoted `!include` is plain text; write it unquoted"
                 )
             return text
         try:
@@ -270,10 +268,10 @@ class _Reader:
             if tag == _STANDARD + "float":
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
         except ValueError as error:
-            raise UsageError(f"{_mark(node, path)}: {dotted(where)}: not a number: {text[:40]}") from error
+            raise UsageError(f"{_at(_mark(node, path), where)}: not a number: {text[:40]}") from error
         if tag == _STANDARD + "merge":
             return text
-        raise UsageError(f"{_mark(node, path)}: {dotted(where)}: unknown tag `{tag}`; only `!include` is known")
+        raise UsageError(f"{_at(_mark(node, path), where)}: unknown tag `{tag}`; only `!include` is known")
 
     def included(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> str:
         target = self.inside(str(node.value), node, where, path, "!include")
@@ -290,13 +288,13 @@ class _Reader:
         """A mapping with `$ref`: the other file's content, whose keys win over the ones written beside it."""
         named, at = value["$ref"], marks[(*where, "$ref")]
         if not isinstance(named, str) or named.startswith("#") or "://" in named:
-            raise UsageError(f"{at}: {dotted(where)}: `$ref` names a file; `#…` and addresses are not supported")
+            raise UsageError(f"{_at(at, where)}: `$ref` names a file; `#…` and addresses are not supported")
         target = self.inside(named, at, where, path, "$ref")
         siblings = {name: item for name, item in value.items() if name != "$ref"}
         inner: dict[FieldPath, Mark] = {}
         content = self.file(target, where, inner, above)
         if siblings and not isinstance(content, dict):
-            raise UsageError(f"{at}: {dotted(where)}: {named} is not a mapping, so nothing may stand beside its `$ref`")
+            raise UsageError(f"{_at(at, where)}: {named} is not a mapping, so nothing may stand beside its `$ref`")
         marks.update(inner)
         return {**siblings, **content} if siblings else content
 
@@ -304,26 +302,24 @@ class _Reader:
         """The file a tag names, which must exist, be one and lie inside the project."""
         mark = at if isinstance(at, Mark) else _mark(at, path)
         if not named.strip():
-            raise UsageError(f"{mark}: {dotted(where)}: {what} names no file")
+            raise UsageError(f"{_at(mark, where)}: {what} names no file")
         target = path.parent / named
         try:
             resolved = target.resolve()
             there, is_file = resolved.exists(), resolved.is_file()
         except (OSError, ValueError, RuntimeError) as error:  # too long, a null byte, links that lead in a circle
-            raise UsageError(f"{mark}: {dotted(where)}: {what} of `{named}`: {error}") from error
+            raise UsageError(f"{_at(mark, where)}: {what} of `{named}`: {error}") from error
         if not self.allow_outside and not resolved.is_relative_to(self.root):
             raise UsageError(
-                f"{mark}: {dotted(where)}: {what} of `{named}` leads outside the project ({self.root}); "
+                f"{_at(mark, where)}: {what} of `{named}` leads outside the project ({self.root}); "
                 "allow it with --allow-outside"
             )
         if not self.allow_outside and is_hidden(resolved, self.root):
-            raise UsageError(
-                f"{mark}: {dotted(where)}: {what} of the hidden file `{named}`; allow it with --allow-outside"
-            )
+            raise UsageError(f"{_at(mark, where)}: {what} of the hidden file `{named}`; allow it with --allow-outside")
         if not there:
-            raise UsageError(f"{mark}: {dotted(where)}: {what}: there is no file {target}")
+            raise UsageError(f"{_at(mark, where)}: {what}: there is no file {target}")
         if not is_file:
-            raise UsageError(f"{mark}: {dotted(where)}: {what} of `{named}`: not a regular file")
+            raise UsageError(f"{_at(mark, where)}: {what} of `{named}`: not a regular file")
         return target
 
     def variable(self, text: str, where: FieldPath, node: yaml.Node, path: Path) -> str:
@@ -336,20 +332,24 @@ class _Reader:
             if _may_hold_secret(where):
                 return text  # resolved by the model that needs it, so that no file or journal ever holds it
             raise UsageError(
-                f"{_mark(node, path)}: {dotted(where)}: `${name}` looks like a secret; "
+                f"{_at(_mark(node, path), where)}: `${name}` looks like a secret; "
                 "secrets belong in `secrets` or in a model's `config`, nowhere else"
             )
         if self.environ is None:
             self.variables.append(name)
             return text
         if name not in self.environ:
-            self.warnings.append(f"{_mark(node, path)}: {dotted(where)}: the variable `{name}` is not set")
+            self.warnings.append(f"{_at(_mark(node, path), where)}: the variable `{name}` is not set")
             return text
         return self.environ[name]
 
 
 def _may_hold_secret(where: FieldPath) -> bool:
     return bool(where) and (where[0] == "secrets" or "config" in where or where[-1] == "api_key")
+
+
+def _at(mark: Mark, where: FieldPath) -> str:
+    return f"{mark}: {dotted(where)}" if where else str(mark)
 
 
 def _mark(node: yaml.Node, path: Path) -> Mark:

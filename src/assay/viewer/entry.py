@@ -1,0 +1,84 @@
+"""The way in: links that open the viewer once, and the session that they open.
+
+A link can be read over a shoulder, from a browser's history or from a list of processes; so its token is worth nothing
+once it was used, and a browser that we start ourselves is given none on its command line but a file that only its
+owner can read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+OPEN = """\
+<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={link}"><title>assay view</title></head>
+<body><a href="{link}">open the viewer</a></body></html>
+"""
+
+
+class Entry:
+    """The links of one viewer and its session."""
+
+    def __init__(self, address: str, show: Callable[[str], None]) -> None:
+        self.session = secrets.token_urlsafe(24)
+        """What the cookie of every browser holds that came in by a link."""
+        self._address = address
+        self._show = show
+        self._unused: set[str] = set()
+        self._used: set[str] = set()
+        self._shown = self._filed = ""
+        self._folder: Path | None = None
+
+    def show_link(self) -> None:
+        """Show a link, unless the last one that was shown can still be used."""
+        if self._shown not in self._unused:
+            self._shown = self._new()
+            self._show(self._link(self._shown))
+
+    def file(self) -> Path:
+        """A page that leads in, for a browser of this user's: nobody else can read it."""
+        self._folder = Path(tempfile.mkdtemp(prefix="assay-view-"))  # made for its owner alone
+        path = self._folder / "open.html"
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            self._filed = self._new()
+            file.write(OPEN.format(link=self._link(self._filed)))
+        return path
+
+    def use(self, token: str) -> Literal["opened", "used", "unknown"]:
+        """Take a token in; it opens once."""
+        if found := _same(token, self._unused):
+            self._unused.remove(found)
+            self._used.add(found)
+            if found == self._filed:
+                self.close()
+            return "opened"
+        return "used" if _same(token, self._used) else "unknown"
+
+    def is_session(self, given: str) -> bool:
+        return _same(given, {self.session}) is not None
+
+    def close(self) -> None:
+        """Leave no page behind."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _new(self) -> str:
+        token = secrets.token_urlsafe(24)
+        self._unused.add(token)
+        return token
+
+    def _link(self, token: str) -> str:
+        return f"{self._address}?token={token}"
+
+
+def _same(given: str, known: set[str]) -> str | None:
+    """The token that was given, in a time that tells nothing about it."""
+    found = [each for each in known if hmac.compare_digest(given.encode(errors="replace"), each.encode())]
+    return found[0] if found else None

@@ -1,0 +1,293 @@
+"""Whatever a command is pointed at, it says what is wrong in a sentence: no traceback, no exit code of a gate."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.end_to_end.commands import assay, environment, fake_server, write_task
+
+from assay.cli import main as command_line
+from assay.cli.main import BAD_INPUT, DONE, INTERNAL_ERROR, WITH_FAILURES, main
+
+LM = 'task: t\ndataset_path: json\ndoc_to_text: "{{prompt}}"\ndoc_to_target: "{{targets[0]}}"\n'
+FILES = {
+    "empty.jsonl": b"",
+    "noise.jsonl": b"\xff\xfe\x00noise\n" * 9,
+    "noise.yaml": b"\xff\xfe\x00noise\n" * 9,
+    "deep.json": b"[" * 100_000,
+    "deep.jsonl": b'{"a":' * 100_000 + b"\n",
+    "deep.yaml": b"[" * 20_000,
+    "long.yaml": b"a: " + b"9" * 5000 + b"\n",
+    "dates.yaml": b"a: 2020-13-45\nprompts: x\n",
+    "circle.yaml": b"a: &a [*a]\nprompts: *a\ntests: *a\n",
+    "itself.yaml": b"include: itself.yaml\n",
+    "numbers.jsonl": b"1\n2\n",
+    "half.jsonl": b'{"id": "\\ud800", "prompt": "\\ud800", "input": "\\ud800", "ideal": "\\ud800"}\n',
+}
+PATHS = [
+    *FILES,
+    "folder.jsonl",
+    "folder.yaml",
+    "nowhere",
+    "nowhere.jsonl",
+    "good.jsonl/x",
+    "n" * 300,
+    "loop",
+    "link.yaml",
+]
+COMMANDS: dict[str, Callable[[str], list[str]]] = {
+    "run": lambda path: ["run", path, "--run-dir", "out/run", "--quiet"],
+    "run into": lambda path: ["run", "good.jsonl", "--run-dir", path, "--quiet"],
+    "run --output": lambda path: ["run", "good.jsonl", "--run-dir", "out/run", "--quiet", "--output", path],
+    "run --junit": lambda path: ["run", "good.jsonl", "--run-dir", "out/run", "--quiet", "--junit", path],
+    "run --prices": lambda path: ["run", "good.jsonl", "--run-dir", "out/run", "--quiet", "--prices", path],
+    "run --baseline": lambda path: ["run", "good.jsonl", "--dry-run", "--baseline", path, "--gate", "overall >= 0"],
+    "run --dry-run": lambda path: ["run", path, "--dry-run"],
+    "validate": lambda path: ["validate", path],
+    "check": lambda path: ["check", path],
+    "list": lambda path: ["list", path],
+    "show": lambda path: ["show", path],
+    "show --prices": lambda path: ["show", "made", "--prices", path],
+    "leaderboard": lambda path: ["leaderboard", path, "made"],
+    "leaderboard --html": lambda path: ["leaderboard", "made", "--html", path],
+    "diff": lambda path: ["diff", path, "made"],
+    "diff --html": lambda path: ["diff", "made", "made", "--html", path],
+    "merge": lambda path: ["merge", path],
+    "rescore": lambda path: ["rescore", path, "--run-dir", "out/again"],
+    "rescore tasks": lambda path: ["rescore", "made", path, "--run-dir", "out/again"],
+    "rescore into": lambda path: ["rescore", "made", "--run-dir", path],
+    "report": lambda path: ["report", path],
+    "report --output": lambda path: ["report", "made", "--output", path],
+    "view": lambda path: ["view", "--export", "out/site", path],
+    "view --export": lambda path: ["view", "--export", path, "made"],
+    "verify": lambda path: ["verify", path, "good.jsonl"],
+    "verify tasks": lambda path: ["verify", "made", path],
+    "score": lambda path: ["score", path, *EVALUATOR],
+    "score --dataset": lambda path: ["score", "text.txt", "--dataset", path, *EVALUATOR],
+    "score --evaluator-cwd": lambda path: ["score", "text.txt", "--evaluator-cwd", path, *EVALUATOR],
+    "score --evaluator-command": lambda path: ["score", "text.txt", "--evaluator-command", path, "--no-preflight"],
+    "optimize": lambda path: ["optimize", path, *SEARCH],
+    "optimize --dataset": lambda path: ["optimize", "text.txt", "--dataset", path, *SEARCH],
+    "optimize --task": lambda path: ["optimize", "text.txt", "--task", path, "--task-model", "toy", *SEARCH[:4]],
+    "optimize --output": lambda path: ["optimize", "text.txt", "--output", path, "--dry-run", *SEARCH],
+    "recipe": lambda path: ["recipe", "make", "bbh", "--data", path, "--out", "out/bbh", "--accept-other-source"],
+    "import lm-eval": lambda path: ["import", "lm-eval", path, "--out", "out/i"],
+    "import lm-eval --data": lambda path: ["import", "lm-eval", "lm.yaml", "--data", path, "--out", "out/i"],
+    "import promptfoo": lambda path: ["import", "promptfoo", path, "--out", "out/i"],
+    "import openai-evals": lambda path: ["import", "openai-evals", path, "--out", "out/i"],
+    "import --out": lambda path: ["import", "openai-evals", "evals.jsonl", "--out", path],
+    "init": lambda path: ["init", path],
+    "model get": lambda path: ["model", "get", "--from", path],
+}
+EVALUATOR = ["--evaluator-command", "true", "--no-preflight"]
+SEARCH = ["--model", "toy", "--budget", "2", *EVALUATOR]
+
+
+def start(folder: Path) -> None:
+    """Good files, hostile ones, and a finished run."""
+    write_task(folder / "good.jsonl", {"compute: 1 + 1": "2"})
+    (folder / "text.txt").write_text("a text")
+    (folder / "lm.yaml").write_text(LM)
+    (folder / "evals.jsonl").write_text('{"input": "x", "ideal": "y"}\n')
+    for name, data in FILES.items():
+        (folder / name).write_bytes(data)
+    (folder / "folder.jsonl").mkdir()
+    (folder / "loop").symlink_to("loop")
+    assert main(["run", "good.jsonl", "--run-dir", "made", "--quiet"]) == DONE
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_input_ends_in_a_traceback(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start(tmp_path)
+    for path in PATHS:
+        capsys.readouterr()
+        code = exit_code(COMMANDS[name](path))
+        said = capsys.readouterr()
+        assert code in (DONE, BAD_INPUT, WITH_FAILURES) or (name[:6], code) == ("verify", 1), (path, said.err)
+        assert "Traceback" not in said.err
+        assert code == DONE or said.err.strip() or said.out.strip(), path
+        shutil.rmtree("out", ignore_errors=True)
+        shutil.rmtree("nowhere", ignore_errors=True)
+
+
+RUNS = {
+    "an unknown aggregate": {"aggregates": [{"key": "score", "use": "none_such"}]},
+    "an option that the aggregate has not": {"aggregates": [{"key": "score", "use": "mean", "options": {"x": 1}}]},
+    "an option of the wrong kind": {"aggregates": [{"key": "score", "use": "mean", "options": {"field": [1]}}]},
+    "an unknown metric": {"metric": "none_such", "scorers": [{"key": "m", "use": "none_such"}]},
+    "an unknown solver": {"solver": {"key": "s", "use": "none_such"}},
+    "another name": {"name": "other"},
+}
+READERS = ["show RUN", "report RUN", "leaderboard RUN made", "diff RUN made", "merge RUN", "rescore RUN --run-dir out"]
+READERS += ["view --export out RUN", "verify RUN good.jsonl"]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_run_file_ends_in_a_traceback(
+    reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start(tmp_path)
+    whole = json.loads(Path("made/run.json").read_text())
+    changed = {name: [{**whole["definitions"][0], **change}] for name, change in RUNS.items()}
+    files = {name: {**whole, "definitions": definitions} for name, definitions in changed.items()}
+    files |= {"no model": {**whole, "model": {}}, "no tasks": {**whole, "tasks": {}}, "nothing": {}}
+    for name, content in files.items():
+        shutil.rmtree("run", ignore_errors=True)
+        shutil.copytree("made", "run")
+        Path("run/run.json").write_text(json.dumps(content))
+        refused(reader, name, capsys)
+    line = json.loads(Path("made/journal.jsonl").read_text())
+    for change in ({"index": 1 << 40}, {"attempt": -5}, {"index": -1}, {"scores": 1}, {"task": []}):
+        shutil.rmtree("run")
+        shutil.copytree("made", "run")
+        Path("run/journal.jsonl").write_text(json.dumps({**line, **change}) + "\n")
+        refused(reader, str(change), capsys)
+    Path("run/journal.jsonl").unlink()
+    Path("run/journal.jsonl").mkdir()
+    refused(reader, "a folder as journal", capsys)
+
+
+def refused(reader: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = exit_code(["run" if word == "RUN" else word for word in reader.split()])
+    said = capsys.readouterr().err
+    assert code in (DONE, BAD_INPUT, WITH_FAILURES) or (reader[:6], code) == ("verify", 1), (name, code, said)
+    assert "Traceback" not in said
+    shutil.rmtree("out", ignore_errors=True)
+
+
+def test_a_run_that_cannot_be_written_to_can_be_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start(tmp_path)
+    Path("made/leaderboard.json").unlink()
+    Path("made/leaderboard.json").mkdir()  # also for who may write anywhere
+    capsys.readouterr()
+    assert main(["report", "made"]) == DONE
+    said = capsys.readouterr()
+    assert "exact_match" in said.out
+    assert "the run was left as it is: made/leaderboard.json: could not write: Is a directory" in said.err
+    assert not Path("made/report.html").exists()
+    assert main(["report", "made", "--output", "report.html"]) == DONE
+    assert Path("report.html").exists()
+    assert main(["report", "made", "--json"]) == DONE
+
+
+def test_aliases_that_expand_without_end_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start(tmp_path)
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 50))]
+    lines += [f"{field}: *a49" for field in ("prompts", "tests", "task", "dataset_kwargs", "models", "date")]
+    Path("laughs.yaml").write_text("\n".join(lines))
+    for command in (["import", "lm-eval", "laughs.yaml"], ["import", "promptfoo", "laughs.yaml"]):
+        assert main(command) == BAD_INPUT
+    assert main(["show", "made", "--prices", "laughs.yaml"]) == BAD_INPUT
+    assert capsys.readouterr().err.count("aliases expanded") == 3
+
+
+TEMPLATES = [
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "{{ 'x' * 10**9 }}",
+    "{% set x = 'x' * 1000000 %}{% for a in range(9999) %}{{ x }}{% endfor %}",
+    "{{ " + "(" * 5000 + ")" * 5000 + " }}",
+    "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+]
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=range(len(TEMPLATES)))
+def test_a_template_without_end_is_stopped(
+    template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_task(tmp_path / "d.jsonl", {"a": "b"})
+    fields = {"doc_to_text": template, "doc_to_target": "b", "dataset_kwargs": {"data_files": "d.jsonl"}}
+    (tmp_path / "lm.yaml").write_text(json.dumps({"task": "t", "dataset_path": "json", **fields}))
+    tests = [{"assert": [{"type": "contains", "value": "x"}]}]
+    (tmp_path / "foo.yaml").write_text(json.dumps({"prompts": [template], "tests": tests}))
+    assert main(["import", "lm-eval", "lm.yaml", "--out", "out"]) == BAD_INPUT
+    assert main(["import", "promptfoo", "foo.yaml", "--out", "out"]) == BAD_INPUT
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_bug_of_ours_has_an_exit_code_of_its_own_and_can_be_looked_into(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken:
+        @staticmethod
+        def run(options: object) -> int:
+            raise ZeroDivisionError("division by \x1b[31mzero")
+
+        add_arguments = staticmethod(lambda parser: None)
+
+    monkeypatch.setattr(command_line.importlib, "import_module", lambda name: Broken)
+    assert main(["doctor"]) == INTERNAL_ERROR
+    said = capsys.readouterr().err
+    assert said.startswith(r"assay doctor: internal error: ZeroDivisionError: division by \u001b[31mzero.")
+    assert "Traceback" not in said
+    monkeypatch.setenv("ASSAY_DEBUG", "1")
+    assert main(["doctor"]) == INTERNAL_ERROR
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError("deep"), PermissionError(13, "Not permitted", "f")])
+def test_what_the_machine_refuses_is_a_sentence(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken:
+        @staticmethod
+        def run(options: object) -> int:
+            raise error
+
+        add_arguments = staticmethod(lambda parser: None)
+
+    monkeypatch.setattr(command_line.importlib, "import_module", lambda name: Broken)
+    assert main(["doctor"]) == BAD_INPUT
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("descriptors", [9, 11, 13, 40])
+def test_too_few_descriptors_are_called_by_their_name(tmp_path: Path, descriptors: int) -> None:
+    write_task(tmp_path / "t.jsonl", {f"compute: {n} + 1": str(n + 1) for n in range(200)})
+    words = ["run", "t.jsonl", "--run-dir", "run", "--model", "openai:x", "--concurrency", "100"]
+    with fake_server() as server:
+        done = subprocess.run(
+            [sys.executable, "-m", "assay", *words, "--model-arg", f"base_url={server.base_url}", "--patience", "0"],
+            cwd=tmp_path,
+            env=environment(OPENAI_API_KEY=""),
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)),
+        )
+    assert done.returncode in (DONE, BAD_INPUT, WITH_FAILURES), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "the disk did not keep" not in done.stderr
+    if done.returncode == BAD_INPUT:
+        assert "Too many open files; raise the limit (`ulimit -n 4096`)" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    write_task(tmp_path / "t.jsonl", {"compute: 1 + 1": "2"})
+    assert assay("run", "t.jsonl", "--run-dir", "run", cwd=tmp_path).returncode == DONE
+    done = assay("view", "--export", "/proc/site", "run", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (BAD_INPUT, f"assay view: /proc/site: {os.strerror(2)}\n")
+
+
+def exit_code(arguments: list[str]) -> object:
+    try:
+        return main(arguments)
+    except SystemExit as end:
+        return end.code
