@@ -13,6 +13,7 @@ from assay.core.errors import UsageError
 from assay.viewer import comparing, overview, samples
 from assay.viewer.api import Api, Params
 from assay.viewer.bundle import bundle
+from assay.viewer.journal_lines import ScorePart, TracePart
 from assay.viewer.library import Library, listed
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView
@@ -104,13 +105,19 @@ def _wait_for_index(view: RunView) -> None:
 
 def _labels(record: dict[str, Any]) -> dict[str, Any]:
     """What the static table filters by, besides what it shows."""
-    found: dict[str, Any] = {"metadata": record.get("metadata") or {}, "values": {}, "retries": 0}
-    for score in record.get("scores") or []:
-        for name, value in (score.get("values") or {}).items():
-            found["values"][f"{score.get('name')}.{name}"] = value
-    trace = record.get("trace") or {}
-    found["retries"] = sum(each.get("retries") or 0 for each in trace.get("completions") or [])
-    return found
+    try:
+        line = msgspec.convert(record, _Labelled)
+    except msgspec.ValidationError:  # the table says that it is unreadable
+        line = _Labelled()
+    values = {f"{score.name}.{name}": value for score in line.scores for name, value in score.values.items()}
+    retries = sum(each.retries for each in line.trace.completions) if line.trace is not None else 0
+    return {"metadata": line.metadata, "values": values, "retries": retries}
+
+
+class _Labelled(msgspec.Struct):
+    metadata: dict[str, Any] = {}
+    scores: tuple[ScorePart, ...] = ()
+    trace: TracePart | None = None
 
 
 def _write(data: Path, name: str, value: Any) -> None:
