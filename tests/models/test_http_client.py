@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import importlib.util
+import os
 import socket
 import ssl
 import subprocess
+import zlib
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -311,6 +314,139 @@ def test_what_follows_an_answer_unasked_is_in_no_later_answer(surplus: bytes) ->
             return await asked(url, 3)
 
     assert asyncio.run(ask()) == [(200, b"1"), (200, b"2"), (200, b"3")]
+
+
+def test_one_connection_is_used_again_and_again() -> None:
+    async def ask() -> int:
+        open_ones: list[asyncio.StreamWriter] = []
+        async with raw_server(lambda number: http(b"%d" % number), open_ones) as url:
+            assert await asked(url, 20) == [(200, b"%d" % number) for number in range(1, 21)]
+        return len(open_ones)
+
+    assert asyncio.run(ask()) == 1
+
+
+@pytest.mark.parametrize("surplus", [http(b"forged"), http(b"forged")[:-3], b"HTTP/1.1 200 OK\r\nX: ", b"x"])
+@pytest.mark.parametrize("turns", [0, 1, 20])
+def test_what_comes_late_and_unasked_is_in_no_later_answer(surplus: bytes, turns: int) -> None:
+    """It has arrived when the next question is asked, and the loop may or may not have read it by then."""
+
+    async def ask() -> list[tuple[int, bytes]]:
+        open_ones: list[asyncio.StreamWriter] = []
+        client = HttpClient()
+        async with raw_server(lambda number: http(b"%d" % number), open_ones) as url:
+            answers = []
+            for _ in range(3):
+                answer = await client.post_json(url, b"{}", {}, 5)
+                answers.append((answer.status, answer.body))
+                os.write(open_ones[-1].get_extra_info("socket").fileno(), surplus)  # on loopback it is there at once
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+            await client.aclose()
+        return answers
+
+    assert asyncio.run(ask()) == [(200, b"1"), (200, b"2"), (200, b"3")]
+
+
+def test_a_connection_that_the_server_closed_while_idle_is_not_used_again() -> None:
+    async def ask() -> list[bytes]:
+        open_ones: list[asyncio.StreamWriter] = []
+        client = HttpClient()
+        async with raw_server(lambda number: http(b"%d" % number), open_ones) as url:
+            answers = []
+            for _ in range(3):
+                answers.append((await client.post_json(url, b"{}", {}, 5)).body)
+                open_ones[-1].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+            await client.aclose()
+        return answers
+
+    assert asyncio.run(ask()) == [b"1", b"2", b"3"]
+
+
+TEXT = b'{"text": "hello"}'
+GZIP, ZLIB = gzip.compress(TEXT), zlib.compress(TEXT)
+BARE = zlib.compress(TEXT)[2:-4]
+UNPACKABLE, UNASKED, CUT, LONGER = "cannot be unpacked", "not asked for", "in the middle of what", "after its end"
+
+
+def chunked(body: bytes, *trailers: str) -> bytes:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head + b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(body), body, "".join(f"{each}\r\n" for each in trailers).encode())
+
+
+CODINGS: dict[str, tuple[bytes, bytes | str]] = {
+    "gzip": (http(GZIP, "Content-Encoding: gzip"), TEXT),
+    "x-gzip": (http(GZIP, "Content-Encoding: x-gzip"), TEXT),
+    "GZIP and blanks": (http(GZIP, "Content-Encoding:  GZIP "), TEXT),
+    "two members": (http(gzip.compress(TEXT[:8]) + gzip.compress(TEXT[8:]), "Content-Encoding: gzip"), TEXT),
+    "empty members": (http(gzip.compress(b"") + GZIP + gzip.compress(b""), "Content-Encoding: gzip"), TEXT),
+    "gzip and a tail": (http(GZIP + b"tail", "Content-Encoding: gzip"), UNPACKABLE),
+    "gzip and zeros": (http(GZIP + bytes(8), "Content-Encoding: gzip"), UNPACKABLE),
+    "gzip and half a member": (http(GZIP + GZIP[:12], "Content-Encoding: gzip"), CUT),
+    "gzip cut in its check": (http(GZIP[:-4], "Content-Encoding: gzip"), CUT),
+    "gzip cut in its text": (http(GZIP[:15], "Content-Encoding: gzip"), CUT),
+    "gzip with a wrong check": (http(GZIP[:-8] + b"wrng" + GZIP[-4:], "Content-Encoding: gzip"), UNPACKABLE),
+    "zlib called gzip": (http(ZLIB, "Content-Encoding: gzip"), UNPACKABLE),
+    "plain text called gzip": (http(TEXT, "Content-Encoding: gzip"), UNPACKABLE),
+    "deflate": (http(ZLIB, "Content-Encoding: deflate"), TEXT),
+    "bare deflate": (http(BARE, "Content-Encoding: deflate"), TEXT),
+    "deflate and a tail": (http(ZLIB + b"tail", "Content-Encoding: deflate"), LONGER),
+    "bare deflate and a tail": (http(BARE + b"tail", "Content-Encoding: deflate"), LONGER),
+    "deflate twice": (http(ZLIB + ZLIB, "Content-Encoding: deflate"), LONGER),
+    "deflate cut": (http(ZLIB[:-2], "Content-Encoding: deflate"), CUT),
+    "bare deflate cut": (http(BARE[:-3], "Content-Encoding: deflate"), CUT),
+    "gzip called deflate": (http(GZIP, "Content-Encoding: deflate"), UNPACKABLE),
+    "identity": (http(TEXT, "Content-Encoding: identity"), TEXT),
+    "nothing": (http(TEXT, "Content-Encoding: "), TEXT),
+    "brotli": (http(TEXT, "Content-Encoding: br"), UNASKED),
+    "zstd": (http(TEXT, "Content-Encoding: zstd"), UNASKED),
+    "unheard of": (http(TEXT, "Content-Encoding: rot13"), UNASKED),
+    "packed twice": (http(gzip.compress(GZIP), "Content-Encoding: gzip, gzip"), UNASKED),
+    "gzip, identity": (http(GZIP, "Content-Encoding: gzip, identity"), TEXT),
+    "two lines": (http(GZIP, "Content-Encoding: identity", "Content-Encoding: gzip"), TEXT),
+    "an empty body": (http(b"", "Content-Encoding: gzip"), b""),
+    "a trailer that says gzip": (chunked(TEXT, "Content-Encoding: gzip"), TEXT),
+    "a trailer that says br": (chunked(TEXT, "Content-Encoding: br"), TEXT),
+    "a trailer of another kind": (chunked(TEXT, "X-Sum: 1", "Transfer-Encoding: gzip"), TEXT),
+    "a bomb": (http(gzip.compress(bytes(5 << 20)), "Content-Encoding: gzip"), "more than"),
+    "a bomb in members": (http(gzip.compress(bytes(700_000)) * 3, "Content-Encoding: gzip"), "more than"),
+    "a bomb of deflate": (http(zlib.compress(bytes(5 << 20)), "Content-Encoding: deflate"), "more than"),
+}
+
+
+@pytest.mark.parametrize(("answer", "expected"), CODINGS.values(), ids=CODINGS)
+def test_both_clients_unpack_the_same(answer: bytes, expected: bytes | str) -> None:
+    async def ask() -> HttpAnswer:
+        client = HttpClient(max_body_bytes=1 << 20)
+        try:
+            async with raw_server(answer) as url:
+                return await client.post_json(url, b"{}", {}, 10)
+        finally:
+            await client.aclose()
+
+    if isinstance(expected, bytes):
+        assert asyncio.run(ask()).body == expected
+        return
+    with pytest.raises(FailureError) as caught:
+        asyncio.run(ask())
+    assert expected in caught.value.failure.message
+    large = expected == "more than"
+    assert (caught.value.failure.kind, caught.value.failure.retryable) == (
+        "bad_output" if large else "connection",
+        not large,
+    )
+
+
+def test_a_trailer_is_no_header() -> None:
+    async def ask() -> HttpAnswer:
+        client = HttpClient()
+        try:
+            async with raw_server(chunked(TEXT, "Retry-After: 99", "X-Late: 1")) as url:
+                return await client.post_json(url, b"{}", {}, 10)
+        finally:
+            await client.aclose()
+
+    assert not {"Retry-After", "X-Late"} & set(asyncio.run(ask()).headers)
 
 
 def test_a_header_without_end_is_cut_off() -> None:

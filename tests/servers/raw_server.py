@@ -14,15 +14,15 @@ Answer = Callable[[int], bytes]
 
 
 @contextlib.asynccontextmanager
-async def raw_server(answer: Answer | bytes) -> AsyncIterator[str]:
-    """Its address, for as long as the block lasts."""
+async def raw_server(answer: Answer | bytes, open_ones: list[asyncio.StreamWriter] | None = None) -> AsyncIterator[str]:
+    """Its address, for as long as the block lasts; `open_ones` is given the connections in the order of opening."""
     say = answer if callable(answer) else lambda number: answer
     asked = 0
-    open_ones: set[asyncio.StreamWriter] = set()
+    open_ones = [] if open_ones is None else open_ones
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal asked
-        open_ones.add(writer)
+        open_ones.append(writer)
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import ssl
 import urllib.request
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from assay import os_errors
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
 from assay.env_file import setting
+from assay.models.content_coding import ACCEPTED, CannotUnpackError, TooLargeError, unpacked
 
 if TYPE_CHECKING:
     import aiohttp  # a quarter of a second of CPU, which the lean client need not pay
+    from aiohttp.client_proto import ResponseHandler
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """More than any honest answer; a server that sends more is stopped before it fills the memory."""
@@ -63,7 +68,13 @@ class HttpClient:
                 ssl=self._tls_context(url),
             ) as response:
                 content = await self._read(response, url)
+                if "Content-Encoding" in response.headers:
+                    content = unpacked(content, response.headers.getall("Content-Encoding"), self._max_body_bytes)
                 return HttpAnswer(response.status, response.headers, content)
+        except TooLargeError as error:
+            raise self._too_large(url) from error
+        except CannotUnpackError as error:
+            raise self._failed("connection", f"{place_of(url)}: {error}", retryable=True) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._failure(error, url, timeout_seconds) from error
 
@@ -81,10 +92,13 @@ class HttpClient:
             # connections belong to the loop they were opened in; those of an older loop died with it
             self._loop = loop
             connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
+            # aiohttp has no other place for it; a test holds that it still counts
+            connector._factory = partial(_connection(), loop=loop)
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"User-Agent": "assay"},
+                headers={"User-Agent": "assay", "Accept-Encoding": ACCEPTED},
+                auto_decompress=False,
             )
         return self._session
 
@@ -127,11 +141,11 @@ class HttpClient:
 
     async def _read(self, response: aiohttp.ClientResponse, url: str) -> bytes:
         length = response.content_length
-        if length is not None and length <= self._max_body_bytes and "Content-Encoding" not in response.headers:
+        if length is not None and length <= self._max_body_bytes:
             return await response.read()
         chunks: list[bytes] = []
         size = 0
-        # a length is a promise at best, and says nothing about a compressed body
+        # a length is a promise at best
         while size <= self._max_body_bytes and (length is None or length <= self._max_body_bytes):
             chunk = await response.content.readany()
             if not chunk:
@@ -139,8 +153,11 @@ class HttpClient:
             chunks.append(chunk)
             size += len(chunk)
         response.close()
+        raise self._too_large(url)
+
+    def _too_large(self, url: str) -> FailureError:
         message = f"{place_of(url)} sent more than {self._max_body_bytes:,} bytes in one answer"
-        raise self._failed("bad_output", message, retryable=False)
+        return self._failed("bad_output", message, retryable=False)
 
     def _failure(self, error: Exception, url: str, timeout_seconds: float | None) -> FailureError:
         import aiohttp
@@ -166,6 +183,54 @@ class HttpClient:
         return FailureError(failure, away="unreachable" if unreachable else None)
 
 
+@cache
+def _connection() -> type[ResponseHandler]:
+    from aiohttp.client_proto import ResponseHandler
+
+    class Connection(ResponseHandler):
+        """One that is not used again after something came unasked, which aiohttp would take for the next answer."""
+
+        _socket: select.poll | None = None
+        _whole = False
+        _surplus = False
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)
+            self._socket = polled(transport)
+
+        def set_response_params(self, **options: Any) -> None:
+            self._whole = self._surplus = False
+            super().set_response_params(**options)
+
+        def data_received(self, data: bytes) -> None:
+            self._surplus = self._surplus or bool(data and self._whole)  # aiohttp calls it with nothing, to go on
+            super().data_received(data)
+            self._whole = self._payload is not None and self._payload.is_eof()
+
+        def is_connected(self) -> bool:
+            """Asked before a connection is used again, and when those that were idle for long are closed."""
+            if not super().is_connected():
+                return False
+            return self._payload is None or not (self._surplus or self.should_close or has_arrived(self._socket))
+
+    return Connection
+
+
+def polled(transport: asyncio.BaseTransport) -> select.poll | None:
+    """A look at the socket itself: what has arrived there, the loop may not have read yet."""
+    connected = transport.get_extra_info("socket")
+    if connected is None or not hasattr(select, "poll"):
+        return None
+    poll = select.poll()
+    poll.register(connected.fileno(), select.POLLIN)
+    return poll
+
+
+def has_arrived(connected: select.poll | None) -> bool:
+    """Whether a connection that nobody is waiting on has something to read: an answer too many, or its end."""
+    return connected is not None and bool(connected.poll(0))
+
+
 def place_of(url: str) -> str:
     """Host and port: enough to find the server, and nothing of a URL that could be secret."""
     return urlsplit(url).netloc.rpartition("@")[2] or "the server"
@@ -184,12 +249,15 @@ def _what_broke(error: Exception) -> str:
             return sentence
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno
-        return f"cannot connect ({os.strerror(number) if number else type(error.os_error).__name__})"
+        reason = os_errors.reason(OSError(number, os.strerror(number))) if number else type(error.os_error).__name__
+        return f"cannot connect ({reason})"
     return f"the connection broke ({reason_of(error)})"
 
 
 def reason_of(error: Exception) -> str:
-    return getattr(error, "strerror", None) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        return os_errors.reason(error)
+    return type(error).__name__
 
 
 def make_client(*, part: str = "") -> HttpClient:

@@ -8,9 +8,9 @@ by one timer over all requests in flight, and a request that is cancelled or giv
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import ssl
-import zlib
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 from multidict import CIMultiDict
 
 from assay.core.errors import FailureError, UsageError
-from assay.models.http_client import HttpAnswer, HttpClient, place_of, reason_of
+from assay.models.content_coding import CannotUnpackError, TooLargeError, unpacked
+from assay.models.http_client import HttpAnswer, HttpClient, has_arrived, place_of, polled, reason_of
 
 try:
     import httptools
@@ -66,7 +67,7 @@ class LeanHttpClient(HttpClient):
             connection = self._take(target) or await self._connect(target, timeout_seconds)
             self._sweep_soon(loop)
             return await connection.ask(request, deadline, self._max_body_bytes)
-        except _TooLargeError as error:
+        except TooLargeError as error:
             message = f"{place_of(url)} sent more than {self._max_body_bytes:,} bytes in one answer"
             raise self._failed("bad_output", message, retryable=False) from error
         except ssl.SSLCertVerificationError as error:
@@ -75,7 +76,7 @@ class LeanHttpClient(HttpClient):
             limit = "" if timeout_seconds is None else f" within {timeout_seconds:g} s"
             message = f"no full answer from {place_of(url)}{limit}"
             raise self._failed("timeout", message, retryable=True) from error
-        except (_BrokenError, OSError) as error:
+        except (_BrokenError, CannotUnpackError, OSError) as error:
             message = f"{place_of(url)}: {_why(error)}"
             raise self._failed("connection", message, retryable=True, unreachable=connection is None) from error
 
@@ -135,8 +136,9 @@ class LeanHttpClient(HttpClient):
         idle = self._idle[target[:3]]
         while idle:
             connection = idle.pop()
-            if connection.usable:
+            if connection.usable and not has_arrived(connection.socket):
                 return connection
+            connection.abort()
         return None
 
     async def _connect(self, target: _Target, timeout_seconds: float | None) -> _Connection:
@@ -172,10 +174,6 @@ class _BrokenError(Exception):
     """What a server did to the connection, in words."""
 
 
-class _TooLargeError(Exception):
-    """More than any honest answer."""
-
-
 class _Connection(asyncio.Protocol):
     """One connection: one request at a time, kept for the next one when the answer allows it."""
 
@@ -195,6 +193,7 @@ class _Connection(asyncio.Protocol):
         self._idle = idle
         self._open = open_ones
         self._transport: asyncio.Transport | None = None
+        self.socket: select.poll | None = None
         self._answer: asyncio.Future[HttpAnswer] | None = None
         self.deadline: float | None = None
         self._begin_answer()
@@ -238,6 +237,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - create_connection makes no other
         self._transport = transport
+        self.socket = polled(transport)
         self._open.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -245,7 +245,7 @@ class _Connection(asyncio.Protocol):
             self.abort()  # nobody asked
             return
         if self._head_bytes > MAX_HEADER_BYTES and not self._in_body:
-            self.fail(_TooLargeError())  # the parser itself would gather a header for ever
+            self.fail(TooLargeError())  # the parser itself would gather a header for ever
             return
         self._some = True
         self._head_bytes += 0 if self._in_body else len(data)
@@ -260,7 +260,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.discard(self)
-        self._transport = None
+        self._transport = self.socket = None
         if exc is None and self._until_close:
             self._status = self._parser.get_status_code()
             self._finish()
@@ -280,9 +280,11 @@ class _Connection(asyncio.Protocol):
         if self._surplus:
             return
         self._size += len(name) + len(value)
-        if self._size > MAX_HEADER_BYTES:
-            raise _TooLargeError
-        self._headers.add(name.decode("latin-1"), value.decode("latin-1"))
+        if self._size > (self._max_body_bytes if self._in_body else MAX_HEADER_BYTES):
+            raise TooLargeError
+        if self._in_body:
+            return  # a trailer: what it says of the body comes too late to count (RFC 9110, 6.5.1)
+        self._headers.add(name.decode("latin-1"), value.rstrip().decode("latin-1"))
 
     def on_headers_complete(self) -> None:
         if self._surplus:
@@ -292,14 +294,14 @@ class _Connection(asyncio.Protocol):
         self._until_close = "Content-Length" not in self._headers and "Transfer-Encoding" not in self._headers
         length = self._headers.get("Content-Length", "0")
         if length.isdigit() and int(length) > self._max_body_bytes:
-            self.fail(_TooLargeError())
+            self.fail(TooLargeError())
 
     def on_body(self, body: bytes) -> None:
         if self._surplus:
             return
         self._size += len(body)
         if self._size > self._max_body_bytes:
-            self.fail(_TooLargeError())
+            self.fail(TooLargeError())
         else:
             self._chunks.append(body)
 
@@ -340,30 +342,16 @@ class _Connection(asyncio.Protocol):
             return
         body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
         try:
-            body = _plain(body, self._headers.get("Content-Encoding", ""), self._max_body_bytes)
-        except zlib.error:
-            answer.set_exception(_BrokenError("the answer cannot be unpacked"))
-        except (_TooLargeError, _BrokenError) as error:
+            if "Content-Encoding" in self._headers:
+                body = unpacked(body, self._headers.getall("Content-Encoding"), self._max_body_bytes)
+        except (TooLargeError, CannotUnpackError) as error:
             answer.set_exception(error)
         else:
             answer.set_result(HttpAnswer(self._status, self._headers, body))
 
 
-def _plain(body: bytes, encoding: str, most: int) -> bytes:
-    """The body without the compression that nobody asked for; a small one may unpack to a large one."""
-    if not encoding or encoding.lower() == "identity" or not body:
-        return body
-    if encoding.lower() not in ("gzip", "deflate"):
-        raise _BrokenError("the answer is packed in a way that was not asked for")
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
-    plain = unpacker.decompress(body, most + 1)
-    if len(plain) > most:
-        raise _TooLargeError
-    return plain
-
-
 def _why(error: Exception) -> str:
-    if isinstance(error, _BrokenError):
+    if isinstance(error, _BrokenError | CannotUnpackError):
         return str(error)
     if isinstance(error, socket.gaierror):
         return "the host name could not be resolved"
