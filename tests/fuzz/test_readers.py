@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fuzz.targets import TARGETS, Target
 
@@ -78,7 +78,7 @@ PIECES += [b"18446744073709551616", b"{{ x }}", b"*a", b"&a ", b"!!set ", b"#", 
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
-@settings(max_examples=60, deadline=5000, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(data=st.data())
 def test_changed_inputs_are_refused_or_read(target: Target, data: st.DataObject) -> None:
     target.feed(data.draw(changed(list(target.seeds))))

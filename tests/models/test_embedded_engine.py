@@ -135,7 +135,7 @@ def test_jobs_that_need_much_memory_wait_for_their_turn(engine: Engine, monkeypa
     assert written(engine, slots=16) == written(engine, slots=1)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     jobs=st.lists(
         st.tuples(st.lists(st.integers(0, 261), min_size=1, max_size=9), st.lists(st.integers(0, 261), min_size=1)),

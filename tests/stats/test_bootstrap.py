@@ -131,7 +131,7 @@ def test_bad_arguments_are_refused():
         bootstrap_mean([1, 2, 3], level=95)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.floats(-10, 10, width=16), min_size=2, max_size=30), st.randoms(use_true_random=False))
 def test_order_of_samples_does_not_matter_and_a_higher_level_is_wider(values, random):
     shuffled = random.sample(values, len(values))

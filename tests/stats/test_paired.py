@@ -72,7 +72,7 @@ def test_exact_permutation_equals_scipy(differences):
     assert permutation_p(differences) == pytest.approx(_scipy_exact(differences), abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(-20, 20).map(lambda i: i / 8), min_size=2, max_size=9))
 def test_exact_permutation_equals_scipy_on_any_differences(differences):
     # eighths, so that every sum is exact: scipy takes what rounding leaves of a zero sum for a difference

@@ -294,7 +294,7 @@ def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
 PIECES = [json.dumps(record()).encode(), b"\n", b"{", b"\xff", b"\r\n", b"\x00"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(content=st.binary() | st.lists(st.sampled_from(PIECES)).map(b"".join))
 def test_arbitrary_bytes_are_tasks_or_errors(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tasks.jsonl"

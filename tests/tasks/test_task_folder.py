@@ -231,7 +231,7 @@ def test_a_folder_without_tasks_is_a_sentence(tmp_path: Path) -> None:
 PIECES = [json.dumps(example()).encode(), b"\n", b"#", b"{", b"\xff", b"\r\n", b"\x00"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(content=st.binary() | st.lists(st.sampled_from(PIECES)).map(b"".join))
 def test_arbitrary_bytes_are_examples_or_problems(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.jsonl"

@@ -48,7 +48,7 @@ def test_a_failed_attempt_made_again_counts_once(tmp_path: Path) -> None:
         assert keys[row] in keys[row + 1 :]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(cuts=st.lists(st.integers(0, 100_000), max_size=6), chunk=st.sampled_from([1, 3, 16, 64, 16384]))
 def test_growing_in_pieces_gives_the_same_index_as_one_pass(
     cuts: list[int], chunk: int, tmp_path_factory: pytest.TempPathFactory
@@ -103,7 +103,7 @@ def test_bad_bytes_and_foreign_lines_become_rows_that_say_so(tmp_path: Path) -> 
     assert snapshot.previews([snapshot.rows - 3])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     lines=st.lists(
         st.one_of(st.binary(max_size=80).filter(lambda b: b"\n" not in b), st.just(b'{"key":1}')), max_size=8

@@ -164,7 +164,7 @@ def test_marks_filter_the_table(tmp_path: Path) -> None:
     assert len(keys(view, Filters(mark="none"))) == len(keys(view, Filters())) - 2
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, -0.0, 0.1, 0.1 + 1e-12, 1e300, -1e300])),

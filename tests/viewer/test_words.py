@@ -54,7 +54,7 @@ def test_what_is_added_later_is_found(tmp_path: Path) -> None:
     assert len(grown.search("committee")[0]) == 2 * before > 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(query=st.text(max_size=40))
 def test_no_query_breaks_search(view: RunView, query: str) -> None:
     hits, reach, _ = view.search(query)
