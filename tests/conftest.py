@@ -22,5 +22,5 @@ def pytest_unconfigure() -> None:
 
 ANY_SPEED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
 settings.register_profile("fixed", derandomize=True, **ANY_SPEED)
-settings.register_profile("explore", max_examples=500, print_blob=True, **ANY_SPEED)
+settings.register_profile("explore", max_examples=300, print_blob=True, **ANY_SPEED)
 settings.load_profile("explore" if os.environ.get("ASSAY_EXPLORE") else "fixed")
