@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 from assay.core.run_file import write_text
+from assay.tasks.project import is_hidden, is_of_this_project, root_of
 
 Row = dict[str, Any]
 
@@ -49,6 +50,14 @@ def write_imported(found: Imported, source: Path, out: Path) -> None:
         "remarks": found.remarks,
     }
     write_text(out / "import.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+
+
+def inside(path: Path, named: Path) -> Path:
+    """A file that an imported file names: of its project or of the current one, for what it holds becomes a prompt."""
+    root, target = root_of(path), named.resolve()
+    if not is_of_this_project(named) and (not target.is_relative_to(root) or is_hidden(target, root)):
+        raise UsageError(f"{path}: names `{named}`, which lies outside its project ({root}); copy it there")
+    return named
 
 
 def task_name(text: str) -> str:

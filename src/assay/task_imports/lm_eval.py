@@ -16,7 +16,7 @@ from assay.bounded_yaml import load_yaml
 from assay.core.errors import UsageError
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
-from assay.task_imports.imported import Imported, Row, read_records, read_text, shaped, task_name
+from assay.task_imports.imported import Imported, Row, inside, read_records, read_text, shaped, task_name
 
 CHOICE_METRICS = {
     "acc": "choice_likelihood",
@@ -148,7 +148,7 @@ def _local(path: Path, name: Any) -> Path | None:
         return None
     for place in (path.parent / first, Path(first)):
         if place.is_file():
-            return place
+            return inside(path, place)
     raise UsageError(f"{path}: its data file {first} is not there")
 
 

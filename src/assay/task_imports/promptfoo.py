@@ -14,7 +14,7 @@ from assay.core.errors import UsageError
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import ForgivingTemplate
 from assay.scorers.assertion_list import ASSERTIONS
-from assay.task_imports.imported import Imported, Row, read_text, shaped
+from assay.task_imports.imported import Imported, Row, inside, read_text, shaped
 
 MAX_ROWS = 100_000
 _CARRIED = {"prompts", "tests", "defaultTest", "description"}
@@ -51,7 +51,7 @@ def _prompt(path: Path, prompt: Any, found: Imported) -> str | None:
     if file.suffix not in (".txt", ".md") or not file.is_file():
         found.leave(f"prompt {text}: only text files that are there can be carried over")
         return None
-    return read_text(file)
+    return read_text(inside(path, file))
 
 
 class _Test(Struct):

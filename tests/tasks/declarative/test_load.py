@@ -491,6 +491,8 @@ def test_the_limits_of_a_judges_model_file_hold_and_are_no_part_of_the_task(
         return ToyModel()
 
     build_task(limited, context=BuildContext(model_for=model_for))
+    for each in asked:
+        each.pop("timeout_seconds", None)  # what an evaluator's judge may take
     assert asked == [
         {
             "name": "openai:q",

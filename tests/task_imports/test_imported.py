@@ -1,0 +1,32 @@
+"""What every import has in common: a stranger's file brings only what lies beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.end_to_end.commands import assay
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        ("promptfoo", "prompts: ['file://FILE']\ntests: [{assert: [{type: equals, value: x}]}]\n"),
+        (
+            "lm-eval",
+            "task: t\noutput_type: generate_until\ndoc_to_text: '{{q}}'\ndoc_to_target: '{{q}}'\n"
+            "dataset_kwargs: {data_files: {test: 'FILE'}}\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize("named", ["../private/notes.md", ".hidden/notes.md"])
+def test_no_file_outside_its_project_becomes_a_prompt(tmp_path: Path, kind: str, config: str, named: str) -> None:
+    downloads, project = tmp_path / "downloads", tmp_path / "project"
+    for folder in (downloads / ".hidden", project, tmp_path / "private"):
+        folder.mkdir(parents=True)
+    (downloads / named).write_text('{"q": "a secret of mine"}\n')
+    (downloads / "task.yaml").write_text(config.replace("FILE", named))
+    done = assay("import", kind, downloads / "task.yaml", "--out", "tasks", cwd=project)
+    assert done.returncode == 2
+    assert "outside its project" in done.stderr
+    assert not list(project.rglob("*.jsonl"))
