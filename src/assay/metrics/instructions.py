@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, islice
+from math import ceil
 from typing import Any
 
 from assay.metrics.languages import language_of
@@ -33,9 +35,29 @@ def follows_loosely(text: str, instruction: Mapping[str, Any]) -> bool:
 
 
 def loose_variants(text: str) -> list[str]:
-    lines = text.split("\n")
-    cut = [text, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
-    return [*cut, *(variant.replace("*", "") for variant in cut)]
+    """Each different one, the text itself first."""
+    first, last = text.find("\n") + 1 or len(text), max(text.rfind("\n"), 0)
+    cut = [text, *(part.strip() for part in (text[first:], text[:last], text[first:last]))]
+    return list(dict.fromkeys([*cut, *(variant.replace("*", "") for variant in cut)]))
+
+
+def _up_to(most: float, found: Iterable[Any]) -> int:
+    """How many were found, counted no further than it matters."""
+    return sum(1 for _ in islice(found, max(ceil(most), 0)))
+
+
+_RELATIVES = {"i": "ıİ", "k": "\N{KELVIN SIGN}", "s": "ſ"}
+"""What else `re` takes for these letters when it ignores case."""
+
+
+@lru_cache(maxsize=1024)
+def _in_any_case(word: str, *, alone: bool = False) -> re.Pattern[str]:
+    """The word in upper or lower case. A first letter of ASCII is a set, so that a search can skip what is not in it."""
+    edge, no_word_before = (r"\b", r"(?<!\w.)") if alone else ("", "")
+    first, rest = word[:1].lower(), re.escape(word[1:])
+    if not "a" <= first <= "z":
+        return re.compile(f"{edge}{re.escape(word)}{edge}", re.IGNORECASE)
+    return re.compile(f"[{first}{first.upper()}{_RELATIVES.get(first, '')}]{no_word_before}(?i:{rest}){edge}")
 
 
 def _compare(count: int, relation: str, bound: int) -> bool:
@@ -47,19 +69,20 @@ def _compare(count: int, relation: str, bound: int) -> bool:
 
 
 def _keywords(text: str, *, keywords: Sequence[str]) -> bool:
-    return all(re.search(re.escape(word), text, re.IGNORECASE) for word in keywords)
+    return all(_in_any_case(word).search(text) for word in keywords)
 
 
 def _keyword_frequency(text: str, *, keyword: str, frequency: int, relation: str) -> bool:
-    return _compare(len(re.findall(re.escape(keyword), text, re.IGNORECASE)), relation, frequency)
+    return _compare(_up_to(frequency, _in_any_case(keyword).finditer(text)), relation, frequency)
 
 
 def _forbidden_words(text: str, *, forbidden_words: Sequence[str]) -> bool:
-    return not any(re.search(rf"\b{re.escape(word)}\b", text, re.IGNORECASE) for word in forbidden_words)
+    return not any(_in_any_case(word, alone=True).search(text) for word in forbidden_words)
 
 
 def _letter_frequency(text: str, *, letter: str, let_frequency: int, let_relation: str) -> bool:
-    return _compare(Counter(text.lower())[letter.lower()], let_relation, let_frequency)
+    letter = letter.lower()
+    return _compare(text.lower().count(letter) if len(letter) == 1 else 0, let_relation, let_frequency)
 
 
 def _language(text: str, *, language: str) -> bool:
@@ -67,63 +90,81 @@ def _language(text: str, *, language: str) -> bool:
 
 
 def _sentences(text: str, *, num_sentences: int, relation: str) -> bool:
-    return _compare(count_sentences(text), relation, num_sentences)
+    return _compare(count_sentences(text, num_sentences), relation, num_sentences)
 
 
 _ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|No|Inc|Ltd|Ph\.D|U\.S|a\.m|p\.m)\.$")
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
+_SENTENCE_END = re.compile(r"([.!?…](?<![.!?…].)[.!?…]*+)[\"'”’)\]*]*+(?=\s|$)")
+_WORD = re.compile(r"\w\w*+")
+_LONGEST_ABBREVIATION = 8
 
 
-def count_sentences(text: str) -> int:
-    """Runs of text that end with a full stop, question or exclamation mark, or with a blank line."""
-    count = 0
-    for paragraph in re.split(r"\n\s*\n", text):
-        begin = 0
-        for mark in re.finditer(r"[.!?…]+[\"'”’)\]*]*(?=\s|$)", paragraph):
-            piece = paragraph[begin : mark.end()]
-            if _ABBREVIATION.search(piece.rstrip("\"'”’)]*")) and mark.end() < len(paragraph.rstrip()):
-                continue
-            if re.search(r"\w", piece):
-                count += 1
-            begin = mark.end()
-        count += bool(re.search(r"\w", paragraph[begin:]))
-    return count
+def count_sentences(text: str, most: int | None = None) -> int:
+    """Runs of text that end with a full stop, question or exclamation mark, or with a blank line; at most `most`."""
+    ends = chain.from_iterable(map(_sentence_ends, _paragraphs_of(text)))
+    return _up_to(len(text) if most is None else most, ends)
+
+
+def _paragraphs_of(text: str) -> Iterator[str]:
+    begin = 0
+    for blank in _PARAGRAPH_END.finditer(text):
+        yield text[begin : blank.start()]
+        begin = blank.end()
+    yield text[begin:]
+
+
+def _sentence_ends(paragraph: str) -> Iterator[int]:
+    """Where each sentence of a paragraph ends: at the first mark after its first word that ends no abbreviation."""
+    length = len(paragraph.rstrip())
+    end = 0
+    while begin := _WORD.search(paragraph, end):
+        for mark in _SENTENCE_END.finditer(paragraph, begin.end()):
+            end = mark.end()
+            abbreviated = _ABBREVIATION.search(paragraph, max(0, mark.end(1) - _LONGEST_ABBREVIATION), mark.end(1))
+            if not abbreviated or end >= length:
+                break
+        else:
+            end = len(paragraph)
+        yield end
 
 
 def _paragraphs(text: str, *, num_paragraphs: int) -> bool:
-    parts = re.split(r"\s?\*\*\*\s?", text)
+    parts = text.split("***")
     inner_empty = any(not part.strip() for part in parts[1:-1])
     filled = sum(1 for part in parts if part.strip())
     return not inner_empty and filled == num_paragraphs
 
 
 def _words(text: str, *, num_words: int, relation: str) -> bool:
-    return _compare(len(re.findall(r"\w+", text)), relation, num_words)
+    return _compare(_up_to(num_words, _WORD.finditer(text)), relation, num_words)
 
 
 def _nth_paragraph_first_word(text: str, *, num_paragraphs: int, nth_paragraph: int, first_word: str) -> bool:
-    parts = re.split(r"\n\n", text)
+    parts = text.split("\n\n")
     filled = sum(1 for part in parts if part.strip())
     if nth_paragraph > len(parts) or not parts[nth_paragraph - 1].strip():
         return False
-    word = parts[nth_paragraph - 1].split()[0].lstrip("'\"")
-    bare = re.split(r"[.,?!'\"]", word)[0].lower()
+    word = parts[nth_paragraph - 1].split(maxsplit=1)[0].lstrip("'\"")
+    bare = re.split(r"[.,?!'\"]", word, maxsplit=1)[0].lower()
     return filled == num_paragraphs and bare == first_word.lower()
 
 
 def _placeholders(text: str, *, num_placeholders: int) -> bool:
-    return len(re.findall(r"\[.*?\]", text)) >= num_placeholders
+    # an opening without an end takes the rest of its line with it: no other in that line has one
+    return _up_to(num_placeholders, filter(None, re.findall(r"\[[^\]\n]*+(\]?)", text))) >= num_placeholders
 
 
 def _postscript(text: str, *, postscript_marker: str) -> bool:
-    patterns = {"P.P.S": r"\s*p\.\s?p\.\s?s.*$", "P.S.": r"\s*p\.\s?s\..*$"}
-    pattern = patterns.get(postscript_marker, rf"\s*{re.escape(postscript_marker.lower())}.*$")
-    return bool(re.search(pattern, text.lower(), re.MULTILINE))
+    patterns = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
+    return bool(re.search(patterns.get(postscript_marker, re.escape(postscript_marker.lower())), text.lower()))
 
 
 def _bullets(text: str, *, num_bullets: int) -> bool:
-    stars = re.findall(r"^\s*\*[^\*].*$", text, re.MULTILINE)
-    dashes = re.findall(r"^\s*-.*$", text, re.MULTILINE)
-    return len(stars) + len(dashes) == num_bullets
+    text = f"\n{text}"
+    stars = re.finditer(r"\n[^\S\n]*+\*[^*][^\n]*+", text) if "*" in text else ()
+    dashes = re.finditer(r"\n[^\S\n]*+-", text) if "-" in text else ()
+    return _up_to(num_bullets + 1, chain(stars, dashes)) == num_bullets
 
 
 _CONSTRAINED = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
@@ -134,13 +175,12 @@ def _constrained(text: str) -> bool:
 
 
 def _highlights(text: str, *, num_highlights: int) -> bool:
-    single = [part for part in re.findall(r"\*[^\n\*]*\*", text) if part.strip("*").strip()]
-    double = [part for part in re.findall(r"\*\*[^\n\*]*\*\*", text) if part.strip("*").strip()]
-    return len(single) + len(double) >= num_highlights
+    single, double = re.findall(r"\*([^\n*]*+)\*", text), re.findall(r"\*\*([^\n*]*+)\*\*", text)
+    return _up_to(num_highlights, filter(str.strip, chain(single, double))) >= num_highlights
 
 
 def _sections(text: str, *, section_spliter: str, num_sections: int) -> bool:
-    return len(re.split(rf"\s?{re.escape(section_spliter)}\s?\d+\s?", text)) - 1 >= num_sections
+    return _up_to(num_sections, re.finditer(rf"{re.escape(section_spliter)}\s?\d++", text)) >= num_sections
 
 
 def _json(text: str) -> bool:
@@ -153,7 +193,8 @@ def _json(text: str) -> bool:
 
 
 def _title(text: str) -> bool:
-    return any(part.lstrip("<").rstrip(">").strip() for part in re.findall(r"<<[^\n]+>>", text))
+    rest_of_lines = re.findall(r"<<([^\n]*+)", text) if ">>" in text else ()
+    return any(rest[: rest.rfind(">>")].lstrip("<").rstrip(">").strip() for rest in rest_of_lines if ">>" in rest)
 
 
 def _two_responses(text: str) -> bool:
@@ -172,8 +213,10 @@ def _end(text: str, *, end_phrase: str) -> bool:
 
 
 def _capital_words(text: str, *, capital_frequency: int, capital_relation: str) -> bool:
-    words = re.findall(r"\w+(?:[-'’.]\w+)*", text)
-    return _compare(sum(1 for word in words if word.isupper()), capital_relation, capital_frequency)
+    has_capitals = any(map(str.isupper, set(text)))
+    words = re.finditer(r"\w\w*+(?:[-'’.]\w++)*", text) if has_capitals else ()
+    capital = (word for word in words if word[0].isupper())
+    return _compare(_up_to(capital_frequency, capital), capital_relation, capital_frequency)
 
 
 def _all_capital(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Score, Trace
-from assay.metrics.instructions import CHECKS, follows, follows_loosely
+from assay.metrics.instructions import CHECKS, follows, loose_variants
 
 
 class Instructions:
@@ -24,8 +24,12 @@ class Instructions:
         if unknown is not None:
             raise self._bad(f"`{unknown}` is not an instruction that can be checked")
         try:
-            strict = [follows(trace.prediction, each) for each in asked]
-            loose = [follows_loosely(trace.prediction, each) for each in asked]
+            text, *variants = loose_variants(trace.prediction)
+            strict = [follows(text, each) for each in asked]
+            loose = [
+                followed or any(follows(variant, each) for variant in variants)
+                for each, followed in zip(asked, strict, strict=True)
+            ]
         except (TypeError, ValueError) as error:
             raise self._bad(f"an instruction's options are wrong: {error}") from error
         missed = [str(each["id"]) for each, followed in zip(asked, strict, strict=True) if not followed]
