@@ -22,6 +22,10 @@ STATED = [
     ("\n True\n", "True"),
     ("So the answer is 3.\n\nQ: What is 2 + 2?\nA: So the answer is 4.", "3"),
     ("True\n\nQ: not True is\nA: False", "True"),
+    ("The answer, answer, answer is seven\nor so", "seven"),
+    ("First 1.\nThe answer is 2.\nThe answer is ", ""),
+    ("First 1.\nThe answer is 2.\nThe answer is\n\n", "2"),
+    ("The answer is\n\n  blue \n", "blue"),
     ("", ""),
 ]
 BODIES = [

@@ -52,6 +52,19 @@ def test_bleu_4_is_sacrebleus_sentence_bleu(pair: tuple[str, str]) -> None:
     )
 
 
+@pytest.mark.parametrize("unit", ["the cat sat on a mat. ", "cat ", "a b c d e f g h i j k ", "on the "])
+def test_so_it_is_for_a_text_that_goes_round_in_circles(unit: str) -> None:
+    prediction, target = unit * 9000 + "the end of 1,000.5 cats", "a cat sat on the cat on the mat. the end of 1,000.5"
+    theirs = theirs_bleu.sentence_score(prediction, [target]).score / 100
+    assert bleu_4(prediction, [target], {}) == pytest.approx(theirs, abs=1e-12)
+
+
+def test_words_that_only_one_text_has_are_in_no_common_subsequence() -> None:
+    prediction, target = [["the", "answer", "is", "cat"] * 5000, ["cat", "sat", "the", "mat"] * 300]
+    length = _lcs_length([*map(str.encode, prediction)], [*map(str.encode, target)])
+    assert rouge_l(" ".join(prediction), [" ".join(target)], {}) == 2 * length / (len(prediction) + len(target))
+
+
 @settings(max_examples=400)
 @given(related_texts() | st.tuples(any_text, any_text))
 def test_rouge_l_is_rouge_scores_f_measure(pair: tuple[str, str]) -> None:

@@ -52,7 +52,7 @@ _RELATIVES = {"i": "ıİ", "k": "\N{KELVIN SIGN}", "s": "ſ"}
 
 @lru_cache(maxsize=1024)
 def _in_any_case(word: str, *, alone: bool = False) -> re.Pattern[str]:
-    """The word in upper or lower case. A first letter of ASCII is a set, so that a search can skip what is not in it."""
+    """The word in upper or lower case. A first letter of ASCII is a set, so that a search skips what is not in it."""
     edge, no_word_before = (r"\b", r"(?<!\w.)") if alone else ("", "")
     first, rest = word[:1].lower(), re.escape(word[1:])
     if not "a" <= first <= "z":
@@ -93,11 +93,15 @@ def _sentences(text: str, *, num_sentences: int, relation: str) -> bool:
     return _compare(count_sentences(text, num_sentences), relation, num_sentences)
 
 
-_ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|No|Inc|Ltd|Ph\.D|U\.S|a\.m|p\.m)\.$")
+_NOT_ABBREVIATED = (
+    r"(?<!\b(?:Mr|Ms|Dr|St|Jr|Sr|vs|No)\.)(?<!\b(?:Mrs|etc|e\.g|i\.e|Inc|Ltd|U\.S|a\.m|p\.m)\.)(?<!\b(?:Prof|Ph\.D)\.)"
+)
+_CLOSED = r"[\"'”’)\]*]*+"
+_SENTENCE_END = re.compile(
+    rf"[.!?…](?<![.!?…].)[.!?…]*+(?:{_NOT_ABBREVIATED}|(?={_CLOSED}\s*+\Z)){_CLOSED}(?=\s|$)",
+)
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
-_SENTENCE_END = re.compile(r"([.!?…](?<![.!?…].)[.!?…]*+)[\"'”’)\]*]*+(?=\s|$)")
 _WORD = re.compile(r"\w\w*+")
-_LONGEST_ABBREVIATION = 8
 
 
 def count_sentences(text: str, most: int | None = None) -> int:
@@ -116,16 +120,10 @@ def _paragraphs_of(text: str) -> Iterator[str]:
 
 def _sentence_ends(paragraph: str) -> Iterator[int]:
     """Where each sentence of a paragraph ends: at the first mark after its first word that ends no abbreviation."""
-    length = len(paragraph.rstrip())
     end = 0
-    while begin := _WORD.search(paragraph, end):
-        for mark in _SENTENCE_END.finditer(paragraph, begin.end()):
-            end = mark.end()
-            abbreviated = _ABBREVIATION.search(paragraph, max(0, mark.end(1) - _LONGEST_ABBREVIATION), mark.end(1))
-            if not abbreviated or end >= length:
-                break
-        else:
-            end = len(paragraph)
+    while word := _WORD.search(paragraph, end):
+        mark = _SENTENCE_END.search(paragraph, word.end())
+        end = mark.end() if mark else len(paragraph)
         yield end
 
 

@@ -31,10 +31,18 @@ def _rouge_words(text: str) -> list[bytes]:
     return text.lower().encode("ascii", "replace").translate(_ROUGE_TABLE).split()
 
 
+LARGE = 10_000_000
+"""Pairs of words, from where on it pays to look at fewer of them. Time grows with their number: the length is exact."""
+
+
 def _lcs_f1(words: list[bytes], target: list[bytes]) -> float:
     if not words or not target:
         return 0.0
-    return 2 * _lcs_length(words, target) / (len(words) + len(target))
+    total = len(words) + len(target)
+    if len(words) * len(target) > LARGE:  # a word that only one of them has is in no common subsequence
+        shared = {*words} & {*target}
+        words, target = [word for word in words if word in shared], [word for word in target if word in shared]
+    return 2 * _lcs_length(words, target) / total
 
 
 def _lcs_length_in_python(words: Sequence[bytes], target: Sequence[bytes]) -> int:
@@ -97,9 +105,11 @@ def _shared_in_long(words: list[str], target: list[str]) -> list[int]:
     stretches = Counter(tuple(words[at : at + STRETCH + 3]) for at in range(0, len(words), STRETCH))
     shared = []
     for n in (1, 2, 3, 4):
-        wanted, seen = Counter(_grams(target, n)), Counter[tuple[str, ...]]()
+        wanted = Counter(zip(*(target[start:] for start in range(n))))  # noqa: B905 (as in `_grams`)
+        seen: Counter[tuple[str, ...]] = Counter()
         for stretch, times in stretches.items():
-            for gram, hits in Counter(filter(wanted.__contains__, _grams(stretch[: STRETCH + n - 1], n))).items():
+            grams = zip(*(stretch[start : STRETCH + start] for start in range(n)))  # noqa: B905 (as in `_grams`)
+            for gram, hits in Counter(filter(wanted.__contains__, grams)).items():
                 seen[gram] += hits * times
         shared.append((seen & wanted).total())
     return shared
@@ -138,7 +148,7 @@ def _shared_longer(words: list[str], target: list[str]) -> list[int]:
     return shared
 
 
-def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
+def _grams(words: list[str], n: int) -> list[tuple[str, ...]]:
     if n == 2:
         return [*pairwise(words)]
     return [*zip(*(words[start:] for start in range(n)))]  # noqa: B905 (the shifted lists end one after the other)
