@@ -26,7 +26,7 @@ from assay.core.errors import FailureError
 from assay.sandbox import IoPairs, Limits, Outcome, Program, Sandbox, Stdout, TestProgram, pool
 
 LIMITS = Limits(cpu_seconds=0.4, wall_seconds=20)
-FOR_SLEEPERS = Limits(cpu_seconds=0.4, wall_seconds=1)
+FOR_SLEEPERS = Limits(cpu_seconds=0.4, wall_seconds=3)
 FOR_THE_HONEST = Limits(cpu_seconds=10)
 HONEST = IoPairs(code="def f(x):\n    return x + 1", pairs=((1, 2),))
 SECRET = "assay-secret-7d1f"
@@ -122,8 +122,10 @@ async def _run_one(sandbox: Sandbox, attack: dict[str, Any], words: dict[str, st
         outcome: Outcome | None = await sandbox.run(program_of(attack, words), limits_for(attack))
     except FailureError as error:
         outcome = None
-        if error.failure.kind == "sandbox_broken":
-            return [f"{name}: the sandbox broke: {error}"]
+        if attack["must"] != "refused":
+            return [f"{name}: not judged: {error.failure.kind}: {error}"]
+    except Exception as error:
+        return [f"{name}: the harness broke: {type(error).__name__}: {error}"]
     found = _wrong(attack, outcome)
     honest = await sandbox.run(HONEST, FOR_THE_HONEST)
     if honest.outcome != "pass":
@@ -142,12 +144,15 @@ def limits_for(attack: dict[str, Any]) -> Limits:
 
 def _wrong(attack: dict[str, Any], outcome: Outcome | None) -> list[str]:
     name, must = attack["name"], attack["must"]
-    if outcome is None:
-        return [f"{name}: refused"] if must == "pass" else []
+    if outcome is None or must == "refused":
+        return [] if outcome is None else [f"{name}: {outcome.outcome}, must be refused"]
     told = " ".join(check.detail for check in outcome.checks)
     found = []
-    if (outcome.outcome == "pass") != (must == "pass"):
-        found.append(f"{name}: {outcome.outcome}, must {must}: {told}")
+    passed = outcome.outcome == "pass" and (outcome.grade == "strong" or must != "no_strong_pass")
+    if passed != (must == "pass"):
+        found.append(f"{name}: {outcome.outcome} ({outcome.grade}), must {must}: {told}")
+    if outcome.grade != attack.get("grade", outcome.grade):
+        found.append(f"{name}: graded {outcome.grade}, must be {attack['grade']}")
     if must in ("shut", "zygote_lives") and is_open(outcome):
         found.append(f"{name}: {told}")
     if attack.get("outcomes") and outcome.outcome not in attack["outcomes"]:

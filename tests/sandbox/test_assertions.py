@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from assay.sandbox.assertions import Call, plan_expressions, plan_tests
 
@@ -63,6 +64,17 @@ def test_humaneval_checks_of_plain_calls_need_no_verifier() -> None:
     assert "check(f)" in plan_tests(loop, "", ("f",)).sources[0]
 
 
-@pytest.mark.parametrize("word", ["eval('f')", "exec('f')", "inspect.getsource(f)", "globals()['f']"])
-def test_looking_inside_is_noticed(word: str) -> None:
-    assert plan_tests(f"import inspect\nassert {word}\nassert f(1)", "", ()).looks_inside
+def test_a_check_that_names_data_is_told_from_one_that_calls() -> None:
+    plan = plan_tests("assert K == 1\nassert f(2) > K\nassert f(3) > 1", "", ())
+    assert [plan.mentions(check, {"K"}, called=False) for check in range(3)] == [True, True, False]
+    assert [plan.mentions(check, {"f"}, called=False) for check in range(3)] == [False, False, False]
+    assert [plan.mentions(check, {"f"}, called=True) for check in range(3)] == [False, True, True]
+
+
+def test_tests_are_run_together_only_by_their_text_and_only_when_that_is_allowed() -> None:
+    passes = plan_tests("assert f(lambda n: n) == 1", "", ())
+    assert "function" in passes.unsplittable()
+    assert not passes.run_together()
+    assert replace(passes, may_run_together=True).run_together()
+    assert replace(plan_tests("assert P(1) == P(1)", "", ()), may_run_together=True).run_together()
+    assert not replace(plan_tests("assert f(1) == f(1)", "", ()), may_run_together=True).run_together()

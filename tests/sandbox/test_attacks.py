@@ -22,6 +22,8 @@ from assay.sandbox.zygote import Zygote
 
 HERE = Path(__file__).parent
 OURS = HERE / "attacks.jsonl"
+VERDICT = HERE / "verdict_attacks.jsonl"
+"""Programs that want to be judged otherwise than they deserve, or not at all; and honest ones that come near a rule."""
 SHARED_DATA = Path(os.environ.get("ASSAY_SHARED_DATA", HERE.parents[2] / "shared" / "data"))
 UNUSED_UID = 54_321
 """An unprivileged user that owns nothing."""
@@ -37,8 +39,15 @@ def test_the_list_has_every_class() -> None:
     assert len({attack["name"] for attack in read_list(OURS)}) == len(read_list(OURS)) >= 100
 
 
-def test_every_attack_fails_in_the_full_tier() -> None:
-    tier, found = problems(read_list(OURS))
+def test_the_verdict_is_attacked_in_many_ways() -> None:
+    attacks = read_list(VERDICT)
+    assert len({attack["name"] for attack in attacks}) == len(attacks)
+    assert sum(attack["class"] == "verdict" for attack in attacks) >= 200
+
+
+@pytest.mark.parametrize("attacks", [OURS, VERDICT], ids=lambda path: path.stem)
+def test_every_attack_fails_in_the_full_tier(attacks: Path) -> None:
+    tier, found = problems(read_list(attacks))
     assert found == []
     assert tier in ("A", "B", "C")
 
@@ -50,22 +59,25 @@ def test_every_shared_attack_fails_too() -> None:
     assert problems(read_list(path))[1] == []
 
 
+@pytest.mark.parametrize("attacks", [OURS, VERDICT], ids=lambda path: path.stem)
 @pytest.mark.parametrize(
     ("pretend", "tier"),
     [(("old_kernel", "no_landlock"), "C"), (("container",), "B"), (("container", "no_landlock"), "D")],
     ids=lambda value: "+".join(value) if isinstance(value, tuple) else value,
 )
-def test_every_attack_fails_on_a_poorer_host(pretend: tuple[str, ...], tier: str) -> None:
-    found_tier, found = problems(read_list(OURS), pretend=pretend, min_tier="D")
+def test_every_attack_fails_on_a_poorer_host(pretend: tuple[str, ...], tier: str, attacks: Path) -> None:
+    found_tier, found = problems(read_list(attacks), pretend=pretend, min_tier="D")
     assert found == []
     if os.getuid() == 0:
         assert found_tier == tier
 
 
-@pytest.mark.parametrize("pretend", ["", "unmappable"])
-def test_no_attack_succeeds_as_an_unprivileged_user(pretend: str, public_copy: Path) -> None:
+@pytest.mark.parametrize(
+    ("pretend", "attacks"), [("", OURS), ("", VERDICT), ("unmappable", OURS)], ids=["attacks", "verdict", "unmappable"]
+)
+def test_no_attack_succeeds_as_an_unprivileged_user(pretend: str, attacks: Path, public_copy: Path) -> None:
     python = an_interpreter_anybody_can_run(public_copy)
-    command = [python, "-B", str(public_copy / "attack_list.py"), str(public_copy / OURS.name)]
+    command = [python, "-B", str(public_copy / "attack_list.py"), str(public_copy / attacks.name)]
     if pretend:
         command += ["--pretend", pretend, "--classes", ",".join(REACHING_OUT)]
     done = as_nobody(command, public_copy)
@@ -118,6 +130,7 @@ def filled(folder: Path) -> Path:
     shutil.copytree(Path(msgspec.__file__).parent, folder / "msgspec", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(HERE / "attack_list.py", folder)
     shutil.copy(OURS, folder)
+    shutil.copy(VERDICT, folder)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
     return folder

@@ -86,6 +86,7 @@ EQUAL = [
     (10**5000, 10**5000),
     (range(3), range(3)),
     (int, int),
+    (Decimal("NaN"), Decimal("sNaN")),
 ]
 DIFFERENT = [
     (1, "1"),
@@ -98,6 +99,10 @@ DIFFERENT = [
     ({1: "a"}, {"1": "a"}),
     (0.1 + 0.2, 0.3),
     (1.0, float("nan")),
+    (1, Decimal("sNaN")),
+    (1.5, Decimal("-sNaN7")),
+    ("a", Decimal("sNaN")),
+    ({1}, {Decimal("NaN")}),
     (float("inf"), float("-inf")),
     ("a", b"a"),
     (int, "int"),
@@ -150,6 +155,18 @@ MALFORMED = [
     ["dt", [0, 0, 0], None],
     ["T", "os"],
     ["h", "1", "x"],
+    ["h", -1, "x"],
+    ["h", True, "x"],
+    ["h", 1, "x" * 101],
+    ["o", ["x"]],
+    ["o"],
+    ["f", "0x1p0", []],
+    ["l", [], []],
+    ["F", [["F", [1, 2]], 1]],
+    ["r", [0, ["r", [0, 1, 1]], 1]],
+    ["D", 2, "1", 0],
+    ["D", 0, ["1"], 0],
+    ["D", 0, "1", "x"],
     [["l"], []],
     2**60,
 ]
@@ -176,6 +193,22 @@ def test_depth_and_size_are_bounded() -> None:
         encode([0] * 300_000)
 
 
+@pytest.mark.parametrize(("tree", "allowed"), [(["h", 0, "x"], "h"), (["o", "x"], "o")])
+def test_objects_stand_only_where_they_may(tree: Any, allowed: str) -> None:
+    nested = ["l", [1, ["d", [["a", tree]]]]]
+    check_shape(nested, objects=allowed)
+    for others in ("", "ho".replace(allowed, "")):
+        with pytest.raises(MalformedError):
+            check_shape(nested, objects=others)
+
+
+def test_numbers_that_have_to_be_built_cost_more_to_read() -> None:
+    assert (
+        check_shape(encode([1] * 100)) < check_shape(encode([1.5] * 100)) < check_shape(encode([Fraction(1, 3)] * 100))
+    )
+    assert check_shape(encode([1] * 1000)) > 5 * check_shape(encode([1] * 100))
+
+
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=20))
 def test_any_json_is_either_refused_or_comparable(tree: Any) -> None:
     try:
@@ -184,6 +217,14 @@ def test_any_json_is_either_refused_or_comparable(tree: Any) -> None:
         return
     same(tree, tree)
     assert isinstance(show(tree), str)
+
+
+def test_no_more_is_read_than_shown() -> None:
+    tree: Any = ["i", "not a number"]
+    for _ in range(4):
+        tree = ["l", [7] * 100 + [tree]]
+    assert show(["l", ["x" * 300, ["i", "not a number"]]]).endswith("…")
+    assert show(tree).startswith("[7, 7, 7")
 
 
 def test_what_is_shown_is_short() -> None:

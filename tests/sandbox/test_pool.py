@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from assay.core.errors import FailureError
-from assay.sandbox import IoPairs, Limits, Program, Sandbox, SandboxReport, pool
+from assay.sandbox import IoPairs, Limits, Program, Sandbox, SandboxReport, TestProgram, pool
 from assay.sandbox.assertions import Plan
 from assay.sandbox.judge import plan_of
-from assay.sandbox.zygote import Zygote
+from assay.sandbox.relay import Relay
+from assay.sandbox.zygote import Zygote, ZygoteError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
 
@@ -280,6 +281,64 @@ def test_a_sandbox_that_breaks_twice_is_a_failure_and_not_a_wrong_answer(monkeyp
             with pytest.raises(FailureError) as caught:
                 await sandbox.run(HONEST)
             assert (caught.value.failure.stage, caught.value.failure.kind) == ("sandbox", "sandbox_broken")
+
+    asyncio.run(use())
+
+
+ASSERTED = TestProgram(code="def f(x): return 'odd'", tests="r = f(1)\nassert r == 'odd'")
+
+
+def break_over(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    """Make the sandbox break over this value of a candidate's; None means over every one."""
+    answer = Relay.answer
+
+    def broken(self: Relay, message: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
+        if value is None or reply.get("value") == value:
+            raise ZygoteError("the verifier ended early")
+        return answer(self, message, reply)
+
+    monkeypatch.setattr(Relay, "answer", broken)
+
+
+def test_a_program_under_which_alone_the_sandbox_breaks_does_not_escape_its_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    break_over(monkeypatch, "odd")
+
+    async def use() -> None:
+        async with Sandbox(workers=1) as sandbox:
+            outcome = await sandbox.run(ASSERTED)
+            assert (outcome.outcome, outcome.share) == ("crash", 0.0)
+            assert "under no other" in outcome.checks[0].detail
+            assert (await sandbox.run(HONEST)).outcome == "pass"
+
+    asyncio.run(use())
+
+
+def test_a_sandbox_that_breaks_under_a_harmless_program_too_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    break_over(monkeypatch, None)
+
+    async def use() -> None:
+        async with Sandbox(workers=1) as sandbox:
+            with pytest.raises(FailureError) as caught:
+                await sandbox.run(ASSERTED)
+            assert (caught.value.failure.kind, caught.value.failure.retryable) == ("sandbox_broken", True)
+
+    asyncio.run(use())
+
+
+def test_our_own_error_over_a_candidates_data_is_its_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RecursionError("too deep for us")
+
+    monkeypatch.setattr(Relay, "answer", broken)
+
+    async def use() -> None:
+        async with Sandbox(workers=1) as sandbox:
+            outcome = await sandbox.run(ASSERTED)
+            assert outcome.outcome == "violation"
+            assert "RecursionError" in outcome.checks[0].detail
+            assert sandbox.replaced == 0
 
     asyncio.run(use())
 

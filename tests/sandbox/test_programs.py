@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -177,6 +178,68 @@ def test_objects_of_the_candidates_own_classes_do_not_compare_themselves(sandbox
     assert "unsplittable: weak" in strict.checks[0].detail
     weak = run(sandbox, TestProgram(code=honest, tests=tests, unsplittable="weak"))
     assert (weak.outcome, weak.grade) == ("pass", "weak")
+
+
+def test_objects_that_the_text_does_not_compare_never_answer(sandbox: Sandbox) -> None:
+    code = "class Yes:\n    def __eq__(s, o): return True\ndef f(x): return Yes()"
+    for unsplittable in ("refuse", "weak"):
+        outcome = run(sandbox, TestProgram(code=code, tests="r = f(1)\nassert r == f(2)", unsplittable=unsplittable))
+        assert outcome.outcome == "wrong"
+        assert "objects of the candidate's own classes" in outcome.checks[0].detail
+
+
+def test_identity_is_answered_where_the_test_asks_for_it(sandbox: Sandbox) -> None:
+    single = (
+        "class S:\n    it = None\n    def __new__(c):\n        c.it = c.it or object.__new__(c)\n        return c.it"
+    )
+    fresh = "class S: pass"
+    for code, same in ((single, True), (fresh, False)):
+        for tests, expected in (("assert S() is S()", same), ("assert S() is not S()", not same)):
+            outcome = run(sandbox, TestProgram(code=code, tests=tests))
+            assert (outcome.outcome == "pass", outcome.grade) == (expected, "strong")
+
+
+def test_whether_a_test_can_be_split_does_not_depend_on_the_answers(sandbox: Sandbox) -> None:
+    tests = "def check(c):\n    assert c(1, 2) == 3\n    assert c(lambda n: n, 2) == 2\n"
+    for code in ("def f(g, x): return 0", "def f(g, x): return x", "f = 1", "1 / 0"):
+        with pytest.raises(FailureError, match="function"):
+            run(sandbox, TestProgram(code=code, tests=tests, entry_points=("f",)))
+
+
+def test_a_test_that_turns_out_to_pass_code_is_refused_before_an_answer_and_wrong_after(sandbox: Sandbox) -> None:
+    code = "def f(x): return [1]"
+    with pytest.raises(FailureError, match="partial"):
+        run(sandbox, TestProgram(code=code, tests="import functools\nassert f(functools.partial(len)) == [1]"))
+    outcome = run(sandbox, TestProgram(code=code, tests="r = f(1)\nassert f(r.pop) == [1]"))
+    assert outcome.outcome == "wrong"
+    assert "cannot be split" in outcome.checks[0].detail
+
+
+COSTLY = {
+    "fractions": ["F", [7, 3]],
+    "decimals": ["D", 0, "3", -1000],
+    "dates": ["da", [1, 1, 1]],
+    "empty lists": ["l", []],
+    "bytes": ["b", ""],
+}
+FLOOD = """
+import sys
+F = sys.modules['_assay_inside.frames']
+send, tree = F.send, ['l', [{leaf}] * (1_000_000 // (len(repr({leaf})) + 2))]
+F.send = lambda m: send({{**m, 'value': tree}} if 'value' in m else m)
+def f(x): return 1
+"""
+
+
+@pytest.mark.parametrize("leaf", COSTLY.values(), ids=COSTLY.keys())
+def test_reading_what_a_candidate_sends_has_a_bound(sandbox: Sandbox, leaf: Any) -> None:
+    """Of the harness's own processor time: each reply is as large and as slow to read as it may be."""
+    expected = [0.5] * (1_000_000 // (len(repr(leaf)) + 2))
+    program = IoPairs(code=FLOOD.format(leaf=leaf), pairs=tuple((n, expected) for n in range(100)))
+    before = time.process_time()
+    outcome = run(sandbox, program, Limits(cpu_seconds=60))
+    assert outcome.outcome == "output_limit"
+    assert time.process_time() - before < 10
 
 
 def test_an_object_in_place_of_a_value_is_wrong_and_not_a_failure(sandbox: Sandbox) -> None:

@@ -9,16 +9,16 @@ import ast
 import builtins
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure
+from assay.sandbox import splitting
+from assay.sandbox.splitting import Reading, looks_inside
 
-LOOKS_INSIDE = {"eval", "exec", "compile", "inspect", "globals", "locals", "vars", "__import__", "importlib"}
-"""A test that uses one of these wants the candidate's code in its own process."""
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -50,27 +50,51 @@ class Plan(Struct, frozen=True, kw_only=True):
     may_run_together: bool = False
     """Where the checks cannot be split, they may be run in the candidate's process and be graded weak."""
     looks_inside: tuple[str, ...] = ()
-    """Why the checks cannot be kept apart from the candidate's code."""
+    """What the checks use that wants the candidate's code beside it."""
     prelude_imports: tuple[str, ...] = ()
     """Modules that the prelude imports."""
+    reading: Reading = Reading()
+    """What else their text says about how they can be judged."""
+
+    def unsplittable(self) -> str:
+        """Why the checks cannot be kept apart from the candidate's code, by their text alone; empty when they can."""
+        if self.looks_inside:
+            return f"the tests use {', '.join(self.looks_inside)}"
+        return (
+            "the tests pass a function or an object of their own to the candidate" if self.reading.passes_code else ""
+        )
+
+    def run_together(self) -> bool:
+        """Whether to run the checks in the candidate's process. Nothing that the candidate says changes this."""
+        return self.may_run_together and bool(self.unsplittable() or self.reading.own_objects)
+
+    def mentions(self, check: int, names: Container[str], *, called: bool) -> bool:
+        """Does this check use one of these names of the candidate's, and (unless it may) not only to call it?"""
+        nodes = list(ast.walk(_parse(self.sources[check], "check")))
+        functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        found = (node for node in nodes if isinstance(node, ast.Name) and node.id in names)
+        return any(called or id(node) not in functions for node in found)
 
 
 def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
     """Each target is one Python expression, true or not."""
     trees = [_parse_expression(target) for target in targets]
     prelude = _completed(prelude)
-    names, modules = _names_of_candidate([tree.body for tree in trees], _parse(prelude, "prelude"))
-    calls = [_as_call(tree.body, names) for tree in trees]
+    helpers = list(ast.walk(_parse(prelude, "prelude")))
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names, modules = _names_of_candidate(nodes, helpers)
+    calls = _all_or_none([_as_call(tree.body, names) for tree in trees])
     return Plan(
         labels=tuple(_label(target) for target in targets),
-        calls=_all_or_none(calls),
+        calls=calls,
         whole=False,
         setup=_with_imports(prelude, modules),
         sources=tuple(target.strip() for target in targets),
         mode="expression",
         names=names,
-        looks_inside=_inside(trees),
-        prelude_imports=_imported(prelude),
+        looks_inside=looks_inside(nodes),
+        reading=_reading(calls, nodes, helpers, names),
+        prelude_imports=_imported(helpers),
     )
 
 
@@ -78,43 +102,49 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
     """Separable assertions become one check each; anything else is one check, all or nothing."""
     tree = _parse(tests, "tests")
     prelude = _completed(prelude)
+    helpers = list(ast.walk(_parse(prelude, "prelude")))
     _call_check(tree, entry_points)
-    names, modules = _names_of_candidate(tree.body, _parse(prelude, "prelude"))
+    nodes = list(ast.walk(tree))
+    names, modules = _names_of_candidate(nodes, helpers)
     if entry_points:
-        names = tuple(entry_points) if _mentions(tree, entry_points) else ()
+        names = tuple(entry_points) if _mention(nodes, entry_points) else ()
     setup = _with_imports(prelude, modules)
-    looks_inside = _inside([tree])
+    inside = looks_inside(nodes)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     asserts = [node for node in tree.body if isinstance(node, ast.Assert)]
     if asserts and len(imports) + len(asserts) == len(tree.body):
         sources = tuple(ast.unparse(node) for node in asserts)
+        calls = _all_or_none([_as_call(node.test, names) for node in asserts])
         return Plan(
             labels=tuple(_label(source) for source in sources),
-            calls=_all_or_none([_as_call(node.test, names) for node in asserts]),
+            calls=calls,
             whole=False,
             setup="\n".join([setup, *map(ast.unparse, imports)]),
             sources=sources,
             mode="statements",
             names=names,
-            looks_inside=looks_inside,
-            prelude_imports=_imported(prelude),
+            looks_inside=inside,
+            reading=_reading(calls, nodes, helpers, names),
+            prelude_imports=_imported(helpers),
         )
+    calls = _calls_of_check(tree, names)
     return Plan(
         labels=("tests",),
-        calls=_calls_of_check(tree, names),
+        calls=calls,
         whole=True,
         setup=setup,
         sources=(ast.unparse(tree),),
         mode="statements",
         names=names,
-        looks_inside=looks_inside,
-        prelude_imports=_imported(prelude),
+        looks_inside=inside,
+        reading=_reading(calls, nodes, helpers, names),
+        prelude_imports=_imported(helpers),
     )
 
 
-def _imported(source: str) -> tuple[str, ...]:
+def _imported(nodes: Sequence[ast.AST]) -> tuple[str, ...]:
     names: dict[str, None] = {}
-    for node in ast.walk(_parse(source, "prelude")):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -122,8 +152,15 @@ def _imported(source: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _mentions(tree: ast.Module, names: Sequence[str]) -> bool:
-    return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(tree))
+def _reading(
+    calls: tuple[Call, ...] | None, nodes: Sequence[ast.AST], helpers: Sequence[ast.AST], names: Sequence[str]
+) -> Reading:
+    """Plain calls need none: they hand over literals and get data back."""
+    return splitting.read(nodes, helpers, names) if calls is None else Reading()
+
+
+def _mention(nodes: Sequence[ast.AST], names: Sequence[str]) -> bool:
+    return any(isinstance(node, ast.Name) and node.id in names for node in nodes)
 
 
 def _parse_expression(target: str) -> ast.Expression:
@@ -241,10 +278,11 @@ def _with_imports(prelude: str, modules: Sequence[str]) -> str:
     return "\n".join([prelude, *(f"import {module}" for module in modules)])
 
 
-def _names_of_candidate(nodes: Sequence[ast.AST], prelude: ast.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _names_of_candidate(
+    everything: Sequence[ast.AST], helpers: Sequence[ast.AST]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names the checks read and nobody but the candidate can have defined; and those that are stdlib modules."""
-    everything = [inner for node in nodes for inner in ast.walk(node)]
-    bound = _BUILTINS | set(_bound(everything)) | set(_bound(list(ast.walk(prelude))))
+    bound = _BUILTINS | set(_bound(everything)) | set(_bound(helpers))
     read = [node.id for node in everything if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     free = tuple(dict.fromkeys(name for name in read if name not in bound)) or _called_builtins(everything)
     dotted = {
@@ -272,13 +310,3 @@ def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
             yield (node.asname or node.name).partition(".")[0]
         elif isinstance(node, ast.ExceptHandler) and node.name:
             yield node.name
-
-
-def _inside(trees: Sequence[ast.AST]) -> tuple[str, ...]:
-    used = {
-        node.id if isinstance(node, ast.Name) else node.name
-        for tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name | ast.alias)
-    }
-    return tuple(sorted(used & LOOKS_INSIDE))

@@ -20,9 +20,9 @@ from assay.sandbox.inside.values import MalformedError, TooLargeError, encode
 from assay.sandbox.programs import Check, Expressions, IoPairs, Limits, Outcome, Program, Stdout, TestProgram, summarize
 from assay.sandbox.relay import verify
 from assay.sandbox.script import judge_stdout
-from assay.sandbox.session import Session
-from assay.sandbox.trial import Trial, Verdict, unusable
-from assay.sandbox.zygote import Zygote
+from assay.sandbox.session import CancelledRunError, ExhaustedError, Session
+from assay.sandbox.trial import Trial, Verdict, attributed, malformed, unreadable, unusable
+from assay.sandbox.zygote import Zygote, ZygoteError
 
 
 def plan_of(program: Program) -> Plan | None:
@@ -43,9 +43,9 @@ def plan_of(program: Program) -> Plan | None:
     if not plan.names:
         raise unusable(f"the tests never use a name of the candidate: {plan.labels[0]}")
     plan = msgspec.structs.replace(plan, may_run_together=getattr(program, "unsplittable", "refuse") == "weak")
-    if plan.looks_inside and not plan.may_run_together:
+    if plan.unsplittable() and not plan.may_run_together:
         raise unusable(
-            f"the tests use {', '.join(plan.looks_inside)}, so they cannot be kept apart from the candidate; "
+            f"{plan.unsplittable()}, so they cannot be kept apart from the candidate; "
             "`unsplittable: weak` runs them together and grades the outcome weak",
             kind="unsupported",
         )
@@ -66,12 +66,14 @@ def _plan_of_pairs(program: IoPairs) -> Plan:
 
 
 def judge(program: Program, plan: Plan | None, limits: Limits, zygote: Zygote, wake: int) -> Outcome:
-    """Run one program by its plan; `ZygoteError` when the sandbox broke."""
+    """Run one program by its plan; `ZygoteError` when the sandbox broke, `BrokenUnderCandidateError` when it broke
+    after the candidate had been given its source."""
     if isinstance(program, Stdout) or plan is None:
         if not isinstance(program, Stdout):
             raise TypeError("only a program judged by its output goes without a plan")
         return judge_stdout(program, limits, zygote, wake)
-    with Session(zygote, limits, wake) as session:
+    session = Session(zygote, limits, wake)
+    with attributed(session), session:
         trial = Trial(session, limits, allowed_imports(program, plan))
         checks = _judge_plan(program, plan, trial)
         trial.close()
@@ -84,8 +86,24 @@ def allowed_imports(program: Program, plan: Plan) -> tuple[str, ...] | None:
 
 
 def _judge_plan(program: Expressions | IoPairs | TestProgram, plan: Plan, trial: Trial) -> tuple[Check, ...]:
+    """The checks of a plan. What our own code raises over a candidate's data is the candidate's outcome.
+
+    A `FailureError` passes: it is raised over the test alone, never over what a candidate said.
+    """
+    try:
+        return _judge_checks(program, plan, trial)
+    except (ZygoteError, OSError, FailureError, CancelledRunError, ExhaustedError):
+        raise
+    except Exception as error:
+        if not trial.session.exposed:
+            raise
+        verdict = unreadable(error)
+        return tuple(Check(label=label, outcome=verdict[0], detail=verdict[1]) for label in plan.labels)
+
+
+def _judge_checks(program: Expressions | IoPairs | TestProgram, plan: Plan, trial: Trial) -> tuple[Check, ...]:
     prelude = "" if isinstance(program, IoPairs) else program.prelude
-    if plan.looks_inside:
+    if plan.run_together():
         return _run_together(prelude, program.code, plan, trial)
     trouble = trial.load(prelude, program.code)
     if trouble is not None and trouble[0] == "runtime_error" and prelude.strip():
@@ -153,9 +171,9 @@ def _make_call(trial: Trial, call: Call, tolerance: float | None, strict: bool) 
     if "value" not in reply:
         return trial.trouble(reply), False
     try:
-        actual = trial.value(reply)
+        actual = trial.read(reply["value"])
     except MalformedError as error:
-        return ("violation", f"the reply holds no value: {clean(str(error), 100)}"), True
+        return malformed(error), True
     if same(expected, actual, tolerance=tolerance, strict=strict):
         return ("pass", ""), False
     return ("wrong", clean(f"expected {show(expected)}, got {show(actual)}", 500)), False

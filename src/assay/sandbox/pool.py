@@ -23,16 +23,16 @@ from assay.sandbox import canaries, tiers
 from assay.sandbox.cgroups import CgroupRefusedError, Place, find_place
 from assay.sandbox.clean_text import clean
 from assay.sandbox.judge import judge, plan_of
-from assay.sandbox.programs import Check, Limits, Outcome, OutcomeName, Program, Stdout
+from assay.sandbox.programs import Check, Limits, Outcome, OutcomeName, Program, Stdout, TestProgram
 from assay.sandbox.session import CancelledRunError, ExhaustedError
 from assay.sandbox.tiers import Attempt, SandboxReport
+from assay.sandbox.trial import BrokenUnderCandidateError
 from assay.sandbox.zygote import Zygote, ZygoteError
 
 RESTART_AFTER = 1_000
 """Children a zygote forks before a fresh one takes its place."""
 
 DEFAULT_MIN_TIER = "B"
-
 
 class Job:
     """A program on its way through a worker."""
@@ -52,6 +52,13 @@ class Job:
             self.cancelled = True
             if self.worker is not None:
                 self.worker.interrupt()
+
+
+CONTROL = Job(
+    TestProgram(code="def f(x): return x + 1", tests="values = [f(n) for n in range(3)]\nassert values == [1, 2, 3]"),
+    Limits(cpu_seconds=10),
+)
+"""Harmless, and needs both kinds of process: where this passes, the sandbox is well."""
 
 
 class Sandbox:
@@ -313,7 +320,11 @@ class Worker(threading.Thread):
             job.future.set_result(outcome)
 
     def _judge_twice(self, job: Job) -> Outcome:
-        """A sandbox that breaks is replaced and the program run again; a second break is a failure, never a score."""
+        """A sandbox that breaks is replaced and the program run again; a second break is a failure, never a score.
+
+        Unless it is the program's doing: the break came after its source was sent, and a program that is known to be
+        harmless passes in the same place. Then it is the outcome, or a program could choose not to be judged.
+        """
         try:
             return self._judge(job)
         except (ZygoteError, OSError):
@@ -321,6 +332,10 @@ class Worker(threading.Thread):
         try:
             return self._judge(job)
         except (ZygoteError, OSError) as error:
+            self._leave_if_stopping()
+            if isinstance(error, BrokenUnderCandidateError) and self._control_passes():
+                message = clean(f"the sandbox breaks under it, and under no other: {error}", 500)
+                return exhausted(job, "crash", message, self._plan["name"])
             raise _broken(f"the sandbox broke twice under this program: {error}") from None
 
     def _judge(self, job: Job) -> Outcome:
@@ -340,6 +355,12 @@ class Worker(threading.Thread):
     def _leave_if_stopping(self) -> None:
         if self.stopping:
             raise CancelledRunError
+
+    def _control_passes(self) -> bool:
+        try:
+            return self._judge(CONTROL).outcome == "pass"
+        except (ZygoteError, OSError):
+            return False
 
     def _ready_zygote(self) -> Zygote:
         if self._zygote is not None and self._zygote.served >= RESTART_AFTER:

@@ -1,17 +1,23 @@
-"""Between a verifier and a candidate: carries the calls of a test across, and checks all that comes back."""
+"""Between a verifier and a candidate: carries the calls of a test across, and checks all that comes back.
+
+Here, in the harness, is decided what of a reply the verifier may see and how far a pass can be trusted: the candidate's
+own process may have rewritten whatever runs there.
+"""
 
 from __future__ import annotations
 
+import builtins
+import os
+import signal
 from typing import Any
 
 from assay.sandbox.assertions import Plan
 from assay.sandbox.clean_text import clean
-from assay.sandbox.compare import check_shape
 from assay.sandbox.inside.values import MalformedError
 from assay.sandbox.programs import Check
 from assay.sandbox.session import Child
-from assay.sandbox.trial import Trial, Verdict, sendable, unusable
-from assay.sandbox.zygote import ZygoteError
+from assay.sandbox.trial import TooCostlyError, Trial, Verdict, malformed, sendable, text, unusable
+from assay.sandbox.zygote import SetupError, ZygoteError
 
 _HANDLE_OPERATIONS = {
     "call",
@@ -42,6 +48,7 @@ def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
         "names": list(plan.names),
         "checks": [sendable(source) for source in plan.sources],
         "mode": plan.mode,
+        "identities": plan.reading.identities,
     }
     trial.session.send(verifier, request)
     relay = Relay(trial, verifier, plan)
@@ -58,12 +65,18 @@ class Relay:
     def __init__(self, trial: Trial, verifier: Child, plan: Plan) -> None:
         self.trial = trial
         self.verifier = verifier
+        self.plan = plan
         self.count = len(plan.sources)
         self.verdicts: list[Verdict] = []
         self.calls = 0
         self.reached = False
-        self.data_names = False
-        self.together = plan.may_run_together
+        """The check at hand has had an answer of the candidate's."""
+        self.answered = False
+        """The candidate has said something that the test may act on: what the test does now may be its doing."""
+        self.data_names: set[str] = set()
+        self.type_names: set[str] = set()
+        self.left_to_python = False
+        """A name that could be the candidate's was left to Python's own function of that name."""
 
     def run(self) -> list[Verdict]:
         session = self.trial.session
@@ -76,7 +89,7 @@ class Relay:
                 return self.finish()
             if operation == "verdict":
                 self.note(message)
-            elif operation == "broken":
+            elif operation == "broken" and self.calls == 0:
                 raise unusable(clean(str(message.get("message")), 500))
             else:
                 ending = self.carry(message)
@@ -86,15 +99,27 @@ class Relay:
     def note(self, message: dict[str, Any]) -> None:
         outcome, detail = message["outcome"], clean(str(message.get("detail", "")), 500)
         if outcome == "unsupported":
-            raise unusable(f"{detail}, which cannot be split from it", kind="unsupported")
-        if isinstance(message.get("own"), str):
-            if self.together:
-                raise unusable(f"{message['own']}, which cannot be split from it", kind="unsupported")
-            detail = f"{detail} ({message['own']}; `unsplittable: weak` lets them answer)"
-        if outcome == "pass" and not self.reached and not self.data_names:
+            detail = f"{detail}, which cannot be split from it"
+            if not self.answered:
+                raise unusable(detail, kind="unsupported")
+            outcome = "wrong"  # an answer may have brought it about: no way out of being judged
+        if outcome == "wrong" and message.get("operator"):
+            detail = f"{detail} (the test {message['own']}; `unsplittable: weak` can let them answer)"
+        if outcome == "pass" and not self.proves_something():
             outcome, detail = "wrong", "the check never reached the candidate"
+        if outcome == "pass" and (message.get("own") or self.left_to_python):
+            self.trial.grade = "weak"
         self.verdicts.append((outcome, detail))
         self.reached = False
+
+    def proves_something(self) -> bool:
+        """A check passes only on something that came from the candidate: an answer, or data that it named."""
+        check = len(self.verdicts)
+        return (
+            self.reached
+            or (bool(self.data_names) and self.plan.mentions(check, self.data_names, called=False))
+            or (bool(self.type_names) and self.plan.mentions(check, self.type_names, called=True))
+        )
 
     def carry(self, message: dict[str, Any]) -> Verdict | None:
         """One question to the candidate and back; a verdict when the candidate is no longer there to ask."""
@@ -105,54 +130,91 @@ class Relay:
         if isinstance(reply, tuple):
             return reply
         try:
-            answer = self.answer(message, reply)
+            if message["op"] == "names":
+                if "values" not in reply:
+                    return self.trial.trouble(reply)
+                answer: dict[str, Any] = {"values": self.names(message["args"], reply["values"])}
+            else:
+                answer = self.answer(message, reply)
         except MalformedError as error:
-            return "violation", f"the reply holds no value: {clean(str(error), 100)}"
+            return malformed(error)
         self.trial.session.send(self.verifier, answer)
         return None
 
     def answer(self, message: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
         """The part of a reply that the verifier may see, shape-checked."""
+        self.answered = True
         if "limit" in reply:
-            return {"error": {"types": ["ValueError"], "message": str(reply["limit"])[:200], "args": None}}
-        if "error" in reply:
-            self.reached = True
-            return {"error": _error_shape(reply["error"])}
-        if message["op"] == "names":
-            return {"values": self.names_shape(message, reply)}
+            return {"error": {"types": ["ValueError"], "message": text(reply["limit"])[:200], "args": None}}
         self.reached = True
-        value = self.trial.value(reply)
+        if "error" in reply:
+            return {"error": self.error(reply["error"])}
+        if "value" not in reply:
+            raise MalformedError("neither value nor error")
+        value = self.trial.read(reply["value"], objects="h")
         self.judge_strength(message, value)
-        changed = reply.get("changed")
-        if changed is not None:
-            if not isinstance(changed, list):
-                raise MalformedError("changed arguments are no list")
-            for tree in changed:
-                check_shape(tree)
-        return {"value": value, "changed": changed}
+        return {"value": value, "changed": self.changed(message, value, reply.get("changed"))}
 
-    def names_shape(self, message: dict[str, Any], reply: dict[str, Any]) -> list[dict[str, Any]]:
-        found = reply.get("values")
-        if not isinstance(found, list) or len(found) != len(message["args"]):
+    def changed(self, message: dict[str, Any], value: Any, changed: Any) -> list[Any] | None:
+        """What a call did to its arguments: believed only of one that returned nothing, and only as plain data."""
+        if changed is None:
+            return None
+        if value is not None or not isinstance(changed, list) or len(changed) != len(message["args"]):
+            raise MalformedError("changed arguments that no call left behind")
+        if message["op"] != "call":
+            return None
+        return [tree if self.is_plain(tree) else None for tree in changed]
+
+    def is_plain(self, tree: Any) -> bool:
+        """Data without a handle in it, which would put an object of the candidate's among the test's own values."""
+        self.trial.read(tree)
+        try:
+            self.trial.read(tree, objects="")
+        except TooCostlyError:
+            raise
+        except MalformedError:
+            return False
+        return True
+
+    def names(self, names: list[str], found: Any) -> list[dict[str, Any]]:
+        if not isinstance(found, list) or len(found) != len(names):
             raise MalformedError("not an answer for every name")
-        for entry in found:
-            if not isinstance(entry, dict):
-                raise MalformedError("not an answer for a name")
-            if not entry.get("missing"):
-                check_shape(entry.get("tree"))
-                tree = entry["tree"]
-                self.data_names |= not (isinstance(tree, list) and tree[0] in ("h", "o"))
-            ancestry = entry.get("exception", [])
-            if not isinstance(ancestry, list) or not all(isinstance(name, str) for name in ancestry):
-                raise MalformedError("no ancestry of an exception")
-        return found
+        return [self.named(name, entry) for name, entry in zip(names, found, strict=True)]
+
+    def named(self, name: str, entry: Any) -> dict[str, Any]:
+        """What the candidate says a name of its own is: nothing, data, an object, or an exception class."""
+        if not isinstance(entry, dict):
+            raise MalformedError("not an answer for a name")
+        if entry.get("missing"):
+            self.left_to_python |= hasattr(builtins, name)
+            return {"missing": True}
+        tree = self.trial.read(entry.get("tree"), objects="h")
+        kind = tree[0] if isinstance(tree, list) else None
+        if kind != "h":
+            self.answered = True
+            (self.type_names if kind == "T" else self.data_names).add(name)
+        elif "exception" in entry and name in self.plan.reading.exceptions:
+            self.answered = True
+            return {"tree": tree, "exception": _texts(entry["exception"], "ancestry of an exception")}
+        return {"tree": tree}
 
     def judge_strength(self, message: dict[str, Any], value: Any) -> None:
         """A test that lets the candidate's object say yes or no about itself can be talked to: weak."""
         own_word = message["op"] in ("bool", "instance")
-        on_object = message["op"] == "call" and isinstance(value, bool) and message.get("method")
-        if own_word or on_object:
+        about_argument = message["op"] in ("call", "getitem") and not message["named"] and _given(message)
+        if own_word or (about_argument and (isinstance(value, bool) or self.plan.reading.asks_objects)):
             self.trial.grade = "weak"
+
+    def error(self, error: Any) -> dict[str, Any]:
+        if not isinstance(error, dict):
+            raise MalformedError("an error that is none")
+        arguments = error.get("args")
+        plain = isinstance(arguments, list) and all(map(self.is_plain, arguments))
+        return {
+            "types": _texts(error.get("types"), "type of an error")[:20],
+            "message": text(error.get("message")),
+            "args": arguments if plain else None,
+        }
 
     def finish(self) -> list[Verdict]:
         """A pass also needs that the verifier left in good order."""
@@ -163,18 +225,30 @@ class Relay:
         return self.verdicts
 
     def verifier_gone(self) -> list[Verdict]:
+        """A verifier that used up a limit is the candidate's outcome: a test that does so by itself is of no use."""
         verifier = self.verifier
-        if verifier.stopped in ("cpu", "wall"):
-            return self.cut_short(("timeout", "the test ran out of time"))
-        if verifier.stopped == "memory":
-            return self.cut_short(("memory", "program and test together used too much memory"))
         if verifier.stopped in ("stdout", "stderr"):
             return self.cut_short(("output_limit", "the test printed too much"))
+        if verifier.stopped in ("frame", "replies"):
+            return self.cut_short(("output_limit", "the test handed the candidate too much"))
+        if verifier.stopped == "memory":
+            return self.cut_short(("memory", "program and test together used too much memory"))
         self.trial.session.end(verifier)
+        if verifier.stopped in ("cpu", "wall") or self.used_up_time():
+            return self.cut_short(("timeout", "the test ran out of time"))
         self.trial.session.check_setup(verifier)
-        status = verifier.ended.status if verifier.ended else -1
+        status = verifier.ended.status if verifier.ended else signal.SIGKILL
         told = bytes(verifier.output["stderr"][:300]).decode("utf-8", "replace").strip()
-        raise ZygoteError(f"the verifier ended early (status {status}): {told}")
+        # one that left by itself before its first question had nothing of the candidate's to break over
+        by_itself = self.calls == 0 and os.waitstatus_to_exitcode(status) >= 0
+        raise (SetupError if by_itself else ZygoteError)(f"the verifier ended early (status {status}): {told}")
+
+    def used_up_time(self) -> bool:
+        """Ended by the kernel's limit before we looked at its clock, as happens on a busy machine."""
+        ended = self.verifier.ended
+        if ended is None or os.waitstatus_to_exitcode(ended.status) not in (-signal.SIGKILL, -signal.SIGXCPU):
+            return False
+        return ended.cpu_seconds >= 2 * self.trial.limits.cpu_seconds + 1
 
     def cut_short(self, ending: Verdict) -> list[Verdict]:
         missing = self.count - len(self.verdicts)
@@ -189,15 +263,11 @@ def _question(message: dict[str, Any]) -> dict[str, Any]:
     return {key: message[key] for key in ("op", "handle", "args", "kwargs") if key in message}
 
 
-def _error_shape(error: Any) -> dict[str, Any]:
-    if not isinstance(error, dict):
-        raise MalformedError("an error that is none")
-    types, message, arguments = error.get("types"), error.get("message"), error.get("args")
-    if not isinstance(types, list) or not all(isinstance(name, str) for name in types):
-        raise MalformedError("an error without a type")
-    if arguments is not None:
-        if not isinstance(arguments, list):
-            raise MalformedError("an error whose arguments are no list")
-        for tree in arguments:
-            check_shape(tree)
-    return {"types": types[:20], "message": str(message)[:2_000], "args": arguments}
+def _given(message: dict[str, Any]) -> bool:
+    return bool(message["args"] or message["kwargs"])
+
+
+def _texts(found: Any, what: str) -> list[str]:
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise MalformedError(f"no {what}")
+    return found

@@ -9,7 +9,7 @@ from typing import Any
 from assay.sandbox.clean_text import clean
 from assay.sandbox.programs import Check, Limits, Outcome, Stdout, summarize
 from assay.sandbox.session import Child, Session
-from assay.sandbox.trial import Verdict, outcome_of, sendable, told, unusable, why_ended
+from assay.sandbox.trial import Verdict, attributed, outcome_of, sendable, told, unusable, why_ended
 from assay.sandbox.zygote import Zygote
 
 
@@ -24,7 +24,8 @@ def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> 
         raise unusable("there is no expected output")
     outcomes = []
     for number, (given, wanted) in enumerate(runs, start=1):
-        with Session(zygote, limits, wake) as session:
+        session = Session(zygote, limits, wake)
+        with attributed(session), session:
             label = f"output {number}"
             outcomes.append(_run_script(program.code, given, wanted, session, label, program.imports))
     checks = tuple(outcome.checks[0] for outcome in outcomes)

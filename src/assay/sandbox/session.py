@@ -14,15 +14,15 @@ import msgspec
 
 from assay.sandbox.inside.frames import MAX_FRAME, SETUP_FAILED
 from assay.sandbox.programs import Limits, OutcomeName
-from assay.sandbox.zygote import Ended, ForkRefusedError, Zygote, ZygoteError
+from assay.sandbox.zygote import Ended, ForkRefusedError, SetupError, Zygote, ZygoteError
 
 POLL_SECONDS = 0.05
 """How often processor time is read, and so how far it may be overrun."""
 READ_BYTES = 1 << 16
-MAX_REPLIES = 64 << 20
+MAX_REPLIES = 32 << 20
 """What one child may say in all: reading it costs the harness time."""
 
-Stop = Literal["cpu", "wall", "memory", "stdout", "stderr", "frame"]
+Stop = Literal["cpu", "wall", "memory", "stdout", "stderr", "frame", "replies"]
 
 
 class CancelledRunError(Exception):
@@ -72,6 +72,8 @@ class Session:
         self.poll.register(zygote.control, select.POLLIN)
         self.poll.register(wake, select.POLLIN)
         self.owner: dict[int, tuple[Child, str]] = {}
+        self.exposed = False
+        """A candidate has been given its source: from now on, what breaks may be its doing."""
 
     def __enter__(self) -> Session:
         return self
@@ -121,6 +123,7 @@ class Session:
 
     def send(self, child: Child, message: dict[str, Any]) -> None:
         data = msgspec.json.encode(message)
+        self.exposed |= child.role == "candidate"
         if "requests" in child.pipes:
             child.to_send["requests"] = memoryview(struct.pack("<I", len(data)) + data)
             self._write(child, "requests")
@@ -152,13 +155,17 @@ class Session:
             self._step(ending=True)
 
     def check_setup(self, child: Child) -> None:
-        """A child that never got as far as its first word is the sandbox's fault, not the candidate's."""
+        """A child that never got as far as its first word is the sandbox's fault, not the candidate's.
+
+        Unless it is a verifier that was killed: a candidate beside it may have used up what both live on.
+        """
         if not child.ready:
             told = bytes(child.output["stderr"][:300]).decode("utf-8", "replace").strip()
             status = child.ended.status if child.ended else None
             code = os.waitstatus_to_exitcode(status) if status is not None else None
             known = "setup failed" if code == SETUP_FAILED else f"ended with {code} before its first word"
-            raise ZygoteError(f"{child.role}: {known}: {told}")
+            killed = child.role == "verifier" and code is not None and code < 0
+            raise (ZygoteError if killed else SetupError)(f"{child.role}: {known}: {told}")
 
     def _step(self, ending: bool = False) -> None:
         """Wait a moment for anything to happen, then enforce the limits."""
@@ -204,8 +211,10 @@ class Session:
         if name == "replies":
             child.replies += data
             child.said += len(data)
-            if len(child.replies) > 2 * MAX_FRAME + 64 or child.said > MAX_REPLIES:
+            if len(child.replies) > 2 * MAX_FRAME + 64:
                 self._stop(child, "frame")
+            elif child.said > MAX_REPLIES:
+                self._stop(child, "replies")
         elif len(child.output[name]) < self.limits.output_bytes:
             child.output[name] += data
         if name in child.output and len(child.output[name]) >= self.limits.output_bytes:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from assay.core.errors import FailureError
@@ -13,12 +15,38 @@ from assay.core.types import Failure
 from assay.sandbox.clean_text import clean
 from assay.sandbox.compare import check_shape
 from assay.sandbox.inside.imports import is_refusal
+from assay.sandbox.inside.values import SMALL, MalformedError
 from assay.sandbox.programs import Grade, Limits, OutcomeName
-from assay.sandbox.session import Child, Session
-from assay.sandbox.zygote import ZygoteError
+from assay.sandbox.session import MAX_REPLIES, Child, Session
+from assay.sandbox.zygote import SetupError, ZygoteError
 
 Verdict = tuple[OutcomeName, str]
 """An outcome and its detail."""
+
+MAX_WORK = 10_000_000
+"""What reading one candidate's values may cost the harness in all, in the units of `check_shape`: about a second."""
+REPLY_KEYS = {"value", "changed", "error", "limit", "values", "loaded", "syntax", "ran"}
+
+
+class BrokenUnderCandidateError(ZygoteError):
+    """The sandbox broke when a candidate had been given its source: perhaps the candidate's doing, perhaps not."""
+
+
+@contextlib.contextmanager
+def attributed(session: Session) -> Iterator[None]:
+    """Mark a break of the sandbox that a candidate may have caused; one before its first byte stays as it is."""
+    try:
+        yield
+    except SetupError:
+        raise
+    except ZygoteError as error:
+        if session.exposed:
+            raise BrokenUnderCandidateError(str(error)) from error
+        raise
+
+
+class TooCostlyError(MalformedError):
+    """Well-formed, but reading all that a candidate sends would cost the harness more than it may."""
 
 
 class Trial:
@@ -31,6 +59,8 @@ class Trial:
         self.candidate: Child = session.start("candidate")
         self.grade: Grade = "strong"
         self.wall_ms = 0.0
+        self.work = 0
+        """What reading its values has cost so far."""
 
     def load(self, prelude: str, source: str) -> Verdict | None:
         """None when the source loaded, otherwise why no check can be made."""
@@ -49,7 +79,7 @@ class Trial:
         reply = self.session.receive(self.candidate)
         if reply is None:
             return self.silence()
-        if reply.pop("id", None) != identity:
+        if reply.pop("id", None) != identity or not reply.keys() <= REPLY_KEYS:
             return "violation", "the reply pipe carried something that was not asked for"
         return reply
 
@@ -65,15 +95,18 @@ class Trial:
     def trouble(self, reply: dict[str, Any]) -> Verdict:
         """What a reply without a value amounts to."""
         if "limit" in reply:
-            return "output_limit", clean(str(reply["limit"]), 200)
+            return "output_limit", clean(text(reply["limit"]), 200)
         error = reply.get("error")
         if not isinstance(error, dict):
             return "violation", "the reply has neither value nor error"
         return outcome_of(error), told(error)
 
-    def value(self, reply: dict[str, Any]) -> Any:
-        check_shape(reply["value"])
-        return reply["value"]
+    def read(self, tree: Any, *, objects: str = "ho") -> Any:
+        """A tree from the candidate, if it is one and its reading within bounds; `MalformedError` if not."""
+        self.work += check_shape(tree, objects=objects)
+        if self.work > MAX_WORK:
+            raise TooCostlyError("the values it sends cost too much to read")
+        return tree
 
     def close(self) -> None:
         for child in self.session.children:
@@ -93,6 +126,8 @@ def why_ended(child: Child, limits: Limits) -> Verdict:  # noqa: PLR0911 -- a li
         return "output_limit", f"more than {limits.output_bytes} bytes on {child.stopped}"
     if child.stopped == "frame":
         return "violation", "the reply pipe was flooded"
+    if child.stopped == "replies":
+        return "output_limit", f"more than {MAX_REPLIES} bytes of replies"
     if child.ended is None:
         raise ZygoteError("a candidate neither runs nor ended")
     code = os.waitstatus_to_exitcode(child.ended.status)
@@ -120,13 +155,30 @@ def told(error: Any) -> str:
     types = error.get("types")
     name = types[0] if isinstance(types, list) and types and isinstance(types[0], str) else "Exception"
     line = error.get("line")
-    where = f" (line {line})" if isinstance(line, int) else ""
-    return clean(f"{name}: {error.get('message', '')}{where}", 500)
+    where = f" (line {line})" if isinstance(line, int) and 0 <= line < SMALL else ""
+    return clean(f"{name}: {text(error.get('message'))}{where}", 500)
 
 
-def sendable(text: str) -> str:
+def text(told: Any) -> str:
+    """Only a text is shown as one: spelling out whatever else a candidate sent could fail, or take long."""
+    return told[:2_000] if isinstance(told, str) else ""
+
+
+def malformed(error: MalformedError) -> Verdict:
+    """A reply that could not be read is the candidate's outcome."""
+    if isinstance(error, TooCostlyError):
+        return "output_limit", str(error)
+    return "violation", f"the reply holds no value: {clean(str(error), 100)}"
+
+
+def unreadable(error: Exception) -> Verdict:
+    """Data that our own code broke over: a hole in its checks, but no way for a candidate out of being judged."""
+    return "violation", f"what it sent could not be judged: {type(error).__name__}: {clean(str(error), 200)}"
+
+
+def sendable(source: str) -> str:
     """Lone surrogates cannot be encoded; no valid source holds one, and a marked one still fails to compile or run."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return source.encode("utf-8", "backslashreplace").decode()
 
 
 def unusable(message: str, kind: str = "bad_request") -> FailureError:

@@ -33,6 +33,10 @@ class ForkRefusedError(ZygoteError):
     """The zygote is well, but the kernel lets it have no further child."""
 
 
+class SetupError(ZygoteError):
+    """A child broke before anything of a candidate had reached it: never the candidate's doing."""
+
+
 class Ended(Struct, frozen=True, kw_only=True):
     """How a child ended, told by the zygote that waited for it."""
 

@@ -20,7 +20,8 @@ class FrameTooLargeError(Exception):
 
 
 def send(message: dict[str, Any]) -> None:
-    data = json.dumps(message).encode()
+    # half a character, as in the text of an exception, would make the whole frame unreadable for the harness
+    data = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     if len(data) > MAX_FRAME:
         raise FrameTooLargeError
     data = struct.pack("<I", len(data)) + data

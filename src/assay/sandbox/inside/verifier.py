@@ -1,21 +1,24 @@
 """The verifier's side: run the dataset's tests, with the candidate's names behind proxies that carry plain data.
 
 No candidate code is ever in this process. What comes from the candidate is a value, a handle to an object that stays
-where it is, or an exception rebuilt from its name. `==`, ordering and arithmetic never ask the candidate.
+where it is, or an exception rebuilt from its name. `==`, ordering and arithmetic never ask the candidate. Whatever it
+sends, this process reports a verdict for every check: to break here must not be a way out of being judged.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from . import frames, imports, values
 
 T = TypeVar("T")
+Compile = Callable[[str, str, str], types.CodeType]
 PROGRAM = "<tests>"
 ITERATE_AHEAD = 64
 NEVER_REBUILT = {"StopIteration", "StopAsyncIteration", "GeneratorExit", "SystemExit", "KeyboardInterrupt"}
@@ -31,14 +34,14 @@ class CannotTravelError(Exception):
 
 
 class Handle:
-    """An object that stays in the candidate's process; equal only to itself."""
+    """An object that stays in the candidate's process. Its number says which; only `is` goes by it."""
 
-    __slots__ = ("_is_attribute", "_number", "_type_name")
+    __slots__ = ("_is_name", "_number", "_type_name")
 
     def __init__(self, number: int, type_name: str) -> None:
         object.__setattr__(self, "_number", number)
         object.__setattr__(self, "_type_name", type_name)
-        object.__setattr__(self, "_is_attribute", False)
+        object.__setattr__(self, "_is_name", False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return act("call", self, *args, **kwargs)
@@ -46,10 +49,7 @@ class Handle:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__name__":
             raise AttributeError(name)
-        found = act("getattr", self, name)
-        if isinstance(found, Handle):
-            object.__setattr__(found, "_is_attribute", True)
-        return found
+        return act("getattr", self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         act("setattr", self, name, value)
@@ -64,16 +64,21 @@ class Handle:
         act("delitem", self, key)
 
     def __len__(self) -> int:
-        return _of_type(int, act("len", self))
+        length = _of_type(int, act("len", self))
+        note_size(self, length)
+        return length
 
     def __iter__(self) -> Iterator[Any]:
         iterator = act("iter", self)
         if not isinstance(iterator, Handle):
             raise CandidateError("iter() gave plain data")
+        count = 0
         while True:
             items = _of_type(list, act("next", iterator, ITERATE_AHEAD))
             yield from items
+            count += len(items)
             if len(items) < ITERATE_AHEAD:
+                note_size(self, count, used_up=iterator._number == self._number)
                 return
 
     def __next__(self) -> Any:
@@ -86,10 +91,10 @@ class Handle:
         return _of_type(bool, act("bool", self))
 
     def __str__(self) -> str:
-        return _of_type(str, act("str", self))
+        return f"<object of type {self._type_name}>" if CLOSED else _of_type(str, act("str", self))
 
     def __repr__(self) -> str:
-        return _of_type(str, act("repr", self))
+        return f"<object of type {self._type_name}>" if CLOSED else _of_type(str, act("repr", self))
 
     def __int__(self) -> int:
         return _of_type(int, act("int", self))
@@ -107,17 +112,21 @@ class Handle:
         return _of_type(bool, act("instance", self, instance))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Handle) and other._number != self._number:
-            OWN_COMPARISONS.append("==")
-        return isinstance(other, Handle) and other._number == self._number
+        """Two answers are never equal by their numbers, which the candidate gives as it likes."""
+        if self is other:
+            return True
+        if isinstance(other, Handle):
+            OWN.note("==")
+        return False
 
     def __hash__(self) -> int:
+        OWN.note_weak("looks up an object of the candidate's own classes")
         return hash(("handle", self._number))
 
     def _refuse(self, other: object) -> Any:
         """Ordering and arithmetic would have to ask the candidate about an operand of the test's."""
         if isinstance(other, Handle):
-            OWN_COMPARISONS.append("an operator")
+            OWN.note("an operator")
         return NotImplemented
 
     __lt__ = __le__ = __gt__ = __ge__ = _refuse
@@ -133,11 +142,47 @@ def _of_type(kind: type[T], value: Any) -> T:
     return answer
 
 
-OWN_COMPARISONS: list[str] = []
-"""Operators the check at hand used between two objects of the candidate's, which only the candidate could answer."""
+class OwnWord:
+    """What the check at hand takes on the candidate's word about its own objects: a pass then proves little."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.reason = ""
+        self.operator = ""
+
+    def note(self, operator: str) -> None:
+        """An operator between two objects of the candidate's, which only the candidate could answer."""
+        self.operator = self.operator or operator
+        self.note_weak(f"uses {operator} between two objects of the candidate's own classes")
+
+    def note_weak(self, reason: str) -> None:
+        self.reason = self.reason or reason
+
+
+OWN = OwnWord()
+
+SIZES: dict[int, int] = {}
+"""How large each of the candidate's objects has shown itself to be, since it was last given a chance to change."""
+CHANGES_NOTHING = {"getattr", "getitem", "len", "iter", "next", "bool", "str", "repr", "int", "float", "instance"}
 
 EXCEPTIONS: dict[str, type[Exception]] = {}
 """The candidate's own exception classes, rebuilt here so that a test can catch them by name."""
+CLASSES: dict[type, values.Tree] = {}
+"""Those classes, and the handles of what they stand for."""
+
+CLOSED: list[str] = []
+"""Why the candidate is not to be asked now; empty while it may."""
+
+
+def note_size(handle: Handle, size: int, used_up: bool = False) -> None:
+    """An object that claims three items and then shows none makes a loop over it prove nothing."""
+    known = SIZES.get(handle._number)
+    if known is not None and known != size:
+        OWN.note_weak("goes by an object of the candidate's that is now of one size and now of another")
+    if not used_up:  # an iterator is empty the second time, and has no length to contradict
+        SIZES[handle._number] = size
 
 
 def act(operation: str, target: Handle, *args: Any, **kwargs: Any) -> Any:
@@ -145,10 +190,12 @@ def act(operation: str, target: Handle, *args: Any, **kwargs: Any) -> Any:
     request = {
         "op": operation,
         "handle": target._number,
-        "method": bool(target._is_attribute and args),
+        "named": target._is_name,
         "args": [outgoing(value) for value in args],
         "kwargs": {name: outgoing(value) for name, value in kwargs.items()},
     }
+    if operation not in CHANGES_NOTHING:
+        SIZES.clear()
     reply = ask(request)
     for original, tree in zip(args, reply.get("changed") or (), strict=False):
         if tree is not None:
@@ -157,6 +204,8 @@ def act(operation: str, target: Handle, *args: Any, **kwargs: Any) -> Any:
 
 
 def ask(request: dict[str, Any]) -> dict[str, Any]:
+    if CLOSED:
+        raise CandidateError(CLOSED[0])
     frames.send(request)
     reply = frames.receive()
     if "error" in reply:
@@ -168,6 +217,8 @@ def outgoing(value: Any) -> values.Tree:
     def handle_or_refuse(other: Any) -> values.Tree:
         if isinstance(other, Handle):
             return ["h", other._number, other._type_name]
+        if isinstance(other, type) and other in CLASSES:
+            return CLASSES[other]
         if isinstance(other, BaseException):
             raise TypeError("an exception cannot be handed to the candidate")
         raise CannotTravelError(f"the test passes an object of type {type(other).__name__} to the candidate")
@@ -204,46 +255,111 @@ def _nearest(error: dict[str, Any], message: str) -> Exception:
             return CandidateError(f"{name}: {message}")
         found = EXCEPTIONS.get(name) or getattr(builtins, name, None)
         if isinstance(found, type) and issubclass(found, Exception):
-            for arguments in (_arguments(error), (message,)):
+            for trees in (error.get("args"), None):
                 try:
-                    return found(*arguments)
+                    return made_for_candidate(found, (message,) if trees is None else map(incoming, trees))
                 except Exception:  # noqa: S112 -- some classes want other arguments: try the next form
                     continue
     return CandidateError(message)
 
 
-def _arguments(error: dict[str, Any]) -> tuple[Any, ...]:
-    trees = error.get("args")
-    if trees is None:
-        return (error.get("message", ""),)
-    return tuple(incoming(tree) for tree in trees)
+def made_for_candidate(kind: type[Exception], arguments: Iterable[Any]) -> Exception:
+    MAKING.append(kind)
+    try:
+        return kind(*arguments)
+    finally:
+        MAKING.pop()
+
+
+MAKING: list[type[Exception]] = []
+"""Set while an exception that the candidate raised is rebuilt."""
 
 
 def serve() -> None:
-    """Receive the tests, bind the candidate's names, run the checks in order, say how each came out."""
-    request = frames.receive()
-    namespace = new_namespace()
-    namespace.update(__builtins__=builtins)
-    try:
-        exec(compile(request["prelude"], "<prelude>", "exec", dont_inherit=True), namespace)  # noqa: S102 -- dataset code
-    except Exception as error:
-        frames.send({"op": "broken", "message": f"the prelude does not run: {type(error).__name__}: {error}"[:1_000]})
-        os._exit(0)
-    bind_names(request["names"], namespace)
-    for index, source in enumerate(request["checks"]):
-        OWN_COMPARISONS.clear()
-        verdict = run_check(source, request["mode"], namespace)
-        if OWN_COMPARISONS and verdict["outcome"] == "wrong":
-            verdict["own"] = f"the test uses {OWN_COMPARISONS[0]} between two objects of the candidate's own classes"
-        frames.send({"op": "verdict", "check": index, **verdict})
-    frames.send({"op": "done"})
+    """Receive the tests, judge, leave."""
+    conduct(frames.receive())
     os._exit(0)
+
+
+def conduct(request: dict[str, Any]) -> None:
+    """Bind the candidate's names, run the checks in order, say how each came out."""
+    namespace = new_namespace()
+    compiled = compile_with_identities if request["identities"] else compile_plainly
+    try:
+        exec(compiled(request["prelude"], "<prelude>", "exec"), namespace)  # noqa: S102 -- dataset code
+    except BaseException as error:
+        frames.send({"op": "broken", "message": f"the prelude does not run: {message_of(error)}"})
+        return
+    trouble = trouble_with_names(request["names"], namespace)
+    for index, source in enumerate(request["checks"]):
+        OWN.clear()
+        verdict = trouble or run_check(source, request["mode"], namespace, compiled)
+        frames.send({"op": "verdict", "check": index, **verdict, "own": OWN.reason, "operator": OWN.operator})
+    frames.send({"op": "done"})
 
 
 def new_namespace() -> dict[str, Any]:
     module = types.ModuleType("tests")
     sys.modules["tests"] = module
-    return module.__dict__
+    namespace = module.__dict__
+    namespace.update(__builtins__={**vars(builtins), "callable": is_callable, "hasattr": has_attribute})
+    namespace[SAME_OBJECT] = same_object
+    return namespace
+
+
+def is_callable(value: Any) -> bool:
+    """The test's `callable`: of an object that stays with the candidate it proves nothing."""
+    if isinstance(value, Handle) and not value._is_name:
+        OWN.note_weak("asks whether an object of the candidate's can be called")
+    return callable(value)
+
+
+def has_attribute(value: Any, name: str) -> bool:
+    """The test's `hasattr`: the candidate may say yes to any name."""
+    if isinstance(value, Handle):
+        OWN.note_weak("asks an object of the candidate's for the names it has")
+    return hasattr(value, name)
+
+
+SAME_OBJECT = "__assay_same_object__"
+
+
+def same_object(left: Any, right: Any) -> bool:
+    """`is`, as the test asked: the one comparison that goes by the candidate's own numbering of its objects."""
+    if isinstance(left, Handle) and isinstance(right, Handle):
+        return bool(left._number == right._number)
+    return left is right
+
+
+class Identities(ast.NodeTransformer):
+    """Two answers that name one object are two handles here: `a is b` has to look at what they stand for."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return node
+        call = ast.Call(ast.Name(SAME_OBJECT, ast.Load()), [node.left, node.comparators[0]], [])
+        return call if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), call)
+
+
+def compile_plainly(source: str, name: str, mode: str) -> types.CodeType:
+    code: types.CodeType = compile(source, name, mode, dont_inherit=True)
+    return code
+
+
+def compile_with_identities(source: str, name: str, mode: str) -> types.CodeType:
+    tree = ast.fix_missing_locations(Identities().visit(ast.parse(source, name, mode)))
+    code: types.CodeType = compile(tree, name, mode, dont_inherit=True)
+    return code
+
+
+def trouble_with_names(names: list[str], namespace: dict[str, Any]) -> dict[str, Any] | None:
+    """Bind the names; a verdict for every check when what the candidate says about them cannot be bound."""
+    try:
+        bind_names(names, namespace)
+    except BaseException as error:
+        return {"outcome": "runtime_error", "detail": f"its names cannot be used: {message_of(error)}"}
+    return None
 
 
 def bind_names(names: list[str], namespace: dict[str, Any]) -> None:
@@ -251,26 +367,40 @@ def bind_names(names: list[str], namespace: dict[str, Any]) -> None:
     for name, found in zip(names, reply["values"], strict=True):
         if found.get("missing"):
             namespace.pop(name, None)
-        elif "exception" in found:
+            continue
+        namespace[name] = incoming(found["tree"])
+        if isinstance(namespace[name], Handle):
+            object.__setattr__(namespace[name], "_is_name", True)
+        if "exception" in found:
             EXCEPTIONS[name] = namespace[name] = own_exception(name, found["exception"])
-        else:
-            namespace[name] = incoming(found["tree"])
+            CLASSES[EXCEPTIONS[name]] = found["tree"]
 
 
 def own_exception(name: str, ancestry: list[str]) -> type[Exception]:
     for ancestor in ancestry[1:]:
         base = EXCEPTIONS.get(ancestor) or getattr(builtins, ancestor, None)
         if ancestor not in NEVER_REBUILT and isinstance(base, type) and issubclass(base, Exception):
-            return type(name, (base,), {})
-    return type(name, (Exception,), {})
+            return type(name, (base,), {"__init__": started_here(base)})
+    return type(name, (Exception,), {"__init__": started_here(Exception)})
 
 
-def run_check(source: str, mode: str, namespace: dict[str, Any]) -> dict[str, Any]:
+def started_here(base: type[Exception]) -> Callable[..., None]:
+    """An instance that the test makes itself is nothing that the candidate did."""
+
+    def start(self: Exception, *args: Any, **kwargs: Any) -> None:
+        if not MAKING:
+            OWN.note_weak("makes an object of what the candidate says is an exception class")
+        base.__init__(self, *args, **kwargs)
+
+    return start
+
+
+def run_check(source: str, mode: str, namespace: dict[str, Any], compiled: Compile) -> dict[str, Any]:
     try:
         if mode == "expression":
-            held = bool(eval(compile(source, PROGRAM, "eval", dont_inherit=True), namespace))  # noqa: S307 -- dataset code
+            held = bool(eval(compiled(source, PROGRAM, "eval"), namespace))  # noqa: S307 -- dataset code
         else:
-            exec(compile(source, PROGRAM, "exec", dont_inherit=True), namespace)  # noqa: S102 -- dataset code
+            exec(compiled(source, PROGRAM, "exec"), namespace)  # noqa: S102 -- dataset code
             held = True
     except CannotTravelError as error:
         return {"outcome": "unsupported", "detail": str(error)}
@@ -281,14 +411,25 @@ def run_check(source: str, mode: str, namespace: dict[str, Any]) -> dict[str, An
 
 def explain(error: BaseException, source: str) -> dict[str, Any]:
     outcome = "runtime_error" if _from_candidate(error) else "wrong"
-    if isinstance(error, ImportError) and imports.REFUSAL in str(error):
+    told = "" if isinstance(error, AssertionError) and not error.args else message_of(error)
+    if isinstance(error, ImportError) and imports.REFUSAL in told:
         outcome = "wrong"
     if outcome == "runtime_error" and isinstance(error, MemoryError):
         outcome = "memory"
     line = _test_line(error)
     where = f"line {line}: {_source_line(source, line)}: " if line else ""
-    told = "" if isinstance(error, AssertionError) and not error.args else f"{type(error).__name__}: {error}"
     return {"outcome": outcome, "detail": (where + told)[:500]}
+
+
+def message_of(error: BaseException) -> str:
+    """The error in words. Spelling it out may come upon the candidate's objects: they are not asked, only named."""
+    CLOSED.append("the candidate is not asked what its objects look like")
+    try:
+        return f"{type(error).__name__}: {error}"[:1_000]
+    except BaseException:
+        return f"{type(error).__name__}, whose text cannot be made"
+    finally:
+        CLOSED.clear()
 
 
 def _from_candidate(error: BaseException) -> bool:

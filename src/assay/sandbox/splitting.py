@@ -1,0 +1,274 @@
+"""Can a test be kept apart from the candidate? Decided from the test's text, before the candidate has said anything.
+
+A candidate that could bring this about by what it answers would choose how strictly it is judged, or whether at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import datetime
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from msgspec import Struct
+
+LOOKS_INSIDE = {"eval", "exec", "compile", "inspect", "globals", "locals", "vars", "__import__", "importlib"}
+"""A test that uses one of these wants the candidate's code in its own process."""
+
+_PLAIN_TYPES = (int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
+_OTHER_PLAIN_TYPES = (range, Decimal, Fraction, datetime.datetime, datetime.time, datetime.timedelta)
+_PLAIN_METHODS = frozenset(name for kind in (*_PLAIN_TYPES, *_OTHER_PLAIN_TYPES) for name in dir(kind))
+"""What a test may call on data that came from the candidate: it stays with the test."""
+_TYPES_THAT_TRAVEL = {kind.__name__ for kind in _PLAIN_TYPES} - {"deque", "bytearray"} | {"type"}
+_LAZY = {"map", "filter", "zip", "iter", "enumerate", "reversed"}
+_CODE_BUILTINS = {
+    name for name, value in vars(builtins).items() if callable(value) and name not in _TYPES_THAT_TRAVEL
+} - {"__build_class__"}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.comprehension, ast.withitem)
+_DECIDING = (ast.Assert, ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Expression)
+_TELLING = (*_DEFINITIONS, *_BINDING, *_DECIDING, ast.Call, ast.Compare, ast.BinOp, ast.Raise, ast.ExceptHandler)
+"""The kinds of node that anything is read from."""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What the text of a test says about how it can be judged."""
+
+    passes_code: bool = False
+    """It hands the candidate a function, class, iterator or object of its own, which cannot leave its process."""
+    own_objects: bool = False
+    """It uses operators on objects of the candidate's classes, which only the candidate could answer."""
+    exceptions: tuple[str, ...] = ()
+    """Names of the candidate's that may be exception classes."""
+    identities: bool = False
+    """It asks with `is` whether two things are one."""
+    asks_objects: bool = False
+    """It asks for the truth of what a method of the candidate's answered about an argument."""
+
+
+def looks_inside(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
+    used = {
+        node.id if isinstance(node, ast.Name) else node.name for node in nodes if isinstance(node, ast.Name | ast.alias)
+    }
+    return tuple(sorted(used & LOOKS_INSIDE))
+
+
+def read(nodes: Iterable[ast.AST], prelude: Iterable[ast.AST], names: Sequence[str]) -> Reading:
+    """Read tests that use these names of the candidate's, given every node of theirs and of their prelude."""
+    tests, helpers = [[node for node in found if isinstance(node, _TELLING)] for found in (nodes, prelude)]
+    reader = _Reader(tests, helpers, names)
+    return Reading(
+        passes_code=any(reader.hands_code(node) for node in tests if isinstance(node, ast.Call)),
+        own_objects=any(map(reader.operates_on_objects, tests)),
+        exceptions=_possible_exceptions(tests, names),
+        identities=any(map(_asks_identity, tests)) or any(map(_asks_identity, helpers)),
+        asks_objects=any(map(reader.is_method_answer, _asked_for_truth(tests))),
+    )
+
+
+class _Reader:
+    """Which names of a test stand for the candidate's functions, for what they gave, and for the test's own code.
+
+    Names are taken as one, whatever scope they are in: tests are short.
+    """
+
+    def __init__(self, nodes: Sequence[ast.AST], prelude: Sequence[ast.AST], names: Sequence[str]) -> None:
+        definitions = [node for node in (*nodes, *prelude) if isinstance(node, _DEFINITIONS)]
+        self.pairs = list(_bindings(nodes))
+        assigned = {name for name, _ in self.pairs}
+        self.code = {node.name for node in definitions} - {*names, *assigned}
+        self.classes = {node.name for node in definitions if isinstance(node, ast.ClassDef) and not node.bases}
+        self.functions = set(names)
+        """Names of the candidate's, and other names for them."""
+        self.results: set[str] = set()
+        """Names for what the candidate gave."""
+        self.objects: set[str] = set()
+        """Names for instances of the candidate's classes, which are known by their capital letter."""
+        self.answers: set[str] = set()
+        """Names for what methods of the candidate's answered about an argument."""
+        known = {node.name: node for node in definitions if isinstance(node, _FUNCTIONS)}
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        while self._learn(known, calls):
+            pass
+
+    def _learn(self, known: dict[str, ast.FunctionDef | ast.AsyncFunctionDef], calls: Sequence[ast.Call]) -> bool:
+        """Follow names through assignments and parameters, once; True when that told something new."""
+        before = len(self.functions) + len(self.results) + len(self.objects) + len(self.answers)
+        passed = [pair for call in calls for pair in _parameters(call, known)]
+        for name, value in (*self.pairs, *passed):
+            if isinstance(value, ast.Name) and value.id in self.functions:
+                self.functions.add(name)
+            elif self.is_candidates(value):
+                self.results.add(name)
+            if self.is_object(value):
+                self.objects.add(name)
+            if self.is_method_answer(value):
+                self.answers.add(name)
+        return before != len(self.functions) + len(self.results) + len(self.objects) + len(self.answers)
+
+    def is_candidates(self, node: ast.AST) -> bool:
+        """Does this come from the candidate?"""
+        if isinstance(node, ast.Name):
+            return node.id in self.functions or node.id in self.results
+        if isinstance(node, ast.Call):
+            return self.is_candidates(node.func)
+        return isinstance(node, ast.Attribute | ast.Subscript) and self.is_candidates(node.value)
+
+    def is_sent(self, call: ast.Call) -> bool:
+        """Do the arguments of this call go to the candidate, whatever plain data it may have given before?"""
+        function = call.func
+        if isinstance(function, ast.Attribute) and function.attr in _PLAIN_METHODS:
+            return _is_name(function.value, self.functions) or self._is_single(function.value)
+        return self.is_candidates(function)
+
+    def hands_code(self, call: ast.Call) -> bool:
+        return self.is_sent(call) and any(map(self.is_code, _arguments(call)))
+
+    def is_code(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Lambda | ast.GeneratorExp):
+            return True
+        if isinstance(node, ast.Name):
+            return node.id in self.code or (node.id in _CODE_BUILTINS and node.id not in self.functions)
+        if isinstance(node, ast.Call):
+            return _is_name(node.func, _LAZY - self.functions) or _is_name(node.func, self.classes)
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            return any(map(self.is_code, node.elts))
+        return isinstance(node, ast.Dict) and any(map(self.is_code, node.values))
+
+    def is_object(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Name):
+            return node.id in self.objects
+        if isinstance(node, ast.Call):
+            function = node.func
+            return isinstance(function, ast.Name) and function.id in self.functions and _is_class_name(function.id)
+        if isinstance(node, ast.BinOp):
+            return self.is_object(node.left) or self.is_object(node.right)
+        return isinstance(node, ast.List | ast.Tuple | ast.Set) and any(map(self.is_object, node.elts))
+
+    def operates_on_objects(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.BinOp):
+            return not isinstance(node.op, ast.Mod) and (self._is_single(node.left) or self._is_single(node.right))
+        if isinstance(node, ast.UnaryOp):
+            return not isinstance(node.op, ast.Not) and self._is_single(node.operand)
+        if not isinstance(node, ast.Compare) or all(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            return False
+        operands = [node.left, *node.comparators]
+        ours = [operand for operand in operands if self.is_object(operand) or self.is_candidates(operand)]
+        return len(ours) == len(operands) and any(map(self.is_object, operands))
+
+    def _is_single(self, node: ast.AST) -> bool:
+        return self.is_object(node) and not isinstance(node, ast.List | ast.Tuple | ast.Set)
+
+    def is_method_answer(self, node: ast.AST) -> bool:
+        """What a method, not the tested function itself, answered about an argument; or a name for it."""
+        if isinstance(node, ast.Name):
+            return node.id in self.answers
+        if not isinstance(node, ast.Call) or not _arguments(node):
+            return False
+        return not isinstance(node.func, ast.Name) and self.is_candidates(node.func)
+
+
+def _is_name(node: ast.AST, names: set[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def _is_class_name(name: str) -> bool:
+    return name.lstrip("_")[:1].isupper()
+
+
+def _arguments(call: ast.Call) -> list[ast.AST]:
+    given = [argument.value if isinstance(argument, ast.Starred) else argument for argument in call.args]
+    return [*given, *(keyword.value for keyword in call.keywords)]
+
+
+def _bindings(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    """Every name that is given a value, and the value."""
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield from _pairs(target, node.value)
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
+            yield from _pairs(node.target, node.value)
+        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.List | ast.Tuple):
+            for element in node.iter.elts:
+                yield from _pairs(node.target, element)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            yield from _pairs(node.optional_vars, node.context_expr)
+
+
+def _pairs(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.List | ast.Tuple) and isinstance(value, ast.List | ast.Tuple):
+        for one, other in zip(target.elts, value.elts, strict=False):
+            yield from _pairs(one, other)
+
+
+def _parameters(
+    call: ast.Call, known: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
+) -> Iterator[tuple[str, ast.AST]]:
+    """The parameters of a function of the test's own, and what this call gives for them."""
+    function = known.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    if function is None:
+        return
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    for parameter, argument in zip(parameters, call.args, strict=False):
+        yield parameter.arg, argument
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            yield keyword.arg, keyword.value
+
+
+def _asks_identity(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Compare) or not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+        return False
+    return not any(isinstance(operand, ast.Constant) for operand in (node.left, *node.comparators))
+
+
+def _asked_for_truth(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    for node in nodes:
+        if isinstance(node, ast.Expression):
+            yield node.body
+        elif isinstance(node, ast.Assert | ast.If | ast.While | ast.IfExp):
+            yield node.test
+        elif isinstance(node, ast.BoolOp):
+            yield from node.values
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield node.operand
+        elif isinstance(node, ast.comprehension):
+            yield from node.ifs
+        elif isinstance(node, ast.Call) and _is_name(node.func, {"bool", "all", "any"}):
+            for argument in _arguments(node):
+                yield argument.elt if isinstance(argument, ast.GeneratorExp | ast.ListComp) else argument
+
+
+def _possible_exceptions(nodes: Sequence[ast.AST], names: Sequence[str]) -> tuple[str, ...]:
+    """A name that the test calls is a function to it, unless it also catches it."""
+    raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
+    called = {
+        node.func.id
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and id(node) not in raised
+    }
+    caught: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+            caught |= {inner.id for inner in ast.walk(node.type) if isinstance(inner, ast.Name)}
+        elif isinstance(node, ast.Call) and _tells_classes(node.func):
+            caught |= {inner.id for argument in node.args for inner in _listed(argument) if isinstance(inner, ast.Name)}
+    return tuple(name for name in names if name in caught or name not in called)
+
+
+def _tells_classes(function: ast.AST) -> bool:
+    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    return name in ("isinstance", "issubclass") or "raises" in name.lower()
+
+
+def _listed(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Tuple):
+        return node.elts
+    return [node] if isinstance(node, ast.expr) else []
