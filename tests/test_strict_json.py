@@ -127,7 +127,7 @@ def test_a_line_too_long_is_told_and_the_next_one_read(
 def test_what_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"gone\.jsonl: cannot be read: No such file"):
         list(read_lines(tmp_path / "gone.jsonl"))
-    with pytest.raises(UsageError, match="is not a file"):
+    with pytest.raises(UsageError, match="is a folder, not a regular file"):
         list(read_lines(tmp_path))
     for name in ("x" * 5000, "a\0b"):
         with pytest.raises(UsageError, match="cannot be read"):

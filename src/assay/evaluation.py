@@ -7,6 +7,7 @@ the executor, and the leaderboard that is made of what the journal holds.
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import shutil
 import signal
@@ -24,7 +25,7 @@ from msgspec import Struct
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
-from assay.core.journal import Journal, finished_keys
+from assay.core.journal import Journal, finished_keys, lock_journal
 from assay.core.model_stack import close_model
 from assay.core.run import Stop, run_attempts
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, what_changed, write_whole
@@ -256,7 +257,7 @@ def _go_on_with(folder: Path, run_file: RunFile) -> None:
 
 
 def _put_aside(folder: Path) -> None:
-    Journal(folder / "journal.jsonl").close()  # refused while another process writes this run
+    os.close(lock_journal(folder / "journal.jsonl"))  # refused while another process writes this run
     number = 1
     while (aside := folder.with_name(f"{folder.name}.old-{number}")).exists():
         number += 1

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,8 +15,9 @@ from assay.core.attempt import attempt_key, score_trace
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint, short_fingerprint
-from assay.core.journal import Journal, read_placed_lines
+from assay.core.journal import Journal, counting_lines
 from assay.core.model_stack import close_model
+from assay.core.regular_file import open_regular, read_regular
 from assay.core.run_file import RunFile, read_run_file, write_whole
 from assay.core.seams import BuildContext
 from assay.core.task import Task, task_fingerprint
@@ -73,7 +75,7 @@ async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinitio
     tasks = {task.name: with_processes(task, config.score_workers) for task in built}
     _write_run_file(folder, earlier, definitions, config)
     if (run / KEPT).exists():
-        write_whole(folder / KEPT, (run / KEPT).read_bytes())
+        write_whole(folder / KEPT, read_regular(run / KEPT))
     answers = Answers(run / "journal.jsonl")
     journal = Journal(folder / "journal.jsonl")
     rescored = owed = changed = 0
@@ -121,15 +123,17 @@ def _write_run_file(folder: Path, earlier: RunFile, definitions: tuple[TaskDefin
 class Answers:
     """The attempts that have an answer, by where their lines begin: the answers themselves stay in the journal.
 
-    An attempt whose scorer broke has an answer; one whose model broke has not. Of several lines the last one counts.
+    An attempt whose scorer broke has an answer; one whose model broke has not.
     """
 
     def __init__(self, journal: Path) -> None:
+        if not journal.exists():
+            raise UsageError(f"{journal}: no such file, so there are no answers to score")
         self._places: dict[int, int] = {}
-        for place, line in read_placed_lines(journal, _Named):
+        for place, line in counting_lines(journal, _Named):
             if bytes(line.trace) != b"null":
                 self._places[_key(line.task, line.sample_id, line.attempt)] = place
-        self._file = journal.open("rb")
+        self._file = open_regular(journal)
 
     def of(self, task: str, sample_id: str, attempt: int) -> Record | None:
         place = self._places.get(_key(task, sample_id, attempt))
@@ -149,9 +153,11 @@ class Answers:
 class _Named(msgspec.Struct):
     """A journal line as far as it says whose it is, and whether it has an answer."""
 
+    key: str
     task: str
     sample_id: str
     attempt: int = 1
+    failures: list[Any] = []
     trace: msgspec.Raw = msgspec.Raw(b"null")
 
 

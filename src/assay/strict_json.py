@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.core.regular_file import open_regular
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 """The longest line that is read; a longer one is passed over without being held in memory."""
@@ -68,19 +69,16 @@ def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES, *, offset: int = 0, 
     lines.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise UsageError(f"{path}: is not a file")
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(offset)
             yield from _lines_of(file, max_bytes, number)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # a name with a null byte in it
-        raise UsageError(f"{str(path)!r}: cannot be read: {error}") from error
 
 
 def _lines_of(file: BinaryIO, max_bytes: int, number: int) -> Iterator[Line]:
-    while content := file.readline(max_bytes + 2):  # the longest line that is read, and CRLF
+    readline = file.readline
+    while content := readline(max_bytes + 2):  # the longest line that is read, and CRLF
         number += 1
         complete = content.endswith(b"\n")
         content = content.removesuffix(b"\n").removesuffix(b"\r")

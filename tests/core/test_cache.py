@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -69,13 +71,81 @@ def test_a_cache_that_breaks_during_a_run_is_given_up_and_costs_no_answer(
     assert "the completion cache is not used any more" in caplog.text
 
 
-def test_a_damaged_answer_is_not_an_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    cache = CompletionCache(tmp_path / "cache.sqlite")
-    cache.put(b"1", Completion(text="one"))
+@pytest.mark.parametrize(
+    "there", [b'{"text":"\xff"}', b'{"text":"two"}', b"", None, "text", 7, b"0" * 16 + b'{"text":"two"}']
+)
+def test_an_answer_that_this_user_did_not_put_there_is_none(tmp_path: Path, there: object) -> None:
+    path = tmp_path / "cache.sqlite"
+    cache = CompletionCache(path)
+    key = cache.key("m", REQUEST)
+    cache.put(key, ANSWER)
     cache.commit()
-    with sqlite3.connect(tmp_path / "cache.sqlite") as database:
-        database.execute("UPDATE completions SET completion = ?", (b'{"text":"\xff"}',))
-    database.close()
-    assert cache.get(b"1") is None
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE other AS SELECT key, ? AS completion, at FROM completions", (there,))
+        database.executescript("DROP TABLE completions; ALTER TABLE other RENAME TO completions")
+    reopened = CompletionCache(path)
+    assert reopened.get(key) is None
+    reopened.close()
     cache.close()
-    assert "the completion cache is not used any more" in caplog.text
+
+
+def test_an_answer_moved_to_another_request_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    cache = CompletionCache(path)
+    right, other = cache.key("m", REQUEST), cache.key("m", msgspec.structs.replace(REQUEST, prompt="3 + 3"))
+    cache.put(right, ANSWER)
+    cache.commit()
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("UPDATE completions SET key = ?", (other,))
+    assert cache.get(other) is None
+    cache.close()
+
+
+def test_a_cache_that_came_with_a_cloned_folder_answers_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strangers = CompletionCache(tmp_path / "cache.sqlite")
+    strangers.put(strangers.key("m", REQUEST), Completion(text="5"))
+    strangers.close()
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "mine"))
+    ours = CompletionCache(tmp_path / "cache.sqlite")
+    assert ours.get(ours.key("m", REQUEST)) is None
+    assert ours.get(strangers.key("m", REQUEST)) is None
+    ours.put(ours.key("m", REQUEST), ANSWER)
+    ours.close()
+    monkeypatch.undo()
+    again = CompletionCache(tmp_path / "cache.sqlite")
+    found = again.get(again.key("m", REQUEST))
+    assert found is not None
+    assert found.text == "5", "users who share a project keep their own answers"
+    again.close()
+
+
+def test_without_a_secret_answers_are_cached_for_one_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "file"))
+    first = CompletionCache(tmp_path / "cache.sqlite")
+    first.put(first.key("m", REQUEST), ANSWER)
+    first.commit()
+    assert first.get(first.key("m", REQUEST)) == ANSWER
+    first.close()
+    assert "answers are cached for this run only" in caplog.text
+    second = CompletionCache(tmp_path / "cache.sqlite")
+    assert second.get(second.key("m", REQUEST)) is None
+    second.close()
+
+
+@pytest.mark.parametrize("kind", ["a link", "a pipe", "a folder"])
+def test_what_is_no_file_is_no_cache(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "cache.sqlite"
+    if kind == "a link":
+        (tmp_path / "elsewhere").write_bytes(b"")
+        path.symlink_to(tmp_path / "elsewhere")
+    elif kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    with pytest.raises(UsageError, match=f"is {kind}, not a completion cache"):
+        CompletionCache(path)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import resource
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -112,8 +114,36 @@ def test_a_full_disk_loses_nothing_and_leaves_no_torn_line(tmp_path: Path) -> No
     assert path.read_bytes().endswith(b"\n")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a pipe is not opened for both ends at once")
-def test_a_disk_that_does_not_keep_what_was_written_is_told(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "journal.jsonl")  # takes lines, and cannot be synced
-    with pytest.raises(UsageError, match=r"journal\.jsonl: the disk did not keep what was written: Invalid argument"):
-        write(tmp_path / "journal.jsonl", [record(1)])
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file that takes lines and cannot be synced")
+def test_a_disk_that_does_not_keep_what_was_written_is_told() -> None:
+    code = """
+from pathlib import Path
+from assay.core.journal import Journal
+from assay.core.types import Record
+journal = Journal(Path("/proc/self/comm"))
+journal.append([Record(key="1", task="t", sample_id="1", index=0)])
+journal.close()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "/proc/self/comm: the disk did not keep what was written: Invalid argument" in done.stderr
+
+
+def test_an_error_that_the_kernel_tells_the_sync_in_the_background_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closing = threading.Event()
+    calls: list[int] = []
+
+    def told_once(file: int) -> None:
+        calls.append(file)
+        if len(calls) == 1:
+            closing.wait(30)
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fdatasync", told_once)
+    monkeypatch.setattr("assay.core.journal.SYNC_SECONDS", 0.0)
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.append([record(1)])
+    threading.Timer(0.05, closing.set).start()  # while close() is under way
+    with pytest.raises(UsageError, match="did not keep what was written: Input/output error"):
+        journal.close()

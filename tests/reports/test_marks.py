@@ -63,7 +63,7 @@ def test_a_bad_line_is_told_with_its_number(tmp_path: Path) -> None:
 def test_a_link_in_the_place_of_the_marks_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("")
     (tmp_path / "marks.jsonl").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match="could not write"):
+    with pytest.raises(UsageError, match="is a link, not a regular file"):
         append_mark(tmp_path, Mark(key="a", task="t", sample_id="s", verdict="right"))
     assert (tmp_path / "elsewhere").read_text() == ""
 

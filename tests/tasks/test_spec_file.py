@@ -287,7 +287,7 @@ def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
     for read in (validate_file, partial(read_spec_file, allow_bad=True)):
         with pytest.raises(UsageError, match="cannot be read"):
             read(tmp_path / "none.jsonl")
-        with pytest.raises(UsageError, match="is not a file"):
+        with pytest.raises(UsageError, match="is a folder, not a regular file"):
             read(tmp_path)
 
 

@@ -1,11 +1,18 @@
-"""The completion cache: answers by the fingerprint of the whole request, in one SQLite file that runs share."""
+"""The completion cache: answers by the fingerprint of the whole request, in one SQLite file that runs share.
+
+The file lies in the project, so it may have come with it. Keys and answers are therefore made with the user's secret
+(`user_folder.py`): an answer that somebody else put there, or changed, is not found. Users who share a project each
+have their own answers in the file.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import sqlite3
 import time
+from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +20,13 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json
+from assay.core.regular_file import irregular
 from assay.core.types import Completion, Request
+from assay.core.user_folder import SECRET_BYTES, user_secret
 
 COMMIT_SECONDS = 0.5
 COMMIT_ENTRIES = 500
+MAC_BYTES = 16
 
 _decoder = msgspec.json.Decoder(Completion)
 _encoder = msgspec.json.Encoder()
@@ -31,12 +41,17 @@ class CompletionCache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._secret = _secret(path)
+        self._mac = hashlib.blake2b(key=self._secret, digest_size=MAC_BYTES)
+        """Copied for every answer: a new one takes twice as long."""
         self._unwritten: dict[bytes, bytes] = {}
         self._last_commit = time.monotonic()
         self._broken = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _refuse_irregular(path)
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._database.execute("PRAGMA trusted_schema=OFF")
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.execute(
@@ -49,17 +64,20 @@ class CompletionCache:
 
     def key(self, identity: Any, request: Request) -> bytes:
         """Everything that can change an answer: adapter, endpoint, model, every parameter, the repetition."""
-        return hashlib.sha256(canonical_json((identity, request))).digest()
+        return hashlib.blake2b(canonical_json((identity, request)), digest_size=32, key=self._secret).digest()
 
     def get(self, key: bytes) -> Completion | None:
         found = self._unwritten.get(key)
         if found is not None:
-            return _decoder.decode(found)
+            return _decoder.decode(found[MAC_BYTES:])
         if self._broken:
             return None
         try:
             row = self._database.execute("SELECT completion FROM completions WHERE key = ?", (key,)).fetchone()
-            return None if row is None else _decoder.decode(row[0])
+            if row is None or not isinstance(found := row[0], bytes):
+                return None
+            encoded = found[MAC_BYTES:]
+            return _decoder.decode(encoded) if compare_digest(found[:MAC_BYTES], self._sign(key, encoded)) else None
         except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
             self._give_up(error)
             return None
@@ -67,7 +85,8 @@ class CompletionCache:
     def put(self, key: bytes, completion: Completion) -> None:
         if self._broken:
             return
-        self._unwritten[key] = _encoder.encode(completion)
+        encoded = _encoder.encode(completion)
+        self._unwritten[key] = self._sign(key, encoded) + encoded
         due = time.monotonic() - self._last_commit >= COMMIT_SECONDS
         if due or len(self._unwritten) >= COMMIT_ENTRIES:
             self.commit()
@@ -89,6 +108,27 @@ class CompletionCache:
         self.commit()
         self._database.close()
 
+    def _sign(self, key: bytes, encoded: bytes) -> bytes:
+        """What only this user can put before an answer to this request."""
+        mac = self._mac.copy()
+        mac.update(key)
+        mac.update(encoded)
+        return mac.digest()
+
     def _give_up(self, error: Exception) -> None:
         self._broken = True
         logging.getLogger("assay").warning("%s: the completion cache is not used any more: %s", self.path, error)
+
+
+def _secret(path: Path) -> bytes:
+    try:
+        return user_secret()
+    except UsageError as error:
+        logging.getLogger("assay").warning("%s: answers are cached for this run only, because %s", path, error)
+        return os.urandom(SECRET_BYTES)
+
+
+def _refuse_irregular(path: Path) -> None:
+    kind = "a link" if path.is_symlink() else irregular(path)
+    if kind is not None:
+        raise UsageError(f"{path}: is {kind}, not a completion cache. Delete it, or run with --no-cache.")

@@ -2,32 +2,47 @@
 
 A record is handed to the kernel with `os.write` before the next batch is taken, so a killed process loses nothing
 that had finished; `fdatasync` runs in a thread at most every 250 ms, so a power cut loses at most that. A torn last
-line is an attempt still owed: it is cut off when the journal is opened for writing, and skipped by readers.
-A failed attempt that was made again has two lines; the later one counts.
+line is an attempt still owed: it is cut off when the journal is opened for writing, and skipped by readers. Every line
+ends with its number and a checksum (`checksum.py`); one that was changed since is refused by every reader.
+
+An attempt may have several lines: it failed and was made again, two machines made it, somebody put a backup back.
+`Counting` decides which of them counts, for all that read journals.
 """
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, BinaryIO, Protocol, TypeVar
+from zlib import crc32
 
 import msgspec
 
 from assay.core.attempt import unwritable
+from assay.core.checksum import TAIL_BYTES, is_unchanged, number_of, record_of, tail_bytes, with_checksums
 from assay.core.errors import UsageError
+from assay.core.fingerprint import short_fingerprint
 from assay.core.key_set import KeySet
-from assay.core.types import Record
+from assay.core.regular_file import open_regular, open_to_append
+from assay.core.types import Failure, Record
 
 SYNC_SECONDS = 0.25
+MAX_LINE_BYTES = 256 << 20
+"""The longest line that is written and read."""
+COPY_BYTES = 1 << 20
 
-_encoder = msgspec.json.Encoder()
+_encode = msgspec.json.Encoder().encode
+_BEGINNING = b'{"key":"'
+_NEWLINE = ord("\n")
+_MASK = 2**64 - 1
 _T = TypeVar("_T")
+_L = TypeVar("_L", bound="Line")
 
 
 class Journal:
@@ -35,45 +50,50 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._file = lock_journal(path)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            self._end = _cut_torn_line(self._file, path)
+            self._lines = _count_lines(self._file, self._end)
+        except BaseException:
             os.close(self._file)
-            raise UsageError(
-                f"{path.parent}: another process is writing this run. Wait for it, or choose another --run-dir."
-            ) from error
-        self._end = _cut_torn_line(self._file)
-        self._synced = self._end
+            raise
         self._last_sync = time.monotonic()
-        self._syncing: asyncio.Task[None] | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self._syncing: Future[int] | None = None
+        self._synced = self._end
         self._sync_error: OSError | None = None
 
-    def append(self, records: Iterable[Record]) -> list[Record]:
+    def append(self, records: list[Record]) -> list[Record]:
         """Write the records down, and answer them as written; 250 ms later at the latest they are on the disk."""
-        lines = [_line(record) for record in records]
-        self.write(b"".join(line for line, _ in lines))
-        self._sync_soon()
-        return [record for _, record in lines]
-
-    def write(self, data: bytes) -> None:
-        """Write whole lines or none: after a full disk the file ends where it ended before."""
-        view = memoryview(data)
         try:
-            while view:
-                view = view[os.write(self._file, view) :]
-        except OSError as error:
-            _try_to_cut(self._file, self._end)
-            raise UsageError(
-                f"{self.path}: could not write: {error.strerror}. Nothing finished was lost; "
-                "make room or permission, then run the same command again."
-            ) from error
-        self._end += len(data)
+            encoded = list(map(_encode, records))
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            # one attempt's odd answer must not end the run, nor every run that goes on with it
+            records = list(map(_writable, records))
+            encoded = list(map(_encode, records))
+        if max(map(len, encoded), default=0) > MAX_LINE_BYTES - TAIL_BYTES:
+            records = list(map(_short_enough, records))
+            encoded = list(map(_encode, records))
+        self._write(encoded)
+        self._sync_soon()
+        return records
+
+    def copy(self, lines: Iterable[bytes]) -> None:
+        """Take over lines of other journals; here each gets the number and the checksum of its new place."""
+        held: list[bytes] = []
+        size = 0
+        for line in lines:
+            held.append(record_of(line))
+            size += len(line)
+            if size >= COPY_BYTES:
+                self._write(held)
+                held, size = [], 0
+        self._write(held)
 
     def close(self) -> None:
         """Everything is on the disk, and another process may write."""
         try:
+            self._join()
             if self._sync_error is not None:
                 raise self._sync_error
             if self._synced < self._end:
@@ -84,76 +104,229 @@ class Journal:
                 "Run the same command again to make what is missing."
             ) from error
         finally:
+            if self._thread is not None:
+                self._thread.shutdown(wait=False)
             os.close(self._file)
+
+    def _write(self, records: list[bytes]) -> None:
+        """Write whole lines or none: after a full disk the file ends where it ended before."""
+        view = memoryview(with_checksums(records, self._lines + 1))
+        size = len(view)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError as error:
+            with suppress(OSError):  # then the torn line is cut when the journal is next opened
+                os.ftruncate(self._file, self._end)
+            raise UsageError(
+                f"{self.path}: could not write: {error.strerror}. Nothing finished was lost; "
+                "make room or permission, then run the same command again."
+            ) from error
+        self._end += size
+        self._lines += len(records)
 
     def _sync_soon(self) -> None:
         now = time.monotonic()
-        idle = self._syncing is None or self._syncing.done()
-        if now - self._last_sync >= SYNC_SECONDS and idle:
-            self._last_sync = now
-            self._syncing = asyncio.get_running_loop().create_task(self._sync(self._end))
+        if now - self._last_sync < SYNC_SECONDS or (self._syncing is not None and not self._syncing.done()):
+            return
+        self._join()
+        self._last_sync = now
+        self._thread = self._thread or ThreadPoolExecutor(1, "journal")
+        with suppress(RuntimeError):  # no thread could be had: nothing was tried, the next sync does it all
+            self._syncing = self._thread.submit(_sync, self._file, self._end)
 
-    async def _sync(self, end: int) -> None:
-        try:
-            failed = await asyncio.to_thread(_sync_failure, self._file)
-        except (OSError, RuntimeError):
-            return  # no thread could be had, say for want of descriptors: nothing was tried, the next sync does it all
-        if failed is None:
-            self._synced = max(self._synced, end)
-        elif failed.errno != errno.EBADF:  # closed under us: close() has synced by then
-            self._sync_error = failed  # the kernel tells it once, so the next sync may seem to succeed
+    def _join(self) -> None:
+        """Wait for the sync under way. The kernel tells an error once, so the next sync may seem to succeed."""
+        if self._syncing is not None:
+            try:
+                self._synced = max(self._synced, self._syncing.result())
+            except OSError as error:
+                self._sync_error = self._sync_error or error
+            self._syncing = None
 
 
-def _sync_failure(file: int) -> OSError | None:
-    """Put on the disk what was written; what the disk said when it could not."""
+def lock_journal(path: Path) -> int:
+    """A descriptor of the journal, which no other process can have while it is open. Nothing is changed."""
+    file = open_to_append(path)
     try:
-        os.fdatasync(file)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error
-    return None
+        os.close(file)
+        raise UsageError(
+            f"{path.parent}: another process is writing this run. Wait for it, or choose another --run-dir."
+        ) from error
+    return file
 
 
-def _line(record: Record) -> tuple[bytes, Record]:
+def _sync(file: int, end: int) -> int:
+    os.fdatasync(file)
+    return end
+
+
+def _writable(record: Record) -> Record:
     try:
-        return _encoder.encode(record) + b"\n", record
+        _encode(record)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        # one attempt's odd answer must not end the run, nor every run that goes on with it
-        record = unwritable(record, error)
-        return _encoder.encode(record) + b"\n", record
+        return unwritable(record, error)
+    return record
+
+
+def _short_enough(record: Record) -> Record:
+    size = len(_encode(record))
+    if size <= MAX_LINE_BYTES - TAIL_BYTES:
+        return record
+    message = f"the attempt came to {size >> 20:,} MB, and a journal line holds at most {MAX_LINE_BYTES >> 20:,} MB"
+    failure = Failure(stage="solver", kind="bad_output", message=message)
+    return Record(
+        key=record.key,
+        task=record.task,
+        sample_id=record.sample_id,
+        index=record.index,
+        attempt=record.attempt,
+        failures=(failure,),
+        seconds=record.seconds,
+        usage=record.usage,
+    )
 
 
 def read_records(path: Path) -> Iterator[Record]:
     """Every record in the order of writing, repeated attempts included."""
-    return read_lines(path, Record)
-
-
-def read_lines(path: Path, kind: type[_T]) -> Iterator[_T]:
-    """Every whole line as `kind`, which may name only the fields it needs: the rest is skipped, and cheap."""
-    return (decoded for _, decoded in read_both(path, kind))
-
-
-def read_placed_lines(path: Path, kind: type[_T]) -> Iterator[tuple[int, _T]]:
-    """Every whole line as `kind`, with the place where it begins, so that one can come back to it."""
-    place = 0
-    for line, decoded in read_both(path, kind):
-        yield place, decoded
-        place += len(line)
+    return (record for _, record in read_both(path, Record))
 
 
 def read_both(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
-    """Every whole line as it stands in the file, and as `kind`."""
-    decoder = msgspec.json.Decoder(kind)
-    with open(path, "rb", buffering=1 << 20) as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
+    """Every whole line as it stands in the file, and as `kind`, which may name only the fields it needs."""
+    decode = msgspec.json.Decoder(kind).decode
+    with open_regular(path) as file:
+        for number, line in enumerate(_checked_lines(file, path), start=1):
             try:
-                yield line, decoder.decode(line)
+                yield line, decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise UsageError(
                     f"{path}, line {number}: not a journal record ({error}). "
                     "Delete this line to have its attempt made again."
                 ) from error
+
+
+def _checked_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Every whole line; one that was changed after it was written is refused.
+
+    Lines are expected in the order of their numbers, which takes a fraction of looking for the number first.
+    """
+    expected, tail, more = 1, tail_bytes(1), 10
+    for at, line in enumerate(iter(partial(file.readline, MAX_LINE_BYTES + 1), b""), start=1):
+        if line[-11:] == b'%08x"}\n' % crc32(line[:-tail], expected):
+            yield line
+            expected += 1
+            if expected == more:
+                tail, more = tail + 1, more * 10
+            continue
+        if line[-1] != _NEWLINE:
+            if len(line) > MAX_LINE_BYTES:
+                raise UsageError(f"{path}, line {at}: has more than {MAX_LINE_BYTES >> 20:,} MB, which no run writes")
+            return  # torn
+        number = number_of(line)
+        if not is_unchanged(line):
+            raise UsageError(
+                f"{path}, line {at}: was changed after it was written: its checksum does not fit. Delete this "
+                f"line to have its attempt made again. `assay verify {path.parent}` names every such line."
+            )
+        yield line
+        expected = expected + 1 if number is None else number + 1
+        tail, more = tail_bytes(expected), 10 ** len(str(expected))
+
+
+class Line(Protocol):
+    """What a kind of line must have for the rule to be applied to it."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def failures(self) -> Sequence[Any]: ...
+
+
+class Keys(Protocol):
+    """Keys of finished attempts."""
+
+    def add(self, key: int, /) -> bool: ...
+
+    def __contains__(self, key: object, /) -> bool: ...
+
+
+class Counting:
+    """Which line of an attempt counts: the first that succeeded; where none did, the last that failed.
+
+    How successes and failures follow each other does not matter, nor does a line that is there twice.
+    """
+
+    def __init__(self, finished: Keys | None = None, failed: dict[int, int] | None = None) -> None:
+        self.finished: Keys = KeySet() if finished is None else finished
+        self.failed: dict[int, int] = {} if failed is None else failed
+        """The attempts that only failed so far, each with the place of the line that counts."""
+
+    def succeeds(self, key: int) -> bool:
+        """Whether the line of a success counts; failures of the attempt then do not."""
+        if self.failed:
+            self.failed.pop(key, None)
+        return self.finished.add(key)
+
+    def fails(self, key: int, place: int) -> bool:
+        """Whether the line of a failure counts so far; earlier failures of the attempt then do not."""
+        if key in self.finished:
+            return False
+        self.failed[key] = place
+        return True
+
+    def counts(self, key: int, failed: bool, place: int) -> bool:
+        """Whether a line counts as far as is known by now."""
+        return self.fails(key, place) if failed else self.succeeds(key)
+
+
+def counting_lines(
+    path: Path, kind: type[_L], on_failure: Callable[[_L], object] | None = None
+) -> Iterator[tuple[int, _L]]:
+    """The one line of each attempt that counts, and the place where it begins; none where there is no journal.
+
+    Attempts that finished come as they are met, those that only failed at the end. `on_failure` is told of every
+    failure that came before a success, once, also where it does not count in the end: it has cost something too.
+    """
+    if not path.exists():
+        return
+    rule, failures, place = Counting(KeySet(_about_how_many(path))), KeySet(), 0
+    succeeds = rule.succeeds
+    for line, decoded in read_both(path, kind):
+        if not decoded.failures:
+            if succeeds(key_number(decoded.key)):
+                yield place, decoded
+        elif rule.fails(key_number(decoded.key), place) and failures.add(hash(record_of(line)) & _MASK) and on_failure:
+            on_failure(decoded)  # once, also when the same line stands here twice
+        place += len(line)
+    yield from lines_at(path, kind, sorted(rule.failed.values()))
+
+
+def _about_how_many(path: Path) -> int:
+    """How many lines a journal has, if all are as long as the first one."""
+    with open_regular(path) as file:
+        first = file.readline(MAX_LINE_BYTES)
+        return os.fstat(file.fileno()).st_size // max(len(first), 100)
+
+
+def lines_at(path: Path, kind: type[_T], places: Iterable[int]) -> Iterator[tuple[int, _T]]:
+    """The lines that begin at these places, which were found by reading the same file."""
+    decode = msgspec.json.Decoder(kind).decode
+    with open_regular(path) as file:
+        for place in places:
+            file.seek(place)
+            yield place, decode(file.readline())
+
+
+def key_number(key: str) -> int:
+    """An attempt's key as a number of 64 bits; keys that no run writes are numbers too."""
+    try:
+        return int(key, 16) & _MASK
+    except ValueError:
+        return int(short_fingerprint(key), 16)
 
 
 class Outcome(msgspec.Struct):
@@ -164,20 +337,17 @@ class Outcome(msgspec.Struct):
 
 
 def finished_keys(path: Path) -> KeySet:
-    """The keys of attempts that need not be made again. Failed ones are owed, unless a later line made up for it."""
+    """The keys of attempts that need not be made again: those of which one line succeeded."""
     finished = KeySet()
-    if not path.exists():
-        return finished
-    for line in read_lines(path, Outcome):
-        if line.failures:
-            finished.discard(int(line.key, 16))
-        else:
-            finished.add(int(line.key, 16))
+    if path.exists():
+        for _, line in read_both(path, Outcome):
+            if not line.failures:
+                finished.add(int(line.key, 16))
     return finished
 
 
-def _cut_torn_line(file: int) -> int:
-    """Drop what follows the last newline; answer where the file now ends."""
+def _cut_torn_line(file: int, path: Path) -> int:
+    """Drop what follows the last newline, if it is the beginning of a record; answer where the file now ends."""
     end = os.fstat(file).st_size
     position = end
     while position > 0:
@@ -189,12 +359,18 @@ def _cut_torn_line(file: int) -> int:
             break
         position = start
     if position < end:
+        torn = os.pread(file, len(_BEGINNING), position)
+        if not _BEGINNING.startswith(torn) and torn.strip(b"\0"):  # a power cut may leave zeros
+            raise UsageError(f"{path}: ends in what is no journal line. It was not changed; is it the right file?")
         os.ftruncate(file, position)
     return position
 
 
-def _try_to_cut(file: int, end: int) -> None:
-    try:
-        os.ftruncate(file, end)
-    except OSError:
-        pass  # the torn line is cut when the journal is next opened
+def _count_lines(file: int, end: int) -> int:
+    """How many lines were written so far: the last one has that number, unless an older version wrote it."""
+    last = os.pread(file, TAIL_BYTES, max(0, end - TAIL_BYTES))
+    number = number_of(last)
+    if number is not None:
+        return number
+    places = range(0, end, COPY_BYTES)
+    return sum(os.pread(file, min(COPY_BYTES, end - place), place).count(b"\n") for place in places)

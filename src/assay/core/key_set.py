@@ -9,41 +9,53 @@ from collections.abc import Iterator
 class KeySet:
     """Keys of attempts: a table of slots, at most two thirds full. Keys are hashes, so the low bits name a slot."""
 
-    def __init__(self) -> None:
-        self._slots = array("Q", bytes(8 * 1024))
+    def __init__(self, expected: int = 0) -> None:
+        """Room for so many keys from the start saves the time of making more of it."""
         self._used = 0
-        self._gone: set[int] = set()
-        """Members that were taken out again; few, for a finished attempt seldom fails afterwards."""
+        self._make_slots(max(1024, 1 << (expected * 3 // 2).bit_length()))
 
-    def add(self, key: int) -> None:
-        self._gone.discard(key)
-        if not self._slots[place := self._place(key)]:
-            self._slots[place] = key or _ZERO
-            self._used += 1
-            if self._used * 3 > len(self._slots) * 2:
-                earlier, self._slots = self._slots, array("Q", bytes(16 * len(self._slots)))
-                for held in filter(None, earlier):
-                    self._slots[self._place(held)] = held
-
-    def discard(self, key: int) -> None:
-        if key in self:
-            self._gone.add(key)
+    def add(self, key: int) -> bool:
+        """Take the key in; whether it is new."""
+        slots, wanted = self._slots, key or _ZERO
+        place = wanted & self._mask
+        while held := slots[place]:
+            if held == wanted:
+                return False
+            place = (place + 1) & self._mask
+        slots[place] = wanted
+        self._used += 1
+        if self._used > self._most:
+            self._make_slots(2 * len(slots))
+            for held in filter(None, slots):
+                self._slots[self._place(held)] = held
+        return True
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, int) and key not in self._gone and self._slots[self._place(key)] > 0
+        slots, wanted = self._slots, key or _ZERO
+        place = wanted & self._mask  # type: ignore[operator]  # only numbers are asked for
+        while held := slots[place]:
+            if held == wanted:
+                return True
+            place = (place + 1) & self._mask
+        return False
 
     def __len__(self) -> int:
-        return self._used - len(self._gone)
+        return self._used
 
     def __iter__(self) -> Iterator[int]:
-        return (key for key in self._slots if key and key not in self._gone)
+        return filter(None, self._slots)
 
-    def _place(self, key: int) -> int:
+    def _make_slots(self, count: int) -> None:
+        self._slots = array("Q", bytes(8 * count))
+        self._mask = count - 1
+        self._most = 2 * count // 3
+
+    def _place(self, wanted: int) -> int:
         """The slot that holds the key, or the empty one where it belongs."""
-        slots, wanted = self._slots, key or _ZERO
-        place = wanted & (len(slots) - 1)
+        slots, mask = self._slots, self._mask
+        place = wanted & mask
         while (held := slots[place]) and held != wanted:
-            place = (place + 1) & (len(slots) - 1)
+            place = (place + 1) & mask
         return place
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from assay import os_errors
 from assay.core.config import RunConfig
 from assay.core.errors import UnwritableError, UsageError
+from assay.core.regular_file import irregular, read_regular
 from assay.core.types import TaskDefinition
 
 RUN_SCHEMA = "run.v1"
@@ -45,8 +46,10 @@ class RunFile(Struct, frozen=True, kw_only=True):
 
 def read_run_file(folder: Path) -> RunFile:
     path = folder / "run.json"
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: not a run folder (it is {irregular(folder) or 'a file'})")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunFile)
+        return msgspec.json.decode(read_regular(path), type=RunFile)
     except FileNotFoundError:
         raise UsageError(f"{folder}: not a run folder (it has no run.json)") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -2,8 +2,8 @@
 
 A shard is named by the samples it covers, counted through all tasks of the run, so that a range means the same
 whatever the number of shards. Whoever works on a shard writes to a file of its own in `shards/`, because the worker
-that was given up may still be alive and writing. Merging takes every finished attempt once: the first whole record
-wins, a failure counts only where nobody succeeded, and a torn last line is an attempt still owed.
+that was given up may still be alive and writing. Merging takes the line of every attempt that counts, by the rule that
+all readers of journals go by; a torn last line is an attempt still owed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+from assay.core.checksum import record_of
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.journal import Journal, Outcome, read_both
+from assay.core.journal import Counting, Journal, Outcome, read_both
 from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
 
 FOLDER = "shards"
-WRITE_BYTES = 1 << 20
 
 _NAME = re.compile(r"samples-(\d+)-(\d+)\.[0-9a-f]+-[0-9a-f]+\.jsonl")
 
@@ -132,8 +132,7 @@ def merge_shards(folder: Path, journal: Journal) -> Merged:
     for group in _overlapping(files):
         # ranges that do not overlap share no attempt, so only one group's keys are held at a time
         merge = _Merge(known, told)
-        for part in _parts(merge.lines(group)):
-            journal.write(part)
+        journal.copy(merge.lines(group))
         added, repeated, failed = added + merge.added, repeated + merge.repeated, failed + merge.failed
     return Merged(tuple(path for _, path in files), added, repeated, failed)
 
@@ -158,39 +157,37 @@ class _Merge:
         self.added = self.repeated = self.failed = 0
 
     def lines(self, paths: Iterable[Path]) -> Iterator[bytes]:
-        finished = KeySet()
+        rule = Counting()
         failures: dict[int, bytes] = {}
-        for path in paths:
-            for line, outcome in _lines(path):
-                key = int(outcome.key, 16)
-                if key in self._known:
-                    continue
-                if key in finished:
-                    self.repeated += not outcome.failures
-                elif outcome.failures:
-                    failures[key] = line
-                else:
-                    finished.add(key)
-                    self.added += 1
-                    yield line
+        for number, (line, outcome) in enumerate(line for path in paths for line in _lines(path)):
+            key, failed = int(outcome.key, 16), bool(outcome.failures)
+            if key in self._known:
+                continue
+            counts = rule.counts(key, failed, number)
+            if failed and counts:
+                failures[key] = line
+            elif counts:
+                failures.pop(key, None)
+                self.added += 1
+                yield line
+            else:
+                self.repeated += not failed
         for key, line in failures.items():
-            if key not in finished and self._told.get(key) != _digest(line):
+            if self._told.get(key) != _digest(line):
                 self.failed += 1
                 yield line
 
 
 def _outcomes(path: Path) -> tuple[KeySet, dict[int, bytes]]:
-    """The finished keys of a journal, and of each failed one the digest of its last line."""
+    """The finished keys of a journal, and of each that only failed the digest of the line that counts."""
     finished = KeySet()
-    failed: dict[int, bytes] = {}
-    for line, outcome in read_both(path, Outcome):
-        key = int(outcome.key, 16)
-        if outcome.failures:
-            failed[key] = _digest(line)
-        else:
-            finished.add(key)
-            failed.pop(key, None)
-    return finished, failed
+    rule = Counting(finished)
+    digests: dict[int, bytes] = {}
+    for number, (line, outcome) in enumerate(read_both(path, Outcome)):
+        key, failed = int(outcome.key, 16), bool(outcome.failures)
+        if rule.counts(key, failed, number) and failed:
+            digests[key] = _digest(line)
+    return finished, {key: digests[key] for key in rule.failed}
 
 
 def _overlapping(files: Sequence[tuple[Shard, Path]]) -> Iterator[list[Path]]:
@@ -207,18 +204,5 @@ def _overlapping(files: Sequence[tuple[Shard, Path]]) -> Iterator[list[Path]]:
         yield group
 
 
-def _parts(lines: Iterable[bytes]) -> Iterator[bytes]:
-    part: list[bytes] = []
-    size = 0
-    for line in lines:
-        part.append(line)
-        size += len(line)
-        if size >= WRITE_BYTES:
-            yield b"".join(part)
-            part, size = [], 0
-    if part:
-        yield b"".join(part)
-
-
 def _digest(line: bytes) -> bytes:
-    return blake2b(line, digest_size=8).digest()
+    return blake2b(record_of(line), digest_size=8).digest()

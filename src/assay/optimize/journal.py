@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import UsageError
+from assay.core.regular_file import open_to_append
 from assay.core.types import Failure, Usage
 from assay.reports.spending import Spending
 
@@ -41,11 +42,7 @@ class Journal:
         """By role and name of the model, what was used, also for what failed and in earlier sessions."""
         self._entries: dict[tuple[str, str], Entry] = {}
         self._encoder = msgspec.json.Encoder(enc_hook=repr)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("a+b")
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+        self._file = open(open_to_append(path), "a+b")  # noqa: SIM115 - open for as long as the search lives
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
+from assay.core.regular_file import read_regular
 from assay.core.run_file import write_whole
 from assay.core.seams import Model
 from assay.core.types import Request
@@ -384,7 +385,7 @@ def _prepare(folder: Path, identity: dict[str, Any], *, fresh: bool) -> None:
 
 def _what_changed(path: Path, identity: dict[str, Any]) -> list[str]:
     try:
-        earlier = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        earlier = msgspec.json.decode(read_regular(path), type=dict[str, Any])
         parts = dict(earlier["parts"]) if earlier["schema"] == RUN_SCHEMA else {}
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path}: is not the run.json of a search; choose another --run-dir") from error

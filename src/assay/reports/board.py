@@ -9,12 +9,15 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.core.run_file import write_whole
 from assay.core.types import Bounds, Summary
 from assay.reports.per_example import PerExample
 from assay.stats.calibration import ReliabilityBin
 
 SCHEMA = "leaderboard.v1"
+MAX_BOARD_BYTES = 1 << 30
+"""The largest leaderboard file that is read: half a million examples, where it holds them."""
 
 
 class Interval(Struct, frozen=True, kw_only=True):
@@ -217,7 +220,7 @@ def read_leaderboard_file(path: Path | str) -> Leaderboard:
     """A leaderboard from its file."""
     path = Path(path)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Leaderboard)
+        return msgspec.json.decode(read_regular(path, MAX_BOARD_BYTES), type=Leaderboard)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such leaderboard file or run folder") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -6,18 +6,16 @@ Texts are not kept: equal digests mean equal texts, and `Side.example` goes back
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.core.journal import read_placed_lines
+from assay.core.journal import lines_at
 from assay.core.run_file import read_run_file
 from assay.core.types import Message, Record
 from assay.reports.board import Leaderboard, TaskRow, read_leaderboard_file
@@ -90,7 +88,8 @@ class Side:
     def example(self, task: str, place: int) -> PerExample:
         """The attempt at that place of the journal, or of the list."""
         if self.source.is_dir():
-            return per_example(_record_at(self.source / "journal.jsonl", place), self.measures[task])
+            [(_, record)] = lines_at(self.source / "journal.jsonl", Record, [place])
+            return per_example(record, self.measures[task])
         examples = next(row.per_example for row in self.board.tasks if row.task == task)
         assert examples is not UNSET  # noqa: S101 - a place was made from this very list
         return examples[place]
@@ -117,13 +116,6 @@ def _measure_of(row: TaskRow) -> Measure:
     return Measure(lower_is_better=row.lower_is_better, bounds=bounds)
 
 
-def _record_at(journal: Path, place: int) -> Record:
-    """The one record that begins there."""
-    with open(journal, "rb") as file:
-        file.seek(place)
-        return msgspec.json.decode(file.readline(), type=Record)
-
-
 class _Trace(TraceLine, gc=False):
     prompt: str | None = None
     messages: list[Message] | None = None
@@ -140,43 +132,28 @@ def _from_run(folder: Path, view: View) -> Side:
     """Leaderboard and columns from one walk through the journal."""
     run = read_run_file(folder)
     reading = _Reading(folder, {definition.name: measure_of(definition) for definition in run.definitions}, view)
-    board = build_leaderboard(folder, view, reading.lines())
+    board = build_leaderboard(folder, view, kind=_Line, watch=reading.add)
     return Side(folder, board, reading.finished(), reading.measures)
 
 
 class _Reading:
-    """Fills the columns of every task with the lines that pass by."""
+    """Fills the columns of every task with the lines that count."""
 
     def __init__(self, folder: Path, measures: dict[str, Measure], view: View) -> None:
         self.measures = measures
         self._folder = folder
         self._view = view
         self._rows = {name: _Rows() for name in measures}
-        self._failed: dict[str, dict[int, int]] = {name: {} for name in measures}
-        """Per task, the rows of failed attempts that no later line has made up for."""
-
-    def lines(self) -> Iterator[Line]:
-        journal = self._folder / "journal.jsonl"
-        for place, line in read_placed_lines(journal, _Line) if journal.exists() else ():
-            if line.task in self._rows and not line.excluded:
-                self._add(line, place)
-            yield line
 
     def finished(self) -> dict[str, Columns]:
-        return {
-            name: _finished(rows, f"{self._folder}: task `{name}`", keep_failed=set(self._failed[name].values()))
-            for name, rows in self._rows.items()
-        }
+        return {name: _finished(rows, f"{self._folder}: task `{name}`") for name, rows in self._rows.items()}
 
-    def _add(self, line: _Line, place: int) -> None:
-        rows, failed, measure = self._rows[line.task], self._failed[line.task], self.measures[line.task]
-        if line.failures:
-            # made again later, perhaps: then this row is dropped
-            failed[int(line.key, 16)] = len(rows.identities)
-        elif failed:
-            failed.pop(int(line.key, 16), None)
+    def add(self, place: int, line: _Line) -> None:
+        if line.excluded:
+            return
+        measure = self.measures[line.task]
         _put(
-            rows,
+            self._rows[line.task],
             self._view,
             line.sample_id,
             line.attempt,
@@ -253,16 +230,10 @@ def _put(
     rows.places.append(place)
 
 
-def _finished(rows: _Rows, where: str, keep_failed: set[int] | None = None) -> Columns:
-    """Columns without the failed rows that were made up for, sorted by identity."""
-    failed = np.array(rows.failed, dtype=bool)
-    kept = np.ones(len(failed), dtype=bool)
-    if keep_failed is not None:
-        kept = ~failed
-        kept[list(keep_failed)] = True
+def _finished(rows: _Rows, where: str) -> Columns:
+    """The columns, sorted by identity."""
     identities = np.array(rows.identities, dtype=np.int64)
-    order = np.flatnonzero(kept)
-    order = order[np.argsort(identities[order], kind="stable")]
+    order = np.argsort(identities, kind="stable")
     identities = identities[order]
     if len(identities) and (identities[1:] == identities[:-1]).any():
         raise UsageError(f"{where}: two samples have the same id, so answers cannot be paired by it")
@@ -275,7 +246,7 @@ def _finished(rows: _Rows, where: str, keep_failed: set[int] | None = None) -> C
         groups=np.array(rows.groups, dtype=np.int64)[order],
         slices={key: np.array(codes, dtype=np.int64)[order] for key, codes in rows.slices.items()},
         scores=np.array(rows.scores, dtype=np.float64)[order],
-        failed=failed[order],
+        failed=np.array(rows.failed, dtype=bool)[order],
         places=np.array(rows.places, dtype=np.int64)[order],
         names=rows.names,
     )

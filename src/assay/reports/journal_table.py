@@ -1,22 +1,18 @@
-"""One pass over a journal: per task the columns that tables and aggregates need, in memory that counts only scores.
-
-An attempt that failed and was made again has an earlier failed line; the later line counts. Failed lines are
-therefore held back until the end of the journal, and everything else is counted as it is read.
-"""
+"""One pass over a journal: per task the columns that tables and aggregates need, in memory that counts only scores."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
 from assay.core.fingerprint import canonical_json
-from assay.core.journal import read_lines
+from assay.core.journal import counting_lines
 from assay.core.types import Score, TaskDefinition, Usage
 from assay.reports.latencies import Latencies
 from assay.reports.likelihood import Said, values_of
@@ -76,6 +72,9 @@ class Line(Struct, gc=False):
     excluded: list[str] = []
     seconds: float = 0.0
     usage: list[Usage] = []
+
+
+_L = TypeVar("_L", bound=Line)
 
 
 @dataclass(slots=True)
@@ -152,8 +151,12 @@ class TaskTable:
         for score in line.scores:
             if stated is None and isinstance(said := score.values.get("confidence"), NUMBER):
                 stated = said
-        if stated is None and not any(map(_has_likelihood, line.trace.completions)):
-            return
+        if stated is None:
+            for each in line.trace.completions:
+                if each.logprob is not None or each.logprobs:
+                    break
+            else:
+                return
         values = values_of(
             line.trace.completions,
             line.trace.prediction,
@@ -196,36 +199,40 @@ class TaskTable:
         self.failure_example.setdefault(f"{first.stage}/{first.kind}", first.message)
 
 
-def read_tables(path: Path, definitions: Iterable[TaskDefinition], view: View | None = None) -> dict[str, TaskTable]:
-    """The tables of every task of a journal."""
-    return tables_of(read_lines(path, Line) if path.exists() else (), definitions, view or View())
+def read_tables(
+    path: Path,
+    definitions: Iterable[TaskDefinition],
+    view: View | None = None,
+    *,
+    kind: type[_L] = Line,  # type: ignore[assignment]  # a default cannot be narrower than what may be given
+    watch: Callable[[int, _L], object] | None = None,
+) -> dict[str, TaskTable]:
+    """The tables of every task, from the lines that count; what was spent, from all lines.
 
-
-def tables_of(lines: Iterable[Line], definitions: Iterable[TaskDefinition], view: View) -> dict[str, TaskTable]:
-    """The tables of every task, from the lines that count; what was spent, from all lines."""
+    `watch` is shown every line that counts, with its place, by those who read the journal for another purpose too.
+    """
+    view = view or View()
     tasks = {
         definition.name: TaskTable(
             {part.options.get("scorer"): ScoreTable() for part in definition.aggregates}, measure=measure_of(definition)
         )
         for definition in definitions
     }
-    failed: dict[str, Line] = {}
-    for line in lines:
-        if line.task not in tasks:
+
+    def spent_in_vain(line: Line) -> None:
+        if line.task in tasks:
+            tasks[line.task].add_spending(line)
+
+    for place, line in counting_lines(path, kind, spent_in_vain):
+        table = tasks.get(line.task)
+        if table is None:
             continue
-        tasks[line.task].add_spending(line)
-        if line.failures:
-            failed[line.key] = line
-        else:
-            failed.pop(line.key, None)
-            tasks[line.task].add(line, view)
-    for line in failed.values():
-        tasks[line.task].add(line, view)
+        if not line.failures:
+            table.add_spending(line)
+        table.add(line, view)
+        if watch is not None:
+            watch(place, line)
     return tasks
-
-
-def _has_likelihood(completion: _Completion) -> bool:
-    return completion.logprob is not None or bool(completion.logprobs)
 
 
 def _full_marks(scores: tuple[Score, ...]) -> bool:
@@ -259,8 +266,12 @@ def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str) -> N
 def _digest(line: Line) -> int:
     """What the attempt came to, without how long it took."""
     said = line.trace.prediction if line.trace is not None else None
-    values = [(score.name, score.values) for score in line.scores]
-    kinds = [failure.kind for failure in line.failures]
+    kinds = [failure.kind for failure in line.failures] if line.failures else []
+    scores = line.scores
+    if len(scores) == 1:  # as nearly always
+        values = [(scores[0].name, scores[0].values)]
+    else:
+        values = [(score.name, score.values) for score in scores]
     digest = _DIGEST.copy()
     digest.update(canonical_json((line.key, said, values, kinds)))
     return int.from_bytes(digest.digest(), "big")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -19,7 +19,7 @@ from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import PartSpec, Summary, TaskDefinition
 from assay.reports.board import SCHEMA, Interval, Leaderboard, SliceRow, TaskRow, read_leaderboard_file
-from assay.reports.journal_table import Line, TaskTable, read_tables, tables_of
+from assay.reports.journal_table import Line, TaskTable, read_tables
 from assay.reports.latencies import Latencies
 from assay.reports.likelihood import calibration_of, likelihood_of
 from assay.reports.measure import measure_of
@@ -35,17 +35,25 @@ from assay.stats.failure_bounds import with_bounds
 from assay.stats.repetitions import repetitions
 from assay.stats.score_table import ScoreTable
 
+_L = TypeVar("_L", bound=Line)
 
-def build_leaderboard(folder: Path, view: View | None = None, lines: Iterable[Line] | None = None) -> Leaderboard:
+
+def build_leaderboard(
+    folder: Path,
+    view: View | None = None,
+    *,
+    kind: type[_L] = Line,  # type: ignore[assignment]  # a default cannot be narrower than what may be given
+    watch: Callable[[int, _L], object] | None = None,
+) -> Leaderboard:
     """The leaderboard of a run folder, from its `run.json` and its journal, seen as `view` says or as the run asked.
 
-    `lines` are those of the journal, where somebody reads it for another purpose too.
+    `watch` is shown every line that counts, by those who read the journal for another purpose too.
     """
     run = read_run_file(folder)
     view = view or view_of(run.config, folder)
     prices = view.prices or find_prices(run=folder)
     journal = folder / "journal.jsonl"
-    tables = read_tables(journal, run.definitions, view) if lines is None else tables_of(lines, run.definitions, view)
+    tables = read_tables(journal, run.definitions, view, kind=kind, watch=watch)
     python = read_python_metrics(folder)
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
     examples = read_examples(journal, measures) if view.per_example else None

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.core.journal import read_lines
+from assay.core.journal import counting_lines
+from assay.core.regular_file import open_to_append, read_regular
 from assay.core.run_file import read_run_file
 from assay.reports.measure import Measure, measure_of
 from assay.stats.agreement import Agreement, agreement
@@ -59,7 +60,7 @@ def read_marks(folder: Path) -> dict[str, Mark]:
     if not path.exists():
         return {}
     found: dict[str, Mark] = {}
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+    for number, line in enumerate(read_regular(path).splitlines(), start=1):
         if not line.strip():
             continue
         try:
@@ -74,11 +75,7 @@ def read_marks(folder: Path) -> dict[str, Mark]:
 
 def append_mark(folder: Path, mark: Mark) -> None:
     """One write of one whole line; a link in the file's place is not followed."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        file = os.open(folder / FILE_NAME, flags, 0o644)
-    except OSError as error:
-        raise UsageError(f"{folder / FILE_NAME}: could not write: {error.strerror}") from error
+    file = open_to_append(folder / FILE_NAME)
     try:
         os.write(file, msgspec.json.encode(mark) + b"\n")
     finally:
@@ -161,7 +158,7 @@ def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:
     """The scores of the marked attempts, from the journal."""
     measures = {definition.name: measure_of(definition) for definition in read_run_file(folder).definitions}
     found: dict[str, float | None] = {}
-    for line in read_lines(folder / "journal.jsonl", _Line):
+    for _, line in counting_lines(folder / "journal.jsonl", _Line):
         if line.key in marks:
             found[line.key] = None if line.failures else measures.get(line.task, Measure()).of(line.scores)
     return found

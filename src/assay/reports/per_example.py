@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.core.journal import read_records
+from assay.core.journal import counting_lines
 from assay.core.types import Record, Trace
 from assay.reports.measure import Measure
 
@@ -31,11 +31,9 @@ class PerExample(Struct, frozen=True, kw_only=True):
 
 def read_examples(journal: Path, measures: Mapping[str, Measure]) -> dict[str, list[PerExample]]:
     """Every attempt that counts, per task, in the order of the dataset."""
-    latest: dict[str, Record] = {}
-    for record in read_records(journal) if journal.exists() else ():
-        latest[record.key] = record
+    records = [record for _, record in counting_lines(journal, Record)]
     found: dict[str, list[PerExample]] = {}
-    for record in sorted(latest.values(), key=lambda record: (record.task, record.index, record.attempt)):
+    for record in sorted(records, key=lambda record: (record.task, record.index, record.attempt)):
         found.setdefault(record.task, []).append(per_example(record, measures.get(record.task, Measure())))
     return found
 

@@ -13,12 +13,15 @@ from msgspec import Struct
 from assay.bounded_yaml import load_yaml
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.core.run_file import write_whole
 
 FILE_NAMES = ("prices.yaml", "prices.yml", "prices.json")
 KEPT = "prices.yaml"
 """The copy that lies in a run; JSON is YAML too."""
 PER = 1_000_000
+MAX_BYTES = 4 << 20
+"""The largest price file that is read."""
 BUNDLED = "prices that come with assay"
 
 
@@ -83,7 +86,7 @@ def keep_prices(run: Path, config: RunConfig) -> None:
     """Leave a copy of the user's price file in the run, so that its cost can be told from anywhere, and later."""
     used = Path(config.prices) if config.prices else _file_in(Path())
     if used is not None:
-        write_whole(run / KEPT, used.read_bytes())
+        write_whole(run / KEPT, _content(used))
 
 
 def _file_in(folder: Path) -> Path | None:
@@ -91,11 +94,14 @@ def _file_in(folder: Path) -> Path | None:
 
 
 def read_price_file(path: Path) -> PriceFile:
+    return _decoded(_content(path), str(path))
+
+
+def _content(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
-    except OSError as error:
+        return read_regular(path, MAX_BYTES)
+    except FileNotFoundError as error:
         raise UsageError(f"{path}: could not read the price file: {error.strerror}") from error
-    return _decoded(data, str(path))
 
 
 def _decoded(data: bytes, name: str) -> PriceFile:

@@ -12,7 +12,9 @@ from typing import Any
 
 import msgspec
 
-from assay.core.journal import read_lines
+from assay.core.errors import UsageError
+from assay.core.journal import counting_lines
+from assay.core.regular_file import read_regular
 from assay.core.run_file import write_whole
 from assay.core.types import TaskDefinition
 from assay.reports.journal_table import Line, TaskTable, read_tables
@@ -41,7 +43,7 @@ async def run_python_metrics(folder: Path, definitions: Sequence[TaskDefinition]
         return
     journal = folder / "journal.jsonl"
     tables = read_tables(journal, [each for each in definitions if each.name in wanted])
-    lines = _counting_lines(journal, set(wanted))
+    lines = _lines_of(journal, set(wanted))
     kept: Kept = {}
     for task, parts in wanted.items():
         metrics = {}
@@ -60,7 +62,12 @@ async def run_python_metrics(folder: Path, definitions: Sequence[TaskDefinition]
 
 def read_python_metrics(folder: Path) -> Kept:
     path = folder / FILE
-    return msgspec.json.decode(path.read_bytes(), type=Kept) if path.exists() else {}
+    try:
+        return msgspec.json.decode(read_regular(path), type=Kept)
+    except FileNotFoundError:
+        return {}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: not a file of Python metrics: {error}. Delete it to have it made again.") from error
 
 
 def found_for(kept: Kept, task: str, part: str, table: TaskTable) -> dict[str, Any] | None:
@@ -72,15 +79,10 @@ def found_for(kept: Kept, task: str, part: str, table: TaskTable) -> dict[str, A
     return found
 
 
-def _counting_lines(journal: Path, tasks: set[str]) -> dict[str, list[Line]]:
+def _lines_of(journal: Path, tasks: set[str]) -> dict[str, list[Line]]:
     """The attempts whose scores count, in the order of the dataset."""
-    found: dict[str, dict[str, Line]] = {task: {} for task in tasks}
-    for line in read_lines(journal, Line) if journal.exists() else ():
-        if line.task in found:
-            found[line.task][line.key] = line
-    return {
-        task: sorted(
-            (line for line in lines.values() if not line.excluded), key=lambda line: (line.index, line.attempt)
-        )
-        for task, lines in found.items()
-    }
+    found: dict[str, list[Line]] = {task: [] for task in tasks}
+    for _, line in counting_lines(journal, Line):
+        if line.task in found and not line.excluded:
+            found[line.task].append(line)
+    return {task: sorted(lines, key=lambda line: (line.index, line.attempt)) for task, lines in found.items()}

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile, write_whole
 
 FOLDER = "sandboxes"
@@ -44,8 +46,8 @@ def _recorded(folder: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for path in sorted((folder / FOLDER).glob("*.json")):
         try:
-            found[path.stem] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            found[path.stem] = msgspec.json.decode(read_regular(path), type=dict[str, Any])
+        except (OSError, UsageError, msgspec.MsgspecError, UnicodeDecodeError):
             continue  # derived from a run that is over; not worth failing a report for
     return found
 

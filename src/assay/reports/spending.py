@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from assay.core.journal import read_lines
+from assay.core.journal import counting_lines
 from assay.core.types import Usage
 from assay.core.usage import about_tokens
 from assay.reports.board import Cost, JudgeRow, Leaderboard, TaskRow
@@ -236,6 +236,8 @@ class _Trace(Struct):
 
 
 class _Line(Struct):
+    key: str
+    failures: list[Any] = []
     trace: _Trace | None = None
     usage: list[Usage] = []
 
@@ -243,12 +245,17 @@ class _Line(Struct):
 def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
     """Everything a journal holds, attempts that were made again included: of the model, and of each judge."""
     spent, judges = Spending(), dict[str, Spending]()
-    for line in read_lines(journal, _Line) if journal.exists() else ():
+
+    def add(line: _Line) -> None:
         if line.trace is not None:
             spent.add(line.trace.completions)
             _guess(spent, line.trace)
         for usage in line.usage:
             (judges.setdefault(usage.model, Spending()) if usage.judge else spent).add_usage(usage)
+
+    for _, line in counting_lines(journal, _Line, add):
+        if not line.failures:
+            add(line)
     return spent, judges
 
 

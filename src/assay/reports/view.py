@@ -55,6 +55,8 @@ def metadata_value(metadata: dict[str, object], key: str) -> str | None:
     found: object = metadata
     if key in metadata:
         found = metadata[key]
+    elif "." not in key:
+        return None
     else:
         for part in key.split("."):
             found = found.get(part) if isinstance(found, dict) else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from assay.core.journal import Outcome, read_lines, read_records
+from assay.core.journal import counting_lines
 from assay.core.types import Record
 from assay.reports.measure import Measure
 
@@ -24,22 +24,10 @@ def worst_first(journal: Path, measures: Mapping[str, Measure], most: int) -> li
             return (2, 0.0, *place)
         return (1, -value if measure.lower_is_better else value, *place)
 
-    return heapq.nsmallest(most, attempts_that_count(journal), key=badness)
-
-
-def attempts_that_count(journal: Path) -> Iterator[Record]:
-    """Every attempt once: a failure that was made up for later is not shown, nor is one that failed twice."""
-    owed: dict[str, int] = {}
-    for number, line in enumerate(read_lines(journal, Outcome)):
-        if line.failures:
-            owed[line.key] = number
-        else:
-            owed.pop(line.key, None)
-    for number, record in enumerate(read_records(journal)):
-        if not record.failures or owed.get(record.key) == number:
-            yield record
+    return heapq.nsmallest(most, (record for _, record in counting_lines(journal, Record)), key=badness)
 
 
 def attempts_of(journal: Path, sample: str) -> list[Record]:
     """Every attempt at one sample, in every task that has a sample of that id."""
-    return [record for record in attempts_that_count(journal) if record.sample_id == sample]
+    found = [record for _, record in counting_lines(journal, Record) if record.sample_id == sample]
+    return sorted(found, key=lambda record: (record.task, record.index, record.attempt))

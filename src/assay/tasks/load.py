@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
+from assay.core.regular_file import irregular, open_regular
 from assay.core.types import TaskDefinition
 
 YAML = (".yaml", ".yml")
@@ -60,7 +61,7 @@ def load_tasks(
 
 def looks_like_spec_file(path: Path) -> bool:
     """Whether the first record of a JSONL file is of the frozen spec rather than of a task folder."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for _ in range(1000):
             line = file.readline(1 << 16)
             if not line:
@@ -89,6 +90,8 @@ def files_of(source: str) -> list[Path]:
         return [_nameable(file) for file in files]
     if path.is_file():
         return [_nameable(path)]
+    if kind := irregular(path):
+        raise UsageError(f"{source}: is {kind}, not a regular file")
     if near := _near(path):
         raise UsageError(f"{source}: no such file or folder. Did you mean `{near}`?")
     if "/" in source or "." in source:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile
 from assay.reports.leaderboard import build_leaderboard, read_leaderboard
 from assay.reports.view import view_of
@@ -77,12 +78,12 @@ class Boards:
     def _from_process(self, size: int) -> tuple[dict[str, Any] | None, bool]:
         path = place_of(self._folder, BOARD_FILE)
         try:
-            found = msgspec.json.decode(path.read_bytes())
+            found = msgspec.json.decode(read_regular(path))
             self._board = found["board"]
             if found["size"] == size:
                 self._stamp = ("journal", size)
                 return self._board, False
-        except (OSError, msgspec.MsgspecError, KeyError, TypeError):
+        except (OSError, UsageError, msgspec.MsgspecError, KeyError, TypeError):
             pass
         if not self._builders.busy("board", self._folder) and time.monotonic() >= self._not_before:
             self._not_before = time.monotonic() + 60.0

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from assay.core.regular_file import open_regular
+
 SCHEMA = 2
 """Raise it whenever what the files hold changes: older ones are then built again."""
 BUSY_SECONDS = 30.0
@@ -79,7 +81,7 @@ def tail(journal: Path, offset: int) -> bytes:
     """A digest of what lies before the offset: another journal in its place does not pass for this one."""
     start = max(0, offset - TAIL_BYTES)
     try:
-        with open(journal, "rb") as file:
+        with open_regular(journal) as file:
             file.seek(start)
             data = file.read(offset - start)
     except FileNotFoundError:

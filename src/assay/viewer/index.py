@@ -14,12 +14,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.checksum import is_unchanged
+from assay.core.journal import Counting
+from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
 from assay.reports.measure import Measure, measure_of
 from assay.viewer.derived import Place, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import IndexLine, Lenient, as_record, whole_lines
 from assay.viewer.previews import LONG_LINE, preview_of
-from assay.viewer.rows import PLAIN, Filler, Names
+from assay.viewer.rows import PLAIN, UNREADABLE, Filler, Names
 
 FILE_NAME = ".viewer.sqlite"
 CHUNK_ROWS = 16384
@@ -52,15 +55,18 @@ def update_index(
 def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure]) -> None:
     """Each round takes in some lines and commits them; several viewers may take turns at one file."""
     decode = Lenient(IndexLine)
+    rule, known_rows = Counting(), 0
     while True:
         connection.execute("BEGIN IMMEDIATE")
         try:
             start = place(connection)
-            writer = _Writer(connection, measures, start)
+            if start.rows != known_rows:
+                rule = _rule_so_far(connection)
+            writer = _Writer(connection, measures, start, rule)
             for offset, lines in whole_lines(journal, start.offset):
                 at = offset
                 for line in lines:
-                    writer.add(decode(line), at, line)
+                    writer.add(decode(line) if is_unchanged(line + b"\n") else None, at, line)
                     at += len(line) + 1
                 writer.offset = at
                 if writer.rows - start.rows >= COMMIT_ROWS:
@@ -69,6 +75,7 @@ def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, 
                 writer.finish()
                 move(connection, journal, Place(offset=writer.offset, rows=writer.rows))
             connection.execute("COMMIT")
+            known_rows = writer.rows
         except BaseException:
             connection.execute("ROLLBACK")
             raise
@@ -79,7 +86,9 @@ def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, 
 class _Writer:
     """Fills chunks and writes them; the last, unfinished chunk is written too, and replaced as it grows."""
 
-    def __init__(self, connection: sqlite3.Connection, measures: dict[str, Measure], start: Place) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, measures: dict[str, Measure], start: Place, rule: Counting
+    ) -> None:
         self._connection = connection
         self._names = {kind: Names(_names(connection, kind)) for kind in ("task", "failure")}
         self._labels = _labels(connection)
@@ -87,15 +96,19 @@ class _Writer:
         self._first = start.rows - start.rows % CHUNK_ROWS
         self._old = _chunk(connection, self._first) if start.rows > self._first else {}
         self._held = start.rows - self._first
-        self._failed = _failed_keys(connection)
+        self._rule = rule
         self.rows = start.rows
         self.offset = start.offset
 
     def add(self, line: IndexLine | None, offset: int, data: bytes) -> None:
+        """One row more. A line that is no record, or was changed after it was written, is None: it has no attempt."""
         filler = self._filler
         key, failed = filler.add(line, offset, len(data))
-        if failed or key in self._failed:
-            self._supersede(key, failed)
+        if line is not None:
+            earlier = self._rule.failed.get(key)
+            gone = earlier if self._rule.counts(key, failed, self.rows) else self.rows
+            if gone is not None:
+                self._connection.execute("INSERT OR IGNORE INTO superseded VALUES (?)", (gone,))
         if len(data) > LONG_LINE:
             self._connection.execute(
                 "INSERT OR REPLACE INTO previews VALUES (?, ?)",
@@ -120,14 +133,6 @@ class _Writer:
             "INSERT OR IGNORE INTO labels VALUES (?, ?, ?)",
             ((name, h.to_bytes(8, "big"), text) for name, known in self._labels.items() for h, text in known.items()),
         )
-
-    def _supersede(self, key: int, failed: bool) -> None:
-        """A later line for the key of a failed one counts in its stead."""
-        earlier = self._failed.pop(key, None)
-        if earlier is not None:
-            self._connection.execute("INSERT OR IGNORE INTO superseded VALUES (?)", (earlier,))
-        if failed:
-            self._failed[key] = self.rows
 
     def _write(self) -> None:
         new = self._filler.packed()
@@ -173,13 +178,31 @@ def _labels(connection: sqlite3.Connection) -> dict[str, dict[int, str]]:
     return found
 
 
-def _failed_keys(connection: sqlite3.Connection) -> dict[int, int]:
-    """The attempts whose last line failed: key -> row."""
-    failed = load_column(connection, "failure")
-    rows = np.flatnonzero(failed >= 0)
-    keys = load_column(connection, "key")[rows]
+def _rule_so_far(connection: sqlite3.Connection) -> Counting:
+    """Which lines count, as far as the index has come."""
+    keys, failed = load_column(connection, "key"), load_column(connection, "failure") >= 0
+    finished = _Finished(keys[~failed & (load_column(connection, "outcome") != UNREADABLE)])
     gone = {row for (row,) in connection.execute("SELECT row FROM superseded")}
-    return {key: row for key, row in zip(keys.tolist(), rows.tolist(), strict=True) if row not in gone}
+    rows = [row for row in np.flatnonzero(failed).tolist() if row not in gone]
+    return Counting(finished, {int(keys[row]): row for row in rows})
+
+
+class _Finished:
+    """Keys of finished attempts: those of the index, sorted, and what is new."""
+
+    def __init__(self, keys: NDArray[Any]) -> None:
+        self._known = np.sort(keys)
+        self._new = KeySet()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._new or self._is_known(key)
+
+    def add(self, key: int, /) -> bool:
+        return not self._is_known(key) and self._new.add(key)
+
+    def _is_known(self, key: Any) -> bool:
+        at = int(np.searchsorted(self._known, np.uint64(key)))
+        return at < len(self._known) and int(self._known[at]) == key
 
 
 def load_column(connection: sqlite3.Connection, name: str) -> NDArray[Any]:
@@ -210,7 +233,7 @@ class Snapshot:
             self.names = sorted({name for (name,) in connection.execute("SELECT DISTINCT name FROM chunks")} - {*PLAIN})
             gone = np.fromiter((row for (row,) in connection.execute("SELECT row FROM superseded")), np.int64)
         self.counts = np.ones(self.rows, bool)
-        """False for lines that a later one replaced."""
+        """False for lines that another one of the same attempt stands for."""
         self.counts[gone] = False
 
     def column(self, name: str) -> NDArray[Any]:

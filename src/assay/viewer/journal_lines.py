@@ -14,6 +14,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
+from assay.core.regular_file import open_regular
+
 BLOCK_BYTES = 4 << 20
 _T = TypeVar("_T")
 
@@ -93,7 +95,7 @@ class Lenient(Generic[_T]):
 
 def whole_lines(path: Path, offset: int) -> Iterator[tuple[int, list[bytes]]]:
     """Blocks of whole lines (without their newline) and where each block begins; a torn last line is left for later."""
-    with open(path, "rb", buffering=0) as file:
+    with open_regular(path) as file:
         file.seek(offset)
         pending: list[bytes] = []
         while block := file.read(BLOCK_BYTES):
@@ -109,11 +111,8 @@ def whole_lines(path: Path, offset: int) -> Iterator[tuple[int, list[bytes]]]:
 
 def read_at(path: Path, offset: int, length: int) -> bytes:
     """One line by its place."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.pread(file, length, offset)
-    finally:
-        os.close(file)
+    with open_regular(path) as file:
+        return os.pread(file.fileno(), length, offset)
 
 
 def as_record(line: bytes) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.fingerprint import canonical_json
+from assay.core.journal import key_number
 from assay.reports.measure import Measure
 from assay.viewer.journal_lines import IndexLine
 
@@ -238,10 +239,3 @@ def outcome_of(line: IndexLine, score: float) -> int:
     if not all(part.extracted for part in line.scores):
         return UNPARSED
     return PARTIAL if score > 0.0 else WRONG
-
-
-def key_number(key: str) -> int:
-    try:
-        return int(key, 16) & 0xFFFFFFFFFFFFFFFF
-    except ValueError:
-        return label_hash(key)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.core.errors import UsageError
+from assay.core.journal import key_number
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
 from assay.evaluation import planned
 from assay.reports.marks import Mark, read_marks
@@ -24,7 +25,7 @@ from assay.viewer.derived import remove
 from assay.viewer.index import Snapshot, index_path, update_index
 from assay.viewer.journal_lines import Lenient, SaidLine, as_record, read_at
 from assay.viewer.query import Filters, Other, Rows, base_order, matching, sorted_rows
-from assay.viewer.rows import EXCLUDED, key_number
+from assay.viewer.rows import EXCLUDED
 from assay.viewer.run_folders import is_being_written
 
 KEPT = 8

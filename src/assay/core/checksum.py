@@ -1,0 +1,54 @@
+"""What every line of a journal ends with: its number, and a checksum of all that comes before it.
+
+    {"key":"…", …,"line":57,"sum":"1a2b3c4d"}
+
+The checksum is a CRC-32 of the record's bytes, begun with the number. It shows damage and edits by hand, and the
+numbers show what was cut out, doubled or put elsewhere. It is no signature: whoever wants to forge a line can.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from zlib import crc32
+
+_TAIL = re.compile(rb',"line":([1-9][0-9]{0,14}),"sum":"([0-9a-f]{8})"\}\n\Z')
+TAIL_BYTES = 64
+"""More than the tail of any line has."""
+
+
+def with_checksums(records: Iterable[bytes], first: int) -> bytes:
+    """The lines of records, which are JSON objects without a newline, numbered from `first` on."""
+    parts: list[bytes] = []
+    for number, record in enumerate(records, first):
+        body = record[:-1]
+        parts.append(body)
+        parts.append(b',"line":%d,"sum":"%08x"}\n' % (number, crc32(body, number)))
+    return b"".join(parts)
+
+
+def record_of(line: bytes) -> bytes:
+    """The record alone, as it was before it became this line."""
+    tail = _tail(line)
+    return line[:-1] if tail is None else line[: tail.start()] + b"}"
+
+
+def number_of(line: bytes) -> int | None:
+    """The number that a line says it has; None for a line without a checksum, as older versions wrote them."""
+    tail = _tail(line)
+    return None if tail is None else int(tail[1])
+
+
+def tail_bytes(number: int) -> int:
+    """How many bytes come after the record in the line of that number."""
+    return len(b',"line":,"sum":"01234567"}\n') + len(str(number))
+
+
+def is_unchanged(line: bytes) -> bool:
+    """Whether a line is what was written, as far as that can be told: one without a checksum passes."""
+    tail = _tail(line)
+    return tail is None or int(tail[2], 16) == crc32(line[: tail.start()], int(tail[1]))
+
+
+def _tail(line: bytes) -> re.Match[bytes] | None:
+    return _TAIL.search(line, max(0, len(line) - TAIL_BYTES))

@@ -1,0 +1,82 @@
+"""Files of runs, boards, prices and marks: regular ones only, and no more of them than is reasonable.
+
+A pipe would keep its reader waiting for ever, and a device would fill the memory. Whatever a run folder holds may have
+come from elsewhere, so every reader of such files opens them here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from assay.core.errors import UsageError
+
+MAX_FILE_BYTES = 64 << 20
+"""The largest file that is read whole, unless its reader says otherwise."""
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a link",
+}
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The file, open for reading. `FileNotFoundError` where there is none; anything but a file is a `UsageError`."""
+    # a pipe without a writer would block the opening, a terminal could become ours
+    descriptor = _opened(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    return open(descriptor, "rb", buffering=1 << 20)
+
+
+def read_regular(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
+    """All of a file of at most so many bytes."""
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size <= most:
+            data = file.read(most + 1)
+            if len(data) <= most:
+                return data
+    raise UsageError(f"{path}: is larger than {most >> 20:,} MB, the most that is read of such a file")
+
+
+def open_to_append(path: Path) -> int:
+    """A descriptor of the file at its end, made when it is not there yet. A link in its place is not followed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    return _opened(path, flags)
+
+
+def irregular(path: Path) -> str | None:
+    """What a path holds that is no regular file: `a pipe`, `a device`, …; None for a file, and where nothing is."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "something else")
+
+
+def _opened(path: Path, flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        kind = "a link" if error.errno == errno.ELOOP and flags & os.O_NOFOLLOW else irregular(path)
+        verb = "written" if flags & os.O_CREAT else "read"
+        said = f"is {kind}, not a regular file" if kind else f"cannot be {verb}: {error.strerror}"
+        raise UsageError(f"{path}: {said}") from error
+    except ValueError as error:  # a name with a null byte in it
+        raise UsageError(f"{str(path)!r}: cannot be read: {error}") from error
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise UsageError(f"{path}: is {_KINDS.get(stat.S_IFMT(mode), 'something else')}, not a regular file")
+    return descriptor
