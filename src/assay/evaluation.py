@@ -13,8 +13,9 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -28,12 +29,13 @@ from assay.core.fingerprint import fingerprint
 from assay.core.journal import Journal, finished_keys, lock_journal
 from assay.core.model_stack import close_model
 from assay.core.run import Stop, run_attempts
-from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, what_changed, write_whole
+from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as, what_changed, write_whole
+from assay.core.seal import is_vouched_for, refuse_foreign, vouch
 from assay.core.seams import BuildContext, Model
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, TaskDefinition
 from assay.executors.local import LocalExecutor
-from assay.executors.shard_files import merge_shards, samples_of
+from assay.executors.shard_files import Shard, holds_attempts, merge_shards, samples_of
 from assay.models.build import make_model
 from assay.models.likelihood_check import what_is_wrong
 from assay.models.pool import ModelPool, attempts_in_flight, identity_of
@@ -49,7 +51,7 @@ from assay.reports.view import view_of
 from assay.scorers.processes import in_processes
 from assay.tasks.build import build_task, start_scorers
 from assay.tasks.likelihood import offer
-from assay.tasks.trust import require_trust
+from assay.tasks.trust import code_seal, require_trust
 
 
 class Progress:
@@ -84,17 +86,20 @@ def run_evaluation(
     model: Model | object | None = None,
     folder: Path | None = None,
     fresh: bool = False,
+    resume_foreign: bool = False,
     progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> RunResult:
     """Run the tasks against the model, or go on with the run that the folder holds.
 
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
+    `resume_foreign` takes attempts that somebody else made as they are.
     """
     progress = progress or Progress()
     parts = with_sandbox(put_together(definitions, config, model=model, command=command), progress)
     folder = folder or Path("runs") / run_name(parts.run_file, definitions)
-    return asyncio.run(_run(folder, parts, progress, fresh=fresh))
+    prepare = partial(prepare_folder, folder, parts.run_file, fresh=fresh, resume_foreign=resume_foreign)
+    return asyncio.run(_run(folder, parts, progress, prepare))
 
 
 class Parts(NamedTuple):
@@ -233,27 +238,44 @@ def run_name(run_file: RunFile, definitions: Sequence[TaskDefinition]) -> str:
     return f"{readable[:80].strip('-.')}-{run_file.fingerprint[:8]}"
 
 
-def prepare_folder(folder: Path, run_file: RunFile, *, fresh: bool) -> None:
-    """The folder holds this very run or none; another run in it is refused, or put aside when `fresh`."""
+def prepare_folder(
+    folder: Path,
+    run_file: RunFile,
+    *,
+    fresh: bool = False,
+    resume_foreign: bool = False,
+    shard: Shard | None = None,
+) -> None:
+    """The folder holds this very run or none; another run in it is refused, or put aside when `fresh`.
+
+    Attempts in it that somebody else made are refused too, unless told to take them; a shard takes only its own.
+    """
     path = folder / "run.json"
-    if path.exists() and fresh:
+    if fresh and (path.exists() or holds_attempts(folder)):
         _put_aside(folder)
-    if path.exists():
-        _go_on_with(folder, run_file)
-    else:
+    earlier = read_run_file(folder) if path.exists() else None
+    if earlier is not None:
+        _refuse_another(folder, earlier, run_file)
+    ours = earlier is not None and is_vouched_for(folder, sealed_as(earlier))
+    if not ours and not resume_foreign and holds_attempts(folder, shard):
+        refuse_foreign(folder)
+    if earlier is None:
         write_whole(path, msgspec.json.format(msgspec.json.encode(run_file), indent=2))
+    elif (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
+        record_sandbox(folder, run_file)
+    if not ours:
+        vouch(folder, sealed_as(earlier or run_file))
+    if seal := code_seal(run_file.definitions):  # its code was trusted, or this run would not have begun
+        vouch(folder, seal)
     keep_prices(folder, run_file.config)
 
 
-def _go_on_with(folder: Path, run_file: RunFile) -> None:
-    earlier = read_run_file(folder)
+def _refuse_another(folder: Path, earlier: RunFile, run_file: RunFile) -> None:
     if earlier.fingerprint != run_file.fingerprint:
         raise UsageError(
             f"{folder}: holds another run: {', '.join(what_changed(earlier, run_file))}. "
             "Use --fresh to put it aside and start anew, or another --run-dir."
         )
-    if (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
-        record_sandbox(folder, run_file)
 
 
 def _put_aside(folder: Path) -> None:
@@ -269,10 +291,10 @@ def planned(definition: TaskDefinition, config: RunConfig) -> int:
     return samples_of(definition, config) * config.repeat
 
 
-async def _run(folder: Path, parts: Parts, progress: Progress, *, fresh: bool) -> RunResult:
+async def _run(folder: Path, parts: Parts, progress: Progress, prepare: Callable[[], None]) -> RunResult:
     try:
         await refuse_wrong_likelihoods(parts)
-        prepare_folder(folder, parts.run_file, fresh=fresh)
+        prepare()
         journal = Journal(folder / "journal.jsonl")
     except BaseException:
         await close_parts(parts)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -53,22 +54,29 @@ def run_on_ray(
     shard_size: int | None = None,
     folder: Path | None = None,
     fresh: bool = False,
+    resume_foreign: bool = False,
     progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> RunResult:
     """Run the tasks on a Ray cluster, or go on with the run that the folder holds. The folder must be seen by all."""
     parts = put_together(definitions, config, command=command)
     folder = folder or Path("runs") / run_name(parts.run_file, definitions)
-    return asyncio.run(_drive(folder, parts, cluster, shard_size, progress or Progress(), fresh=fresh))
+    prepare = partial(prepare_folder, folder, parts.run_file, fresh=fresh, resume_foreign=resume_foreign)
+    return asyncio.run(_drive(folder, parts, cluster, shard_size, progress or Progress(), prepare))
 
 
 async def _drive(
-    folder: Path, parts: Parts, cluster: Cluster, shard_size: int | None, progress: Progress, *, fresh: bool
+    folder: Path,
+    parts: Parts,
+    cluster: Cluster,
+    shard_size: int | None,
+    progress: Progress,
+    prepare: Callable[[], None],
 ) -> RunResult:
     run_file = parts.run_file
     try:
         await refuse_wrong_likelihoods(parts)
-        prepare_folder(folder, run_file, fresh=fresh)
+        prepare()
     finally:
         await close_parts(parts)  # they were built to refuse bad input before anything starts; workers build their own
     stop = Stop()

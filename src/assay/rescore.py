@@ -18,7 +18,8 @@ from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.journal import Journal, counting_lines
 from assay.core.model_stack import close_model
 from assay.core.regular_file import open_regular, read_regular
-from assay.core.run_file import RunFile, read_run_file, write_whole
+from assay.core.run_file import RunFile, read_run_file, sealed_as, write_whole
+from assay.core.seal import is_vouched_for, vouch
 from assay.core.seams import BuildContext
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, Request, Sample, TaskDefinition
@@ -28,7 +29,7 @@ from assay.reports.leaderboard import build_leaderboard
 from assay.reports.prices import KEPT
 from assay.reports.python_metrics import run_python_metrics
 from assay.tasks.build import build_task
-from assay.tasks.trust import require_trust
+from assay.tasks.trust import code_seal, require_trust
 
 BATCH = 256
 
@@ -63,6 +64,8 @@ def rescore(
     folder = folder or run.with_name(f"{run.name}.rescored")
     if (folder / "run.json").exists():
         raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
+    seal = code_seal(tasks) if definitions is None else None
+    trust = trust or (seal is not None and is_vouched_for(run, seal))
     require_trust(tasks, trust=trust, out_of_a_run=definitions is None)
     config = msgspec.structs.replace(earlier.config, score_workers=score_workers)
     return asyncio.run(_rescore(run, msgspec.structs.replace(earlier, config=config), tasks, folder))
@@ -73,7 +76,9 @@ async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinitio
     context = BuildContext(min_sandbox=config.min_sandbox)
     built = [build_task(each, context=context, limit=config.limit, trust=True) for each in definitions]
     tasks = {task.name: with_processes(task, config.score_workers) for task in built}
-    _write_run_file(folder, earlier, definitions, config)
+    run_file = _write_run_file(folder, earlier, definitions, config)
+    if is_vouched_for(run, sealed_as(earlier)):
+        vouch(folder, sealed_as(run_file))
     if (run / KEPT).exists():
         write_whole(folder / KEPT, read_regular(run / KEPT))
     answers = Answers(run / "journal.jsonl")
@@ -107,7 +112,9 @@ async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinitio
     return Rescored(folder=folder, leaderboard=board, rescored=rescored, owed=owed, changed_prompts=changed)
 
 
-def _write_run_file(folder: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], config: RunConfig) -> None:
+def _write_run_file(
+    folder: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], config: RunConfig
+) -> RunFile:
     tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
     run_file = msgspec.structs.replace(
         earlier,
@@ -118,6 +125,7 @@ def _write_run_file(folder: Path, earlier: RunFile, definitions: tuple[TaskDefin
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
     write_whole(folder / "run.json", msgspec.json.format(msgspec.json.encode(run_file), indent=2))
+    return run_file
 
 
 class Answers:

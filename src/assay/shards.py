@@ -6,7 +6,8 @@ A shard is run by the ordinary runner into a journal file of its own; merging ta
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from assay.core.journal import Journal, finished_keys
 from assay.core.key_set import KeySet
 from assay.core.run import Stop, run_attempts
 from assay.core.run_file import read_run_file
+from assay.core.seal import is_vouched_for
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Record, TaskDefinition
 from assay.evaluation import (
@@ -45,6 +47,7 @@ from assay.executors.shard_files import (
 )
 from assay.reports.board import Leaderboard
 from assay.reports.budgets import budgeted, has_budget, make_budget, spent_before
+from assay.tasks.trust import code_seal
 
 
 class ShardCounts(Struct, frozen=True, kw_only=True):
@@ -86,6 +89,7 @@ def run_shard(
     number: int,
     count: int,
     folder: Path | None = None,
+    resume_foreign: bool = False,
     progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> ShardResult:
@@ -95,7 +99,8 @@ def run_shard(
     parts = with_sandbox(put_together(definitions, config, command=command), progress)
     parts.models.keep_to_share(1 / count)
     folder = folder or Path("runs") / run_name(parts.run_file, definitions)
-    return ShardResult(folder=folder, counts=asyncio.run(_run_alone(folder, parts, shard, count, progress)))
+    prepare = partial(prepare_folder, folder, parts.run_file, resume_foreign=resume_foreign, shard=shard)
+    return ShardResult(folder=folder, counts=asyncio.run(_run_alone(folder, parts, shard, count, progress, prepare)))
 
 
 def merge_run(folder: Path) -> MergeResult:
@@ -109,15 +114,18 @@ def merge_run(folder: Path) -> MergeResult:
         merged = merge_shards(folder, journal)
     finally:
         journal.close()
-    leaderboard = asyncio.run(finish(folder, run_file))
+    seal = code_seal(run_file.definitions)
+    leaderboard = asyncio.run(finish(folder, run_file, trust=seal is not None and is_vouched_for(folder, seal)))
     return counted(merged, leaderboard)
 
 
-async def _run_alone(folder: Path, parts: Parts, shard: Shard, count: int, progress: Progress) -> ShardCounts:
+async def _run_alone(
+    folder: Path, parts: Parts, shard: Shard, count: int, progress: Progress, prepare: Callable[[], None]
+) -> ShardCounts:
     stop = Stop()
     try:
         await refuse_wrong_likelihoods(parts)
-        prepare_folder(folder, parts.run_file, fresh=False)
+        prepare()
         parts = _within_share(folder, parts, shard, count, stop)
         with signals(stop, progress):
             finished = finished_keys(folder / "journal.jsonl")

@@ -12,12 +12,14 @@ import sys
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.core.checksum import number_of
 from assay.core.errors import UsageError
-from assay.core.journal import Journal, finished_keys, read_records
+from assay.core.journal import Journal, finished_keys, lock_journal, read_records
 from assay.core.types import Failure, Record, Score, Trace
 
 BROKEN = Failure(stage="model", kind="rate_limit", message="429")
@@ -147,3 +149,91 @@ def test_an_error_that_the_kernel_tells_the_sync_in_the_background_is_not_lost(
     threading.Timer(0.05, closing.set).start()  # while close() is under way
     with pytest.raises(UsageError, match="did not keep what was written: Input/output error"):
         journal.close()
+
+
+def test_a_link_in_the_place_of_the_journal_is_refused_and_its_target_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("first line\nno newline at the end")
+    (tmp_path / "journal.jsonl").symlink_to(tmp_path / "notes.txt")
+    with pytest.raises(UsageError, match=r"journal\.jsonl: is a link, not a regular file"):
+        Journal(tmp_path / "journal.jsonl")
+    assert (tmp_path / "notes.txt").read_text() == "first line\nno newline at the end"
+
+
+@pytest.mark.parametrize("content", [b"no newline at the end", b"first line\nno newline at the end", b"\0\0a"])
+def test_what_is_no_torn_record_is_not_cut_off(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"ends in what is no journal line\. It was not changed"):
+        Journal(path)
+    assert path.read_bytes() == content
+    os.close(lock_journal(path))  # nothing is left locked
+
+
+def test_zeros_that_a_power_cut_left_are_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    write(path, [record(1)])
+    whole = path.read_bytes()
+    path.write_bytes(whole + bytes(5000))
+    assert [found.index for found in read_records(path)] == [1]
+    write(path, [record(2)])
+    assert path.read_bytes().startswith(whole)
+    assert [found.index for found in read_records(path)] == [1, 2]
+
+
+def test_lines_are_numbered_on_from_opening_to_opening(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    for number in range(1, 13):
+        write(path, [record(number)])
+    assert [number_of(line) for line in path.read_bytes().splitlines(keepends=True)] == [*range(1, 13)]
+
+
+def test_a_journal_of_an_older_version_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    encode = msgspec.json.Encoder().encode
+    path.write_bytes(b"".join(encode(record(number)) + b"\n" for number in (1, 2, 3)))
+    assert [found.index for found in read_records(path)] == [1, 2, 3]
+    write(path, [record(4)])
+    assert [found.index for found in read_records(path)] == [1, 2, 3, 4]
+    assert number_of(path.read_bytes().splitlines(keepends=True)[3]) == 4
+
+
+@pytest.mark.parametrize("at", [1, 2, 12])
+def test_a_line_that_was_changed_is_named_and_never_a_score(tmp_path: Path, at: int) -> None:
+    path = tmp_path / "journal.jsonl"
+    write(path, [record(number) for number in range(1, 13)])
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[at - 1] = lines[at - 1].replace(b'"score":1.0', b'"score":5.0')
+    path.write_bytes(b"".join(lines))
+    for read in (lambda: list(read_records(path)), lambda: finished_keys(path)):
+        with pytest.raises(UsageError, match=f"line {at}: was changed after it was written"):
+            read()
+
+
+def test_a_line_that_was_deleted_leaves_the_others_readable(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    write(path, [record(number) for number in range(1, 13)])
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:3] + lines[4:]))
+    assert [found.index for found in read_records(path)] == [1, 2, 3, *range(5, 13)]
+    write(path, [record(4)])
+    assert [found.index for found in read_records(path)][-1] == 4
+
+
+def test_a_line_too_long_to_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.core.journal.MAX_LINE_BYTES", 10_000)
+    long = msgspec.structs.replace(record(1), trace=Trace(prediction="x" * 20_000))
+    journal = Journal(tmp_path / "journal.jsonl")
+    written = journal.append([long, record(2)])
+    journal.close()
+    assert list(read_records(tmp_path / "journal.jsonl")) == written
+    assert written[0].failures[0].kind == "bad_output"
+    assert "a journal line holds at most" in written[0].failures[0].message
+    assert written[1] == record(2)
+
+
+def test_a_file_without_newlines_is_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.core.journal.MAX_LINE_BYTES", 10_000)
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"{" * 20_000)
+    with pytest.raises(UsageError, match="line 1: has more than"):
+        list(read_records(path))

@@ -68,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("what is written")
     out.add_argument("--run-dir", metavar="DIR", help="folder of the search (default: runs/optimize-<hash>)")
     out.add_argument("--fresh", action="store_true", help="put an earlier search aside and start anew")
+    out.add_argument(
+        "--resume-foreign",
+        action="store_true",
+        help="resume a search that another user or machine began, taking its answers as they are",
+    )
     out.add_argument("--output", metavar="FILE", help="write the best text here too")
     out.add_argument("--diff", action="store_true", help="print what changed between seed and best")
     out.add_argument("--json", action="store_true", help="the whole result as JSON on stdout")
@@ -92,6 +97,7 @@ def run(options: argparse.Namespace) -> int:
         _proposer(options),
         folder=folder,
         fresh=options.fresh,
+        resume_foreign=options.resume_foreign,
         probe=not options.no_preflight,
         progress=None if options.quiet else ProgressLine(sys.stderr),
     )

@@ -108,6 +108,7 @@ def _how_of(options: argparse.Namespace) -> dict[str, Any]:
 
     return {
         "folder": Path(options.run_dir) if options.run_dir else None,
+        "resume_foreign": options.resume_foreign,
         "progress": Progress() if options.quiet else ProgressLine(),
         "command": ["assay", *sys.argv[1:]],
     }

@@ -149,6 +149,11 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
     out.add_argument("--include-per-example", action="store_true", help="predictions and scores in the leaderboard")
     out.add_argument("--fresh", action="store_true", help="put an earlier run aside and start anew")
+    out.add_argument(
+        "--resume-foreign",
+        action="store_true",
+        help="resume a run that another user or machine began, taking its attempts as they are",
+    )
     out.add_argument("--allow-bad-tasks", action="store_true", help="leave bad records out, and say how many")
     out.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
     out.add_argument("--quiet", action="store_true", help="no progress")

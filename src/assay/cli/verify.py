@@ -1,39 +1,117 @@
-"""`assay verify`: were these the task files that the leaderboard was made with?"""
+"""`assay verify`: is a run what was written, and were these the task files it was made with?"""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
 from assay.cli.run_flags import add_task_parameters, task_parameters
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from assay.core.types import TaskDefinition
+    from assay.reports.integrity import RunIntegrity
+
+EPILOG = """\
+Of a run folder everything is recomputed: the fingerprints of run.json, the checksum and number of every journal line,
+the counts, the range of every score, leaderboard.json and report.md. What was edited, doubled or cut is named with its
+line. Checksums show damage and edits by hand; they are no signature.
+
+exit code 0 when everything is as it was written, and every task's content the same; 1 when not
+
+examples:
+  assay verify runs/my-run                           is it what was written?
+  assay verify runs/my-run tasks/                    and were these its task files?
+  assay verify leaderboard.json tasks/               the task files alone, for a leaderboard that came without its run
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "exit code 0 when every task's content is the same, 1 when not"
-    parser.add_argument("leaderboard", metavar="LEADERBOARD", help="a leaderboard.json, or a run folder")
-    parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
+    parser.epilog = EPILOG
+    parser.add_argument("run", metavar="RUN", help="a run folder, or a leaderboard.json")
+    parser.add_argument("tasks", nargs="*", metavar="TASKS", help="task files, folders or built-in names")
     add_task_parameters(parser)
-    parser.add_argument("--json", action="store_true", help="the comparison as JSON")
+    parser.add_argument("--json", action="store_true", help="what was found as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
     import msgspec
 
     from assay.cli.main import DONE, GATE_NOT_MET
-    from assay.reports.leaderboard import read_leaderboard
-    from assay.reports.markdown import table
+    from assay.core.errors import UsageError
     from assay.tasks.load import load_tasks
 
-    board = read_leaderboard(options.leaderboard)
-    scored = {row.task: row.sha256 for row in board.tasks}
-    tasks = load_tasks(options.tasks, allow_bad=True, only_reads=True, **task_parameters(options))
-    here = {each.name: each.dataset.sha256 for each in tasks}
-    found = {name: verdict(scored.get(name), here.get(name)) for name in sorted({*scored, *here})}
+    folder = Path(options.run)
+    if not folder.is_dir() and not options.tasks:
+        raise UsageError(f"{folder}: a leaderboard alone is compared with task files: name them, or give a run folder")
+    given = load_tasks(options.tasks, allow_bad=True, only_reads=True, **task_parameters(options))
+    scored = scored_content(folder)
+    here = {each.name: each.dataset.sha256 for each in given}
+    found = {name: verdict(scored.get(name), here.get(name)) for name in sorted({*scored, *here})} if given else {}
+    checked = check(folder, [each for each in given if found[each.name] == "same"]) if folder.is_dir() else None
+    same = set(found.values()) <= {"same"} and (checked is None or checked.intact)
     if options.json:
-        print(msgspec.json.encode({"tasks": found, "same": set(found.values()) == {"same"}}).decode())
+        whole = {"tasks": found, "same": same, **({} if checked is None else {"run": checked})}
+        print(msgspec.json.encode(whole).decode())
     else:
+        tell(checked, found, scored, here)
+    return DONE if same else GATE_NOT_MET
+
+
+def scored_content(source: Path) -> dict[str, str]:
+    """The sha256 of every task's content, as the run or the leaderboard has it."""
+    from assay.core.run_file import read_run_file
+    from assay.reports.board import read_leaderboard_file
+
+    if source.is_dir():
+        return {each.name: each.dataset.sha256 for each in read_run_file(source).definitions}
+    return {row.task: row.sha256 for row in read_leaderboard_file(source).tasks}
+
+
+def check(folder: Path, unchanged: Sequence[TaskDefinition]) -> RunIntegrity:
+    """The run folder; with the samples of its tasks at hand, also the key of every attempt."""
+    from assay.core.run_file import read_run_file
+    from assay.reports.integrity import check_run
+    from assay.tasks.build import keys_of
+
+    run_file = read_run_file(folder)
+    whole = {each.name for each in unchanged} == {each.name for each in run_file.definitions}
+    keys = keys_of(unchanged, run_file.config) if whole and unchanged else None
+    return check_run(folder, keys)
+
+
+def tell(checked: RunIntegrity | None, found: dict[str, str], scored: dict[str, str], here: dict[str, str]) -> None:
+    from assay.printable import one_line
+    from assay.reports.markdown import table
+
+    if checked is not None:
+        columns = ["lines", "with a checksum", "planned", "finished", "failed", "remaining"]
+        remaining = checked.planned - checked.finished - checked.failed
+        counts = (checked.lines, checked.checked, checked.planned, checked.finished, checked.failed, remaining)
+        print(table(columns, [[f"{count:,}" for count in counts]], numeric_from=0))
+        for problem in checked.problems:
+            print(f"- {one_line(str(problem))}")
+        if checked.more:
+            print(f"- and {checked.more:,} more")
+        if checked.intact:
+            print("nothing was edited, doubled or cut" + _of_unchecked(checked))
+        if not checked.yours:
+            print("another user, machine or version made this run, or it came with its folder", file=sys.stderr)
+        for note in checked.notes:
+            print(note, file=sys.stderr)
+    if found:
         rows = [[name, word, scored.get(name, "–")[:16], here.get(name, "–")[:16]] for name, word in found.items()]
         print(table(["task", "content", "scored", "these files"], rows, numeric_from=9))
-    return DONE if set(found.values()) == {"same"} else GATE_NOT_MET
+
+
+def _of_unchecked(checked: RunIntegrity) -> str:
+    without = checked.lines - checked.checked
+    return f", as far as can be told: {without:,} lines have no checksum" if without else ""
 
 
 def verdict(scored: str | None, here: str | None) -> str:

@@ -7,6 +7,7 @@ An order in which nothing is used before it was met, and about how long each tak
     errors        1 min  UsageError is for the person, FailureError is for the journal
     regular_file  1 min  files that may have come from elsewhere, opened and read with a bound
     user_folder   1 min  what is this user's own on this machine, and the secret that tells it
+    seal                 which run folders hold attempts of this user, and not of somebody else
     fingerprint          the identity of anything: sha256 of its canonical JSON
     task          1 min  a TaskDefinition whose names have become objects
     usage         1 min  what an attempt has asked of models, also where no trace tells

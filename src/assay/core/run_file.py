@@ -56,6 +56,11 @@ def read_run_file(folder: Path) -> RunFile:
         raise UsageError(f"{path}: not a {RUN_SCHEMA} file: {error}") from error
 
 
+def sealed_as(run_file: RunFile) -> str:
+    """What a seal of this run's folder is made of."""
+    return f"{run_file.fingerprint} {run_file.created}"
+
+
 def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
     """Why two runs are not one, in words."""
     changes = []

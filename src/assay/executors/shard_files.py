@@ -92,6 +92,14 @@ def shard_files(folder: Path) -> list[tuple[Shard, Path]]:
     return [(Shard(int(name[1]), int(name[2])), path) for name, path in found if name is not None]
 
 
+def holds_attempts(folder: Path, shard: Shard | None = None) -> bool:
+    """Whether a run folder holds anything that a run would not make again: in its journal, or in files of the shard."""
+    journal = folder / "journal.jsonl"
+    if journal.is_file() and journal.stat().st_size > 0:
+        return True
+    return any(shard is None or other.overlaps(shard) for other, _ in shard_files(folder))
+
+
 def finished_in_shards(folder: Path, shard: Shard) -> KeySet:
     """The keys of attempts that somebody finished in any file that covers samples of this shard."""
     finished = KeySet()

@@ -16,6 +16,7 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.regular_file import read_regular
 from assay.core.run_file import write_whole
+from assay.core.seal import is_vouched_for, refuse_foreign, vouch
 from assay.core.seams import Model
 from assay.core.types import Request
 from assay.core.usage import Account, usage_of
@@ -121,6 +122,7 @@ def optimize(
     *,
     folder: Path | None = None,
     fresh: bool = False,
+    resume_foreign: bool = False,
     probe: bool = True,
     progress: Progress | None = None,
 ) -> Result:
@@ -136,7 +138,7 @@ def optimize(
     models = (proposer.name, *getattr(evaluator, "model_names", ()))
     limits = RunConfig(model="", prices=settings.prices, max_cost=settings.max_cost)
     prices_for(models, limits)  # a price that is missing is told before anything is written
-    _prepare(folder, identity, fresh=fresh)
+    _prepare(folder, identity, fresh=fresh, resume_foreign=resume_foreign)
     journal = Journal(folder / "journal.jsonl")
     purse = Purse(
         journal, models, prices=settings.prices, max_cost=settings.max_cost, max_tokens=settings.max_total_tokens
@@ -362,7 +364,7 @@ def _check(settings: Settings) -> None:
         raise UsageError("without a seed the proposer needs --objective: what the text is for")
 
 
-def _prepare(folder: Path, identity: dict[str, Any], *, fresh: bool) -> None:
+def _prepare(folder: Path, identity: dict[str, Any], *, fresh: bool, resume_foreign: bool) -> None:
     path = folder / "run.json"
     if path.exists() and fresh:
         number = 1
@@ -376,11 +378,16 @@ def _prepare(folder: Path, identity: dict[str, Any], *, fresh: bool) -> None:
                 f"{folder}: holds another search; changed since: {', '.join(changed)}. "
                 "Use --fresh to put it aside and start anew, or another --run-dir."
             )
+        if not is_vouched_for(folder, fingerprint(identity)):
+            if not resume_foreign:
+                refuse_foreign(folder)
+            vouch(folder, fingerprint(identity))
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder}: is not empty and holds no search; choose another --run-dir")
     record = {"schema": RUN_SCHEMA, "fingerprint": fingerprint(identity), "parts": identity}
     write_whole(path, msgspec.json.format(msgspec.json.encode(record), indent=2))
+    vouch(folder, fingerprint(identity))
 
 
 def _what_changed(path: Path, identity: dict[str, Any]) -> list[str]:

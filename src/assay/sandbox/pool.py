@@ -34,6 +34,7 @@ RESTART_AFTER = 1_000
 
 DEFAULT_MIN_TIER = "B"
 
+
 class Job:
     """A program on its way through a worker."""
 

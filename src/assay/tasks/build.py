@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay import catalog
+from assay.core.attempt import attempt_key
+from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
+from assay.core.key_set import KeySet
 from assay.core.seams import BuildContext, Dataset, Scorer, Solver
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
@@ -72,6 +75,22 @@ def build_solver(definition: TaskDefinition) -> Solver:
 def start_scorers(task: Task) -> list[SandboxReport]:
     """Start what confines model-written code, and hear what it is; `FailureError` where this machine cannot."""
     return [scorer.start_here() for scorer in task.scorers.values() if hasattr(scorer, "start_here")]
+
+
+def keys_of(definitions: Iterable[TaskDefinition], config: RunConfig) -> KeySet | None:
+    """The keys of all attempts; None where the samples would have to be asked for elsewhere."""
+    found = KeySet()
+    for definition in definitions:
+        if definition.dataset.use not in IN_FILES:
+            return None
+        for sample in islice(build_dataset(definition), config.limit):
+            for attempt in range(1, config.repeat + 1):
+                found.add(int(attempt_key(definition.name, sample, attempt), 16))
+    return found
+
+
+IN_FILES = ("spec_file", "task_folder", "examples", "table", "inline")
+"""The datasets that lie in files of this machine."""
 
 
 class FirstSamples:

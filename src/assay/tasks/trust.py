@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from assay import catalog
 from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.models.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
 from assay.tasks.project import current_project, is_of_this_project
@@ -69,6 +70,13 @@ def untrusted(definition: TaskDefinition, *, out_of_a_run: bool = False) -> list
 def is_own(definition: TaskDefinition) -> bool:
     """Whether the user's Python made it, or every file it was read from is of the current project."""
     return all(is_of_this_project(file) for file in files_of(definition))
+
+
+def code_seal(definitions: Sequence[TaskDefinition]) -> str | None:
+    """What a run folder is sealed with for the code of its definitions; None when they bring none."""
+    if not any(reaches(each) for each in definitions):
+        return None
+    return f"code {fingerprint([content_of_definition(each) for each in definitions])}"
 
 
 def files_of(definition: TaskDefinition) -> list[Path]:

@@ -1,0 +1,310 @@
+"""Whether a run folder is what was written: its fingerprints recomputed, every journal line looked at, counts compared.
+
+Everything is read, nothing is imported, run or asked. What is found shows damage, accidents and edits by hand; it
+proves nothing against somebody who recomputes what is recomputed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from assay.catalog import CATALOG
+from assay.core.checksum import is_unchanged, number_of
+from assay.core.errors import UsageError
+from assay.core.fingerprint import canonical_json, fingerprint
+from assay.core.journal import MAX_LINE_BYTES, Counting, Outcome
+from assay.core.key_set import KeySet
+from assay.core.regular_file import open_regular, read_regular
+from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
+from assay.core.seal import is_vouched_for
+from assay.core.task import task_fingerprint
+from assay.core.types import PartSpec, ScoreValue
+from assay.executors.shard_files import samples_of
+from assay.reports.board import Leaderboard, TaskRow, read_leaderboard_file
+from assay.reports.leaderboard import build_leaderboard
+from assay.reports.report_markdown import report_page
+from assay.reports.view import view_of
+
+MOST = 1000
+"""Problems that are told one by one."""
+OWN_SCALE = ("python", "python_all_samples", "system_evidence", "text_likelihood")
+"""Scorers of the catalog whose numbers are whatever their author, or the text, makes them."""
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Something that is not as it was written."""
+
+    file: str
+    what: str
+    """`edited`, `doubled`, `cut`, `unreadable`, `unchecked`, `range`, `foreign`, `fingerprint` or `board`."""
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}, line {self.line}"
+        return f"{place}: {self.what}: {self.message}"
+
+
+class RunIntegrity(Struct, frozen=True, kw_only=True):
+    """What was found in a run folder."""
+
+    lines: int
+    checked: int
+    """Lines with a checksum."""
+    planned: int
+    finished: int
+    failed: int
+    yours: bool
+    """Whether this user made the run's attempts, or took them over, on this machine."""
+    problems: list[Problem]
+    more: int = 0
+    """Problems beyond those that are listed."""
+    notes: list[str] = []
+
+    @property
+    def intact(self) -> bool:
+        return not self.problems
+
+
+def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunIntegrity:
+    """Look at everything in a run folder. `known_keys` are those of all attempts, where the samples are at hand."""
+    run = read_run_file(folder)
+    problems = list(_run_problems(run))
+    walk = _Walk(run, known_keys)
+    journal = folder / "journal.jsonl"
+    notes: list[str] = []
+    if journal.exists():
+        with open_regular(journal) as file:
+            walk.read(file)
+    else:
+        notes.append("there is no journal yet")
+    if walk.unreadable:
+        notes.append("leaderboard.json was not compared: the journal cannot be read as it is")
+    else:
+        problems += _board_problems(folder, run, notes)
+    return RunIntegrity(
+        lines=walk.lines,
+        checked=walk.checked,
+        planned=sum(samples_of(each, run.config) * run.config.repeat for each in run.definitions),
+        finished=len(walk.finished),
+        failed=len(walk.rule.failed),
+        yours=is_vouched_for(folder, sealed_as(run)),
+        problems=problems + walk.problems,
+        more=walk.more,
+        notes=notes,
+    )
+
+
+def _run_problems(run: RunFile) -> Iterator[Problem]:
+    def changed(message: str) -> Problem:
+        return Problem(file="run.json", what="fingerprint", message=message)
+
+    if run.schema != RUN_SCHEMA:
+        yield changed(f"its schema is `{run.schema}`, and this assay writes `{RUN_SCHEMA}`")
+    now = {definition.name: task_fingerprint(definition) for definition in run.definitions}
+    for name in sorted({*now, *run.tasks}):
+        if now.get(name) != run.tasks.get(name):
+            yield changed(f"the definition of task `{name}` is not the one that was run")
+    settings = run.config.identity()
+    for name in sorted({*settings, *run.settings}):
+        if canonical_json(settings.get(name)) != canonical_json(run.settings.get(name)):
+            yield changed(f"`config` says {name} = {settings.get(name)}, `settings` says {run.settings.get(name)}")
+    if fingerprint([run.tasks, run.model, run.settings]) != run.fingerprint:
+        yield changed("tasks, model or settings are not those that were run: they come to another fingerprint")
+
+
+class _Score(Struct):
+    name: str
+    values: dict[str, ScoreValue] = {}
+
+
+class _Line(Outcome, kw_only=True):
+    """A journal line as far as it can be checked."""
+
+    task: str
+    sample_id: str
+    index: int
+    attempt: int = 1
+    scores: tuple[_Score, ...] = ()
+
+
+class _Walk:
+    """One walk through a journal that stops at nothing."""
+
+    def __init__(self, run: RunFile, known_keys: Container[int] | None) -> None:
+        self._sizes = {each.name: samples_of(each, run.config) for each in run.definitions}
+        self._scorers = {each.name: {part.key: part for part in each.scorers} for each in run.definitions}
+        self._repeat = run.config.repeat
+        self._known_keys = known_keys
+        self._decode = msgspec.json.Decoder(_Line).decode
+        self._next_number: int | None = 1
+        """That of the line to come; None where it cannot be known."""
+        self._places = KeySet()
+        self.finished = KeySet()
+        self.rule = Counting(self.finished)
+        self.lines = self.checked = self.more = 0
+        self.unreadable = False
+        """Whether a line stops every other reader."""
+        self.problems: list[Problem] = []
+
+    def read(self, file: BinaryIO) -> None:
+        for line in iter(partial(file.readline, MAX_LINE_BYTES + 1), b""):
+            self.lines += 1
+            if not line.endswith(b"\n"):
+                if len(line) <= MAX_LINE_BYTES:
+                    self._tell("cut", "the last line has no end; resuming the run makes its attempt again")
+                    return
+                self._next_number = None
+                self._tell_unreadable(f"longer than {MAX_LINE_BYTES >> 20:,} MB")
+                while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                    pass
+            else:
+                self._look_at(line)
+
+    def _look_at(self, line: bytes) -> None:
+        number = number_of(line)
+        if not is_unchanged(line):
+            self.unreadable = True
+            self._tell("edited", "its checksum does not fit: it was changed after it was written")
+            # the number may be what was edited
+            self._next_number = number + 1 if number is not None and number == self._next_number else None
+            return
+        self._check_number(number)
+        try:
+            record = self._decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._tell_unreadable(str(error))
+            return
+        self._check_record(record)
+
+    def _check_number(self, number: int | None) -> None:
+        expected = number or self.lines if self._next_number is None else self._next_number
+        self._next_number = (number or expected) + 1
+        if number is None:
+            if self.checked:
+                self._tell("unchecked", "it has no checksum, though lines before it have: no run wrote it here")
+            return
+        self.checked += 1
+        if number > expected:
+            missing = number - expected
+            cut = "1 line was cut out" if missing == 1 else f"{missing:,} lines were cut out"
+            self._tell("cut", f"{cut} before it: it was written as line {number}")
+        elif number < expected:
+            self._tell("doubled", f"it was written as line {number}, so it was copied or moved here")
+
+    def _check_record(self, record: _Line) -> None:
+        who = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
+        key = int(record.key, 16)
+        had_finished = key in self.finished
+        counts = self.rule.counts(key, bool(record.failures), self.lines)
+        if had_finished:
+            again = "fails after it had finished" if record.failures else "is finished a second time"
+            self._tell("doubled", f"{who} {again}; the line counts for nothing")
+        size = self._sizes.get(record.task)
+        if size is None:
+            self._tell("foreign", f"run.json has no task `{record.task}`")
+            return
+        if not (0 <= record.index < size and 1 <= record.attempt <= self._repeat):
+            self._tell("foreign", f"{who} is not among the {size:,} samples × {self._repeat} that were planned")
+        elif counts and not record.failures and not self._places.add(_place(record)):
+            self._tell("foreign", f"{who} takes the place of another sample: position {record.index} has two")
+        if self._known_keys is not None and key not in self._known_keys:
+            self._tell("foreign", f"{who}: its key fits no sample of these task files")
+        self._check_scores(record)
+
+    def _check_scores(self, record: _Line) -> None:
+        parts = self._scorers[record.task]
+        for score in record.scores:
+            part = parts.get(score.name)
+            if part is None:
+                self._tell("foreign", f"task `{record.task}` has no scorer `{score.name}`")
+                continue
+            value = score.values.get("score")
+            if in_unit_range(part) and isinstance(value, int | float) and not 0 <= value <= 1:
+                self._tell("range", f"`{score.name}` gives {value}, and its scores lie in [0, 1]")
+
+    def _tell_unreadable(self, message: str) -> None:
+        self.unreadable = True
+        self._tell("unreadable", f"not a journal record: {message}")
+
+    def _tell(self, what: str, message: str) -> None:
+        if len(self.problems) < MOST:
+            self.problems.append(Problem(file="journal.jsonl", line=self.lines, what=what, message=message))
+        else:
+            self.more += 1
+
+
+def in_unit_range(part: PartSpec) -> bool:
+    """Whether what a scorer calls `score` lies in [0, 1]: true of the catalog's, unless they say otherwise."""
+    if part.use == "evaluator":
+        return part.options.get("score_range") in (None, "unit")
+    return part.use in CATALOG["scorer"] and part.use not in OWN_SCALE
+
+
+def _place(record: _Line) -> int:
+    return hash((record.task, record.index, record.attempt)) & 0xFFFF_FFFF_FFFF_FFFF
+
+
+def _board_problems(folder: Path, run: RunFile, notes: list[str]) -> Iterator[Problem]:
+    """Whether the files made of the journal are those that it makes now."""
+    path = folder / "leaderboard.json"
+    if not path.exists():
+        notes.append("there is no leaderboard.json to compare")
+        return
+    try:
+        written = read_leaderboard_file(path)
+    except UsageError as error:
+        yield Problem(file=path.name, what="unreadable", message=str(error).removeprefix(f"{path}: "))
+        return
+    made = build_leaderboard(folder, view_of(run.config, folder))
+    differences = list(_differences(written, made))
+    for message in differences:
+        yield Problem(file=path.name, what="board", message=f"{message}; `assay report` makes it anew")
+    if differences or not (folder / "report.md").exists():
+        return
+    if not read_regular(folder / "report.md").decode(errors="replace").startswith(report_page(written).rstrip()):
+        yield Problem(
+            file="report.md",
+            what="board",
+            message="not the report of leaderboard.json; `assay report` makes it anew",
+        )
+
+
+def _differences(written: Leaderboard, made: Leaderboard) -> Iterator[str]:
+    if written.run_fingerprint != made.run_fingerprint:
+        yield "it is of another run"
+        return
+    rows = {row.task: row for row in written.tasks}
+    for row in made.tasks:
+        other = rows.pop(row.task, None)
+        if other is None:
+            yield f"it has no row for task `{row.task}`"
+            continue
+        for name in COMPARED:
+            said, found = getattr(other, name), getattr(row, name)
+            if said != found:
+                yield f"{row.task}.{name} is {_shown(said)}, and the journal makes {_shown(found)} of it"
+    yield from (f"it has a row for `{name}`, which the run has not" for name in rows)
+    if written.overall_score != made.overall_score:
+        yield f"the overall score is {written.overall_score}, and the journal makes {made.overall_score} of it"
+    if written.fingerprint != made.fingerprint:
+        yield "its fingerprint is not that of the journal's attempts"
+
+
+COMPARED = (
+    *("metric", "signature", "sha256", "score", "interval"),
+    *("total", "correct", "scored", "failed", "timeouts", "excluded", "owed"),
+)
+assert {*COMPARED} <= {*TaskRow.__struct_fields__}  # noqa: S101 - a field that is renamed must be renamed here
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Struct):
+        return msgspec.json.encode(value).decode()
+    return "nothing" if value is None else str(value)
