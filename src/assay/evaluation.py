@@ -34,6 +34,7 @@ from assay.core.seal import is_vouched_for, refuse_foreign, vouch
 from assay.core.seams import BuildContext, Model
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, TaskDefinition
+from assay.core.watch import Watch
 from assay.executors.local import LocalExecutor
 from assay.executors.shard_files import Shard, holds_attempts, merge_shards, samples_of
 from assay.models.build import make_model
@@ -131,7 +132,7 @@ def put_together(
     models = models or ModelPool(config)
     context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox)
     tasks = [build_task(each, context=context, limit=config.limit, trust=config.trust) for each in definitions]
-    tasks = [with_processes(task, config.score_workers) for task in tasks]
+    tasks = [with_processes(task, config) for task in tasks]
     refuse_unscorable(tasks, asked)
     run_file = describe_run(definitions, asked, config, command)
     quotes = prices_for([asked.name, *(judge.name for judge in models.judges)], config)
@@ -139,10 +140,12 @@ def put_together(
     return Parts(run_file, tasks, models, models.wrap(asked), attempts_in_flight(config, asked), quotes, unproven)
 
 
-def with_processes(task: Task, workers: int | None) -> Task:
+def with_processes(task: Task, config: RunConfig) -> Task:
     """The task with scorers that may move to processes of their own."""
     parts = {part.key: part for part in task.definition.scorers}
-    return replace(task, scorers={key: in_processes(each, parts[key], workers) for key, each in task.scorers.items()})
+    workers, limit = config.score_workers, config.timeout_seconds
+    moved = {key: in_processes(each, parts[key], workers, limit) for key, each in task.scorers.items()}
+    return replace(task, scorers=moved)
 
 
 def with_sandbox(parts: Parts, progress: Progress) -> Parts:
@@ -312,7 +315,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress, prepare: Callable
             model = budgeted(model, parts.models.judges, parts.quotes, budget)
         parts.models.tell(stop, progress.say)
         progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
-        with signals(stop, progress):
+        with signals(stop, progress), Watch(config.timeout_seconds, stop, progress.say):
             await run_attempts(
                 parts.tasks,
                 model,
@@ -357,7 +360,10 @@ async def close_parts(parts: Parts) -> None:
 
 
 class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress)
-    """The first Ctrl-C starts nothing new, the second gives up what is in flight; SIGTERM does the latter at once."""
+    """The first Ctrl-C starts nothing new, the second gives up what is in flight; SIGTERM does the latter at once.
+
+    A third ends the process there and then.
+    """
 
     def __init__(self, stop: Stop, progress: Progress) -> None:
         self._stop = stop
@@ -371,12 +377,18 @@ class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress
                 loop.add_signal_handler(number, act)
             except (ValueError, RuntimeError, NotImplementedError):
                 continue  # not the main thread: whoever embeds us keeps the signals
+            signal.signal(number, self._count)  # the loop acts when it has its turn, this one is called at once
             self._set.append(number)
 
     def __exit__(self, *error: object) -> None:
         loop = asyncio.get_running_loop()
         for number in self._set:
             loop.remove_signal_handler(number)
+
+    def _count(self, number: int, frame: object) -> None:
+        self._stop.signals += 2 if number == signal.SIGTERM else 1
+        if self._stop.signals > 2 + (number == signal.SIGTERM):
+            os._exit(128 + number)
 
     def _interrupt(self) -> None:
         if not self._stop.asked:

@@ -23,6 +23,7 @@ from assay.core.seal import is_vouched_for, vouch
 from assay.core.seams import BuildContext
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, Request, Sample, TaskDefinition
+from assay.core.watch import Watch
 from assay.evaluation import versions, with_processes
 from assay.reports.board import Leaderboard, write_leaderboard_file
 from assay.reports.leaderboard import build_leaderboard
@@ -75,7 +76,7 @@ async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinitio
     config = earlier.config
     context = BuildContext(min_sandbox=config.min_sandbox)
     built = [build_task(each, context=context, limit=config.limit, trust=True) for each in definitions]
-    tasks = {task.name: with_processes(task, config.score_workers) for task in built}
+    tasks = {task.name: with_processes(task, config) for task in built}
     run_file = _write_run_file(folder, earlier, definitions, config)
     if is_vouched_for(run, sealed_as(earlier)):
         vouch(folder, sealed_as(run_file))
@@ -85,21 +86,22 @@ async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinitio
     journal = Journal(folder / "journal.jsonl")
     rescored = owed = changed = 0
     try:
-        for task in tasks.values():
-            batch: list[Awaitable[Record]] = []
-            for index, sample in enumerate(task.dataset):
-                for attempt in range(1, config.repeat + 1):
-                    found = answers.of(task.name, sample.id, attempt)
-                    if found is None or not _asks_the_same(task, found, sample):
-                        changed += found is not None
-                        owed += 1
-                        continue
-                    batch.append(_score_again(task, found, sample, index))
-                    rescored += 1
-                if len(batch) >= BATCH:
-                    journal.append(await asyncio.gather(*batch))
-                    batch = []
-            journal.append(await asyncio.gather(*batch))
+        with Watch(config.timeout_seconds):
+            for task in tasks.values():
+                batch: list[Awaitable[Record]] = []
+                for index, sample in enumerate(task.dataset):
+                    for attempt in range(1, config.repeat + 1):
+                        found = answers.of(task.name, sample.id, attempt)
+                        if found is None or not _asks_the_same(task, found, sample):
+                            changed += found is not None
+                            owed += 1
+                            continue
+                        batch.append(_score_again(task, found, sample, index))
+                        rescored += 1
+                    if len(batch) >= BATCH:
+                        journal.append(await asyncio.gather(*batch))
+                        batch = []
+                journal.append(await asyncio.gather(*batch))
     finally:
         answers.close()
         for task in tasks.values():

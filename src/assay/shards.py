@@ -20,6 +20,7 @@ from assay.core.run_file import read_run_file
 from assay.core.seal import is_vouched_for
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Record, TaskDefinition
+from assay.core.watch import Watch
 from assay.evaluation import (
     Parts,
     Progress,
@@ -162,18 +163,19 @@ async def run_range(
     journal = Journal(new_file(folder, shard))
     parts.models.tell(stop, progress.say)
     try:
-        await run_attempts(
-            parts.tasks,
-            parts.model,
-            journal,
-            LocalExecutor(parts.in_flight),
-            finished=_InEither(earlier, finished),
-            settings=config.settings(),
-            repeat=config.repeat,
-            positions=positions,
-            stop=stop,
-            on_records=count.records,
-        )
+        with Watch(config.timeout_seconds, stop, progress.say):
+            await run_attempts(
+                parts.tasks,
+                parts.model,
+                journal,
+                LocalExecutor(parts.in_flight),
+                finished=_InEither(earlier, finished),
+                settings=config.settings(),
+                repeat=config.repeat,
+                positions=positions,
+                stop=stop,
+                on_records=count.records,
+            )
     finally:
         progress.end()
         journal.close()

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,3 +164,49 @@ def running(process: subprocess.Popen[bytes]) -> bool:
     except subprocess.TimeoutExpired:
         return True
     return False
+
+
+HANGING = """
+from pathlib import Path
+
+def score(prediction, targets, extras):
+    if prediction == "7" and Path("hang").exists():
+        Path("hangs").touch()
+        while True:
+            pass
+    return 1.0
+"""
+
+
+@pytest.mark.parametrize("asked", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
+def test_a_run_ends_when_asked_also_while_a_metric_computes_without_end(
+    tmp_path: Path, asked: list[signal.Signals]
+) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING)
+    (tmp_path / "hang").touch()
+    task = write_task(tmp_path / "t.jsonl", {f"write: {n}": str(n) for n in range(20)}, metric="hanging:score")
+    command = ["run", task, "--model", "toy", "--quiet", "--run-dir", "run"]
+    running = start_assay(*command, cwd=tmp_path)
+    while not (tmp_path / "hangs").exists():
+        assert running.poll() is None
+        time.sleep(0.01)
+    for number in asked:
+        running.send_signal(number)
+        time.sleep(0.05)
+    assert running.wait() == 130
+    (tmp_path / "hang").unlink()
+    assert assay(*command, cwd=tmp_path).returncode == 0
+    records = list(read_records(tmp_path / "run" / "journal.jsonl"))
+    assert {record.sample_id for record in records if not record.failed} == {f"s-{n:05}" for n in range(20)}
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_metric_that_computes_without_end_costs_its_own_attempt(tmp_path: Path, workers: str) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING)
+    (tmp_path / "hang").touch()
+    task = write_task(tmp_path / "t.jsonl", {f"write: {n}": str(n) for n in range(20)}, metric="hanging:score")
+    command = ["run", task, "--model", "toy", "--quiet", "--run-dir", "run", "--timeout", "1"]
+    assert assay(*command, "--score-workers", workers, cwd=tmp_path).returncode == 3
+    records = list(read_records(tmp_path / "run" / "journal.jsonl"))
+    failed = [(record.sample_id, failure.kind) for record in records for failure in record.failures]
+    assert (len(records), failed) == (20, [("s-00007", "timeout")])

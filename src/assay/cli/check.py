@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.core.model_stack import close_model
+    from assay.core.watch import Watch
     from assay.tasks.build import build_task
     from assay.tasks.check import check_task
     from assay.tasks.load import load_tasks
@@ -55,7 +56,8 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     found = []
     for definition in load_tasks(options.tasks, trust=options.trust, models_needed=False, **told):
         task = build_task(definition, limit=options.limit, trust=options.trust)
-        found.append(await check_task(task))
+        with Watch(None):
+            found.append(await check_task(task))
         for scorer in task.scorers.values():
             await close_model(scorer)
     return found

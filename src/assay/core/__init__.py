@@ -18,6 +18,7 @@ An order in which nothing is used before it was met, and about how long each tak
     cache         1 min  completions by the fingerprint of their request
     model_stack   2 min  cache, retries and limits, each a model around a model
     run           1 min  every attempt that is owed, through an executor, into the journal
+    watch         1 min  what ends a scorer that computes without end
     config        1 min  what a run was asked to do
     run_file             the run.json that keeps it
 

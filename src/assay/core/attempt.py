@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, OutOfTimeError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.seams import Model, Work
 from assay.core.task import Task
@@ -70,8 +70,12 @@ async def score_trace(
     excluded: list[str] = []
     for scorer in task.scorers_for(sample):
         try:
-            scores.append(await scorer(sample, trace))
+            score = await scorer(sample, trace)
+            if overdue and (late := overdue.get(id(trace))):
+                raise late  # it swallowed what ended it, and made something up
+            scores.append(score)
         except BaseException as error:
+            overdue.pop(id(trace), None)
             failures.append(failure_of(of_a_part(error), "scorer", scorer.name))
     for key, applies in task.actions.items():
         try:
@@ -82,11 +86,15 @@ async def score_trace(
     return tuple(scores), tuple(failures), tuple(excluded)
 
 
+overdue: dict[int, OutOfTimeError] = {}
+"""What the watch has raised while a trace was scored, by the trace's id."""
+
+
 def of_a_part(error: BaseException) -> BaseException:
     """The error, if it is the part's own: `sys.exit` in a metric fails its attempt, only our cancelling ends a run."""
     task = asyncio.current_task()
     stray = isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
-    if isinstance(error, Exception | SystemExit) or stray:
+    if isinstance(error, Exception | SystemExit | OutOfTimeError) or stray:
         return error
     raise error
 
@@ -95,6 +103,8 @@ def failure_of(error: BaseException, stage: Stage, part: str) -> Failure:
     """The failure an exception stands for: its own if it carries one, else kind `exception` and where it was raised."""
     if isinstance(error, FailureError):
         return error.failure
+    if isinstance(error, OutOfTimeError):
+        return Failure(stage=stage, part=part, kind=error.kind, message=str(error))
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
     message = f"{type(error).__name__}: {error}"[:2000] + where

@@ -5,6 +5,8 @@
     │   └── UnwritableError   a file or folder could not be written
     └── FailureError      something broke during an attempt. Carries a `Failure`, is recorded, and is never a score.
 
+    OutOfTimeError        raised by the watch inside a scorer that computes too long; no `except Exception` catches it.
+
 Parts (models, solvers, scorers) raise `FailureError` when they can name what went wrong. Any other exception they
 raise is caught in exactly one place, `core/attempt.py`, and becomes a `Failure` of kind `exception`.
 """
@@ -44,3 +46,11 @@ class FailureError(AssayError):
         self.away = away
         """Set when a server does not listen, or turns a request down for reasons that are not the request's: for now
         (`refusing`), or until somebody changes something (`closed`: the key, the model's name, the account)."""
+
+
+class OutOfTimeError(BaseException):
+    """Ends a scorer's own code whatever it catches: `except Exception: return 0.0` must not become a score."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind

@@ -22,6 +22,8 @@ class Stop:
         self.asked = False
         self.reason: str | None = None
         """Why the run ended itself; None when a person asked."""
+        self.signals = 0
+        """How often a signal has asked, counted also while the loop is held up and nobody can act on it."""
         self._cancel: Callable[[], object] | None = None
 
     def ask(self) -> None:
@@ -91,7 +93,7 @@ def owed_work(
         for index, sample in _share(task, positions):
             for attempt in range(1, repeat + 1):
                 key = attempt_key(task.definition.name, sample, attempt)
-                if stop.asked:
+                if stop.asked or stop.signals:
                     return
                 if int(key, 16) not in finished:
                     yield Work(task, index, sample, attempt, key)

@@ -20,26 +20,29 @@ import msgspec
 from assay.core.errors import FailureError
 from assay.core.seams import Scorer
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
+from assay.core.watch import LIMIT_SECONDS
 from assay.processes.environment import worker_environment
-from assay.scorers.worker_process import Answer, Question
+from assay.scorers.worker_process import Answer, Order, Question
 
 WORTH_IT_SECONDS = 0.001
 """Of CPU for one score. Below, handing it over costs more than it saves."""
 TIMED = 32
 """Scores made here before that is decided."""
 LONGEST_LIST = 64
+LAST_RESORT_SECONDS = 60.0
 MOST_DEATHS = 2
 """A sample that, alone, has ended so many processes will end the next one too."""
 
 
-def in_processes(scorer: Scorer, part: PartSpec, workers: int | None) -> Scorer:
+def in_processes(scorer: Scorer, part: PartSpec, workers: int | None, limit_seconds: float | None = None) -> Scorer:
     """The scorer, moved to processes if it only computes and turns out to be slow. None: as many as there are CPUs."""
     places = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     count = (places if places > 1 else 0) if workers is None else workers
     if not count or not getattr(scorer, "only_computes", False):
         return scorer
     # a number that was asked for is meant; otherwise it has to pay
-    return MayMove(scorer, part, count, worth_it_seconds=WORTH_IT_SECONDS if workers is None else 0.0)
+    worth_it = WORTH_IT_SECONDS if workers is None else 0.0
+    return MayMove(scorer, part, count, worth_it_seconds=worth_it, limit_seconds=limit_seconds or LIMIT_SECONDS)
 
 
 class CannotMoveError(Exception):
@@ -49,13 +52,21 @@ class CannotMoveError(Exception):
 class MayMove:
     """A scorer that is timed, and then stays or moves."""
 
-    def __init__(self, scorer: Scorer, part: PartSpec, workers: int, *, worth_it_seconds: float) -> None:
+    def __init__(
+        self,
+        scorer: Scorer,
+        part: PartSpec,
+        workers: int,
+        *,
+        worth_it_seconds: float,
+        limit_seconds: float = LIMIT_SECONDS,
+    ) -> None:
         self.name = scorer.name
         self._scorer = scorer
         self._worth_it = worth_it_seconds
         self._seconds: list[float] = []
         self._stays = False
-        self.pool = ScorePool(part, workers)
+        self.pool = ScorePool(part, workers, limit_seconds)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         # rows of tables may hold what JSON cannot, and a scorer must see what it would see here
@@ -88,8 +99,9 @@ class _Waiting(NamedTuple):
 class ScorePool:
     """Processes that build one scorer each; a list of what waits goes to whichever is free."""
 
-    def __init__(self, part: PartSpec, workers: int) -> None:
+    def __init__(self, part: PartSpec, workers: int, limit_seconds: float = LIMIT_SECONDS) -> None:
         self._part = part
+        self._limit = limit_seconds
         self._workers = workers
         self._waiting: deque[_Waiting] = deque()
         self._news = asyncio.Event()
@@ -161,7 +173,7 @@ class ScorePool:
         )
         self.processes[process.pid] = process
         try:
-            await _send(process, msgspec.json.encode(self._part))
+            await _send(process, msgspec.json.encode(Order(self._part, self._limit)))
             await _receive(process)
         except (OSError, EOFError) as error:
             await self._end(process)
@@ -170,7 +182,10 @@ class ScorePool:
 
     async def _ask(self, process: asyncio.subprocess.Process, taken: list[_Waiting]) -> None:
         await _send(process, msgspec.json.encode([waiting.question for waiting in taken]))
-        for waiting, answer in zip(taken, _decode(await _receive(process)), strict=True):
+        # it keeps to the limit itself, unless it computes in C and looks at nothing
+        async with asyncio.timeout(self._limit * len(taken) + LAST_RESORT_SECONDS):
+            answers = _decode(await _receive(process))
+        for waiting, answer in zip(taken, answers, strict=True):
             if waiting.answer.done():
                 continue
             if answer.failure is not None:

@@ -17,9 +17,10 @@ import msgspec
 from msgspec import Struct
 
 from assay import catalog
-from assay.core.attempt import failure_of, of_a_part
+from assay.core.attempt import failure_of, of_a_part, overdue
 from assay.core.seams import BuildContext, Scorer
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
+from assay.core.watch import Watch
 
 
 class Question(Struct, frozen=True):
@@ -27,6 +28,13 @@ class Question(Struct, frozen=True):
 
     sample: Sample
     trace: Trace
+
+
+class Order(Struct, frozen=True):
+    """What the process is to build, and how long it may take for one score."""
+
+    part: PartSpec
+    limit_seconds: float
 
 
 class LooseScore(Struct, frozen=True, omit_defaults=True):
@@ -58,7 +66,8 @@ def main() -> None:
     # whatever a metric prints must not come between the answers
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    part = msgspec.json.decode(_message(sys.stdin.buffer) or b"", type=PartSpec)
+    order = msgspec.json.decode(_message(sys.stdin.buffer) or b"", type=Order)
+    part = order.part
     # whoever started us has built the same scorer, so its code is trusted
     make = catalog.resolve("scorer", part.use, own_code=True)
     scorer: Scorer = make(key=part.key, **part.options, context=BuildContext(own_code=True))
@@ -66,17 +75,23 @@ def main() -> None:
     decode = msgspec.json.Decoder(list[Question]).decode
     with asyncio.Runner() as runner:
         while (message := _message(sys.stdin.buffer)) is not None:
-            _answer(answers, msgspec.json.encode(runner.run(_score(scorer, decode(message)))))
+            _answer(answers, msgspec.json.encode(runner.run(_score(scorer, decode(message), order.limit_seconds))))
 
 
-async def _score(scorer: Scorer, questions: list[Question]) -> list[Answer]:
-    answers = []
-    for question in questions:
-        try:
-            answers.append(Answer(score=LooseScore.of(await scorer(question.sample, question.trace))))
-        except BaseException as error:
-            answers.append(Answer(failure=failure_of(of_a_part(error), "scorer", scorer.name)))
-    return answers
+async def _score(scorer: Scorer, questions: list[Question], limit_seconds: float) -> list[Answer]:
+    with Watch(limit_seconds, scoring=_answer_to.__code__):
+        return [await _answer_to(scorer, question.sample, question.trace) for question in questions]
+
+
+async def _answer_to(scorer: Scorer, sample: Sample, trace: Trace) -> Answer:
+    try:
+        score = await scorer(sample, trace)
+        if late := overdue.get(id(trace)):
+            raise late  # as in `score_trace`
+        return Answer(score=LooseScore.of(score))
+    except BaseException as error:
+        overdue.pop(id(trace), None)
+        return Answer(failure=failure_of(of_a_part(error), "scorer", scorer.name))
 
 
 def _answer(stream: BinaryIO, data: bytes) -> None:

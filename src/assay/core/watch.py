@@ -1,0 +1,130 @@
+"""The watch over scoring: a scorer's own code runs in the event loop, where nothing else could end it.
+
+A few times a second a signal's handler looks whether the loop's thread is inside the scoring of an attempt. When that
+has held up the loop for longer than its time limit, or for a second after somebody asked the run to end, the handler
+raises `OutOfTimeError` right there, in the scorer's code. Attempts pay nothing for it: no flag is set and no clock is
+read. Code that waits is not watched, it has limits of its own.
+
+Two things send the signals: a timer of CPU time, for code that computes (regular expressions too, which hold up every
+other thread), and a thread, for code that blocks. Neither is SIGALRM, which graders use for limits of their own.
+Handlers run in the main thread only; a run in another thread is told what cannot be ended, and C code that looks at no
+signal is ended by nothing but Ctrl-\\ (SIGQUIT).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from time import monotonic
+from types import CodeType, FrameType
+
+from assay.core.attempt import overdue, score_trace
+from assay.core.errors import OutOfTimeError
+from assay.core.run import Stop
+
+LIMIT_SECONDS = 600.0
+"""For the scorers of one attempt, where nobody says otherwise."""
+TICK_SECONDS, LONGEST_STEP_SECONDS = 0.25, 1.0
+"""How often to look, and what a look adds at most: a process that was stopped for an hour has not computed for one."""
+GRACE_SECONDS = 1.0
+"""What is being scored when the run is asked to end may take so long; asked twice, no longer."""
+STUBBORN_SECONDS = 5.0
+"""Code that swallows whatever is raised in it for so long ends with its process; asked twice, after a fifth of it."""
+
+
+class Watch:
+    """`with Watch(limit, stop):` around what scores, in the loop's thread."""
+
+    def __init__(
+        self,
+        limit_seconds: float | None,
+        stop: Stop | None = None,
+        say: Callable[[str], None] = lambda sentence: None,
+        scoring: CodeType = score_trace.__code__,
+    ) -> None:
+        self._limit = LIMIT_SECONDS if limit_seconds is None else limit_seconds
+        self._stop, self._say, self._code = stop or Stop(), say, scoring
+        self._over = threading.Event()
+        self._seen: FrameType | None = None
+        """The scoring of one attempt that holds up the loop."""
+        self._looked = self._seconds = self._ending_seconds = self._stubborn_seconds = 0.0
+
+    def __enter__(self) -> None:
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        self._can_raise = threading.current_thread() is threading.main_thread() and hasattr(signal, "pthread_kill")
+        if self._can_raise:
+            self._before = [(number, signal.signal(number, self._look)) for number in (signal.SIGURG, signal.SIGVTALRM)]
+            self._timer_before = signal.setitimer(signal.ITIMER_VIRTUAL, TICK_SECONDS, TICK_SECONDS)
+        self._ticking = threading.Thread(target=self._tick, name="watch over scoring", daemon=True)
+        self._ticking.start()
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._ticking.join()
+        if self._can_raise:
+            signal.setitimer(signal.ITIMER_VIRTUAL, *self._timer_before)
+            for number, handler in self._before:
+                signal.signal(number, handler)
+        self._seen = None
+        overdue.clear()
+
+    def _tick(self) -> None:
+        while not self._over.wait(TICK_SECONDS):
+            frame = sys._current_frames().get(self._thread)
+            if self._scoring(frame) is None:
+                continue
+            if self._can_raise:
+                signal.pthread_kill(self._thread, signal.SIGURG)
+            elif (reason := self._why_to_end(frame)) is not None and not self._stubborn_seconds:
+                self._stubborn_seconds = TICK_SECONDS
+                self._say(f"scoring {reason}; it cannot be ended, since the run is not in the main thread")
+
+    def _look(self, number: int, frame: FrameType | None) -> None:
+        """The handler of both signals."""
+        reason = self._why_to_end(frame)
+        if reason is None or self._seen is None:
+            return
+        if self._stubborn_seconds > STUBBORN_SECONDS / (5 if self._stop.signals > 1 else 1):
+            self._end_process()
+        self._stubborn_seconds += TICK_SECONDS
+        overdue[id(self._seen.f_locals["trace"])] = reason
+        raise reason
+
+    def _why_to_end(self, frame: FrameType | None) -> OutOfTimeError | None:
+        scoring, now = self._scoring(frame), monotonic()
+        step, self._looked = min(now - self._looked, LONGEST_STEP_SECONDS), now
+        if scoring is None or scoring is not self._seen:
+            self._seen = scoring
+            self._seconds = self._ending_seconds = self._stubborn_seconds = step = 0.0
+        if scoring is not None:
+            self._loop.call_soon_threadsafe(self._forget)
+        self._seconds += step
+        self._ending_seconds += step if self._stop.signals else 0.0
+        if self._ending_seconds >= GRACE_SECONDS or (self._stop.signals > 1 and self._ending_seconds):
+            return OutOfTimeError("interrupted", "given up: the run was asked to end meanwhile")
+        if self._seconds >= self._limit:
+            return OutOfTimeError("timeout", f"took more than {self._limit:g} s to score (--timeout)")
+        return None
+
+    def _scoring(self, frame: FrameType | None) -> FrameType | None:
+        """The call that scores an attempt, if this is inside one."""
+        while frame is not None and frame.f_code is not self._code:
+            frame = frame.f_back
+        return frame
+
+    def _forget(self) -> None:
+        """The loop goes on: what was seen has ended, or waits."""
+        self._seen = None
+
+    def _end_process(self) -> None:
+        print(
+            "error: a scorer computes without end and swallows what should end it (a bare `except:`?), so the process "
+            "ends. Nothing finished is lost: the same command goes on.",
+            file=sys.stderr,
+            flush=True,
+        )
+        os._exit(130 if self._stop.signals else 3)
