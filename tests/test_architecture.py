@@ -22,7 +22,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_the_core_can_be_read_in_twenty_minutes() -> None:
     lines = sum(len(path.read_text().splitlines()) for path in (SOURCE / "core").glob("*.py"))
-    assert lines < 1900
+    assert lines < 2100
 
 
 def test_the_core_is_listed_in_an_order_in_which_nothing_is_used_before_it_was_met() -> None:
