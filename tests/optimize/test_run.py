@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,28 @@ def test_fresh_puts_the_earlier_search_aside(tmp_path: Path) -> None:
     searched(folder)
     optimize(settings(seed="Do"), WordEvaluator(), AddingProposer(), folder=folder, fresh=True, probe=False)
     assert (tmp_path / "run.old-1" / "summary.json").exists()
+
+
+def test_a_search_that_somebody_else_made_is_not_taken_for_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "search"
+    first = searched(folder)
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "another-home"))
+    with pytest.raises(UsageError, match="not yours"):
+        searched(folder)
+    again = optimize(settings(), WordEvaluator(), AddingProposer(), folder=folder, resume_foreign=True, probe=False)
+    assert again.best == first.best
+    assert searched(folder).best == first.best, "from then on it is one's own"
+
+
+def test_a_pipe_in_the_place_of_the_journal_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "search"
+    searched(folder)
+    (folder / "journal.jsonl").unlink()
+    os.mkfifo(folder / "journal.jsonl")
+    with pytest.raises(UsageError, match="is a pipe, not a regular file"):
+        searched(folder)
 
 
 def test_a_run_folder_of_something_else_is_refused(tmp_path: Path) -> None:

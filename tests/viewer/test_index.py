@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.viewer.demo_runs import make_demo, make_hostile, run_file
 
+from assay.core.checksum import with_checksums
 from assay.viewer import index
 from assay.viewer.index import Snapshot, index_path, update_index
 from assay.viewer.journal_lines import whole_lines
@@ -142,3 +143,16 @@ def test_a_run_folder_that_cannot_be_written_has_its_index_in_the_cache(
         assert index_path(folder).is_relative_to(tmp_path / "cache")
     finally:
         folder.chmod(0o755)
+
+
+def test_a_line_that_was_changed_is_a_row_without_a_score(tmp_path: Path) -> None:
+    folder = make_demo(tmp_path / "run")
+    journal = folder / "journal.jsonl"
+    lines = with_checksums(journal.read_bytes().splitlines(), 1).splitlines(keepends=True)
+    at = next(row for row, line in enumerate(lines) if b'"score":1.0' in line)
+    lines[at] = lines[at].replace(b'"score":1.0', b'"score":5.0')
+    journal.write_bytes(b"".join(lines))
+    snapshot = build(folder)
+    assert OUTCOMES[snapshot.column("outcome")[at]] == "unreadable"
+    assert np.isnan(snapshot.column("score")[at])
+    assert np.nanmax(snapshot.column("score")) <= 1.0

@@ -50,5 +50,10 @@ def is_unchanged(line: bytes) -> bool:
     return tail is None or int(tail[2], 16) == crc32(line[: tail.start()], int(tail[1]))
 
 
+def is_line(line: bytes, number: int) -> bool:
+    """Whether this is the line of that number, as it was written: quicker than looking for the number first."""
+    return line[-11:] == b'%08x"}\n' % crc32(line[: -tail_bytes(number)], number)
+
+
 def _tail(line: bytes) -> re.Match[bytes] | None:
     return _TAIL.search(line, max(0, len(line) - TAIL_BYTES))

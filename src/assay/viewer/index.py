@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.checksum import is_unchanged
+from assay.core.checksum import is_line, is_unchanged
 from assay.core.journal import Counting
 from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
@@ -66,8 +66,10 @@ def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, 
             for offset, lines in whole_lines(journal, start.offset):
                 at = offset
                 for line in lines:
-                    writer.add(decode(line) if is_unchanged(line + b"\n") else None, at, line)
-                    at += len(line) + 1
+                    whole = line + b"\n"
+                    intact = is_line(whole, writer.rows + 1) or is_unchanged(whole)
+                    writer.add(decode(line) if intact else None, at, line)
+                    at += len(whole)
                 writer.offset = at
                 if writer.rows - start.rows >= COMMIT_ROWS:
                     break
