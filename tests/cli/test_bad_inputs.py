@@ -52,6 +52,7 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "run --baseline": lambda path: ["run", "good.jsonl", "--dry-run", "--baseline", path, "--gate", "overall >= 0"],
     "run --dry-run": lambda path: ["run", path, "--dry-run"],
     "validate": lambda path: ["validate", path],
+    "trust": lambda path: ["trust", path, "--show"],
     "check": lambda path: ["check", path],
     "list": lambda path: ["list", path],
     "show": lambda path: ["show", path],
@@ -130,7 +131,7 @@ RUNS = {
     "another name": {"name": "other"},
 }
 READERS = ["show RUN", "report RUN", "leaderboard RUN made", "diff RUN made", "merge RUN", "rescore RUN --run-dir out"]
-READERS += ["view --export out RUN", "verify RUN good.jsonl"]
+READERS += ["trust RUN --show", "view --export out RUN", "verify RUN good.jsonl"]
 
 
 @pytest.mark.parametrize("reader", READERS)

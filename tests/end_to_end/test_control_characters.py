@@ -132,6 +132,10 @@ COMMANDS = {
     "import openai-evals": ["import", "openai-evals", "evals.jsonl", "--out", "from-evals"],
     "import a file of that name": ["import", "openai-evals", f"{HOSTILE}.jsonl", "--out", "from-folder"],
     "init": ["init", f"{HOSTILE}-project"],
+    "trust": ["trust", "reaching.jsonl", f"{HOSTILE}.jsonl", "--show"],
+    "trust, a run": ["trust", f"{HOSTILE}-made"],
+    "trust --list": ["trust", "--list"],
+    "trust, no such file": ["trust", HOSTILE],
     **{f"YAML: {name}": ["run", f"bad/{name}.yaml"] for name in BAD_YAML},
     **{f"JSONL: {name}": ["run", f"bad/{name}.jsonl"] for name in BAD_LINES},
 }
@@ -146,6 +150,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_lines(folder / "f.jsonl", sample)
     write_lines(folder / f"{HOSTILE}.jsonl", {**sample, "targets": ["other"]})
     write_lines(folder / "failing.jsonl", {**sample, "metric": "hostile_metric:fails"})
+    write_lines(folder / "reaching.jsonl", {**sample, "metric": f"os:{HOSTILE}"})
     (folder / "hostile_metric.py").write_text(METRIC)
     (folder / "hostile_model.py").write_text(MODEL)
     (folder / "t.yaml").write_text(YAML_TASK % {"name": "t", "text": QUOTED})
