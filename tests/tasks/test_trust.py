@@ -175,6 +175,25 @@ def test_a_file_of_the_project_may_name_a_host_and_a_variable_of_its_own(tmp_pat
         assert any("gateway-key-0123456789" in request for request in server.requests)
 
 
+@pytest.mark.parametrize("judge", ["command:touch MARK", "marking:judge", "openai:m@URL"])
+def test_a_judge_that_a_jsonl_task_names_outright_is_no_exception(tmp_path: Path, judge: str) -> None:
+    project, mark = tmp_path / "project", tmp_path / "ran"
+    project.mkdir()
+    (project / "marking.py").write_text(f"open({str(mark)!r}, 'w').close()\nasync def judge(prompt): return 'x'\n")
+    with Listener() as server:
+        named = judge.replace("MARK", str(mark)).replace("URL", server.url)
+        line: dict[str, Any] = {"id": "1", "prompt": "x", "targets": [], "metric": "evaluator"}
+        line["extras"] = {"evaluator": {"model_key": named, "objective": "say x"}}
+        (tmp_path / "elsewhere.jsonl").write_text(json.dumps(line) + "\n")
+        refused = assay(
+            "run", tmp_path / "elsewhere.jsonl", "--retries", "0", cwd=project, OPENAI_API_KEY="sk-" + "1" * 20
+        )
+        assert refused.returncode == 2
+        assert "--trust" in refused.stderr
+        assert not mark.exists()
+        assert server.requests == []
+
+
 def test_a_model_that_the_user_typed_is_the_users_choice(tmp_path: Path) -> None:
     project, downloads = tmp_path / "project", tmp_path / "downloads"
     project.mkdir()
@@ -235,6 +254,10 @@ def test_what_a_model_named_by_a_file_reaches_for(model: str, kinds: set[str]) -
         {"scorers": (PartSpec(key="m", use="evaluator", options={"pass_env": ["AWS_SECRET_ACCESS_KEY"]}),)},
         {"scorers": (PartSpec(key="m", use="python", options={"compute_scores_snippet": "x"}),)},
         {"scorers": (PartSpec(key="m", use="rag_checker", options={"model": {"model": "evil:m"}}),)},
+        {"scorers": (PartSpec(key="m", use="rag_checker", options={"judge_model_key": "evil:m"}),)},
+        {"scorers": (PartSpec(key="m", use="evaluator", options={"model_key": "command:id", "objective": "x"}),)},
+        {"scorers": (PartSpec(key="m", use="evaluator", options={"model_key": "openai:m@evil.example:80"}),)},
+        {"solver": PartSpec(key="s", use="multi_turn_solver", options={"message_builders": [{"model_key": "evil:m"}]})},
         {"aggregates": (PartSpec(key="a", use="evil:aggregate"),)},
         {"aggregates": (PartSpec(key="a", use="python", options={"compute_metrics_snippet": "x"}),)},
         {"actions": (PartSpec(key="x", use="evil:action"),)},

@@ -25,6 +25,7 @@ from assay.tasks.trusted_content import content_of_definition, content_of_files,
 LONGEST_SHOWN = 120
 _SILENT_MODELS = frozenset({"toy", "stub", "constant"})
 """They ask nobody and read nothing, whatever stands after the colon."""
+_MODEL_KEYS = ("model_key", "judge_model_key")
 _WORDS = {
     "code": "run the Python",
     "program": "start the program",
@@ -167,7 +168,7 @@ def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Ite
             yield from _options(each, f"{where}[{position}]", use, typed)
     if not isinstance(options, Mapping):
         return
-    own_model = any(options.get(name) in typed for name in ("model_key", "judge_model_key") if options.get(name))
+    own_model = any(options.get(name) in typed for name in _MODEL_KEYS if options.get(name))
     for name, value in options.items():
         at = f"{where}.{name}"
         if name.endswith("_snippet") and value:
@@ -178,6 +179,8 @@ def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Ite
             yield from _EVALUATOR[name](value, at)
         elif name == "model" and isinstance(value, Mapping):
             yield from () if own_model else _model(value, at)
+        elif name in _MODEL_KEYS and value and not options.get("model"):  # then the key is the model's own name
+            yield from () if own_model else _model({"model": value}, at)
         else:
             yield from _options(value, at, use, typed)
 
@@ -213,6 +216,8 @@ def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:
     adapter, colon, argument = name.partition(":")
     if adapter in _SILENT_MODELS or (not colon and adapter in catalog.CATALOG["model"] and not options):
         return
+    if not colon and adapter not in catalog.names("model"):
+        return  # a key that nothing stands behind, which is an error to whoever asks it
     if adapter == "command":
         yield Reach("program", argument, where)
     elif colon and adapter not in catalog.names("model"):
