@@ -100,19 +100,82 @@ def test_trust_is_remembered_by_content_and_a_changed_file_is_asked_about_again(
     assert not mark.exists()
 
 
-def test_trust_in_a_command_is_trust_in_its_script(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "place", ["in the working directory", "by its whole path", "as the program itself", "in its folder"]
+)
+def test_trust_in_a_command_is_trust_in_its_script(tmp_path: Path, place: str) -> None:
     project, script = tmp_path / "project", tmp_path / "project" / "score.sh"
     project.mkdir()
-    script.write_text("echo '{\"score\": 1}'\n")
-    line = {"id": "1", "prompt": "x", "targets": [], "metric": "evaluator"}
-    line["extras"] = {"evaluator": {"command": ["sh", "score.sh"]}}
+    script.write_text("#!/bin/sh\necho '{\"score\": 1}'\n")
+    script.chmod(0o755)
+    evaluator: dict[str, dict[str, Any]] = {
+        "in the working directory": {"command": ["sh", "score.sh"]},
+        "by its whole path": {"command": ["sh", str(script)]},
+        "as the program itself": {"command": [str(script), "x" * 5000]},
+        "in its folder": {"command": ["sh", "score.sh"], "cwd": str(project)},
+    }
+    line: dict[str, Any] = {"id": "1", "prompt": "x", "targets": [], "metric": "evaluator"}
+    line["extras"] = {"evaluator": evaluator[place]}
     outside = tmp_path / "elsewhere.jsonl"
     outside.write_text(json.dumps(line) + "\n")
-    home = str(tmp_path / "home")
-    assert assay("trust", outside, cwd=project, ASSAY_HOME=home).returncode == 0
-    assert assay("run", outside, cwd=project, ASSAY_HOME=home).returncode == 0
+    home, here = str(tmp_path / "home"), tmp_path / "another" if place == "in its folder" else project
+    here.mkdir(exist_ok=True)
+    assert assay("trust", outside, cwd=here, ASSAY_HOME=home).returncode == 0
+    assert assay("run", outside, cwd=here, ASSAY_HOME=home).returncode == 0
+    script.write_text("#!/bin/sh\necho '{\"score\": 0}'\n")
+    refused = assay("run", outside, "--fresh", cwd=here, ASSAY_HOME=home)
+    assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
+
+
+def test_trust_in_a_command_model_is_trust_in_its_script_and_shows_what_it_is_passed(tmp_path: Path) -> None:
+    project, script, home = tmp_path / "project", tmp_path / "downloads" / "model.sh", str(tmp_path / "home")
+    project.mkdir()
+    options = "options: {pass_env: [DATABASE_URL]}"
+    _judged(tmp_path / "downloads", f"{{connection_type: assay, model: 'command:sh {script}', {options}}}")
+    script.write_text('sed \'s/.*"id":\\("[^"]*"\\).*/{"id":\\1,"text":"a"}/\'\n')
+    known: dict[str, Any] = {"cwd": project, "ASSAY_HOME": home, "DATABASE_URL": "x"}
+    assert "read the variable `DATABASE_URL`" in assay("trust", tmp_path / "downloads" / "t.yaml", **known).stdout
+    done = assay("run", tmp_path / "downloads" / "t.yaml", **known)
+    assert done.returncode == 0, done.stderr
+    script.write_text(script.read_text() + "# another one\n")
+    assert assay("run", tmp_path / "downloads" / "t.yaml", "--fresh", **known).returncode == 2
+
+
+def test_trust_in_a_run_folder_is_trust_in_its_scripts(tmp_path: Path) -> None:
+    project, script, home = tmp_path / "project", tmp_path / "project" / "score.sh", str(tmp_path / "home")
+    project.mkdir()
+    script.write_text("echo '{\"score\": 1}'\n")
+    line: dict[str, Any] = {"id": "1", "prompt": "x", "targets": [], "metric": "evaluator"}
+    line["extras"] = {"evaluator": {"command": ["sh", "score.sh"]}}
+    (project / "t.jsonl").write_text(json.dumps(line) + "\n")
+    assert assay("run", "t.jsonl", "--run-dir", "run", cwd=project).returncode == 0
+    assert assay("trust", "run", cwd=project, ASSAY_HOME=home).returncode == 0
+    assert assay("rescore", "run", "--run-dir", "a", cwd=project, ASSAY_HOME=home).returncode == 0
     script.write_text("echo '{\"score\": 0}'\n")
-    assert assay("run", outside, "--fresh", cwd=project, ASSAY_HOME=home).returncode == 2
+    assert assay("rescore", "run", "--run-dir", "b", cwd=project, ASSAY_HOME=home).returncode == 2
+
+
+def test_files_that_change_places_are_asked_about_again(stranger: Path, tmp_path: Path) -> None:
+    """What was read as a text must not become the code."""
+    project, mark, home = tmp_path / "project", tmp_path / "ran", str(tmp_path / "home")
+    code, text = stranger / "score.py", stranger / "rubric.txt"
+    (stranger / "t.yaml").write_text(
+        "key: t\ndisplay_name: T\ndescription: !include rubric.txt\ndefinition:\n  dataset: {key: d}\n"
+        "  solver: {type: pass_through_solver, trace_column: a}\n"
+        "  scorers: [{type: python, compute_scores_snippet: !include score.py}]\n"
+    )
+    code.write_text("def compute_scores(sample, solver_output):\n    return {'score': 1.0}\n")
+    text.write_text(f"open({str(mark)!r}, 'w').close()\n{code.read_text()}")
+    assert assay("trust", stranger / "t.yaml", cwd=project, ASSAY_HOME=home).returncode == 0
+    moved = tmp_path / "moved"
+    stranger.rename(moved)
+    assay("run", moved / "t.yaml", cwd=project, ASSAY_HOME=home)
+    assert (project / "runs").exists()  # the same content elsewhere is trusted too
+    kept = (moved / "score.py").read_text()
+    (moved / "score.py").write_text((moved / "rubric.txt").read_text())
+    (moved / "rubric.txt").write_text(kept)
+    assert assay("run", moved / "t.yaml", "--fresh", cwd=project, ASSAY_HOME=home).returncode == 2
+    assert not mark.exists()
 
 
 def test_a_variable_is_put_into_no_file_from_elsewhere(tmp_path: Path) -> None:

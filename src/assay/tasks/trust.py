@@ -8,6 +8,8 @@ for needs the user's word: `--trust` now, or `assay trust PATH` once for this ve
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.models.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
+from assay.processes.environment import names_in
 from assay.tasks.project import current_project, is_of_this_project
 from assay.tasks.trusted_content import content_of_definition, content_of_files, is_recorded
 
@@ -89,18 +92,37 @@ def files_of(definition: TaskDefinition) -> list[Path]:
 
 def content_to_trust(definition: TaskDefinition, *, out_of_a_run: bool = False) -> str:
     """The hash that trust in this definition goes by: of every file it was read from, or of itself."""
+    scripts = dict(_scripts(definition))
     if out_of_a_run or not definition.source:
-        return content_of_definition(definition)
-    return content_of_files([*files_of(definition), *_command_files(definition)])
+        return content_of_definition(definition, scripts)
+    source, *others = files_of(definition)
+    beside = {os.path.relpath(file, source.parent): file for file in others if file != source}
+    return content_of_files({"": source, **beside, **scripts})
 
 
-def _command_files(definition: TaskDefinition) -> Iterator[Path]:
-    """Scripts that an evaluator's command names: what runs is their content, so trust is in that too."""
-    for part in definition.scorers:
-        command, folder = part.options.get("command"), Path(str(part.options.get("cwd") or "."))
-        for word in command if part.use == "evaluator" and isinstance(command, list) else ():
-            if isinstance(word, str) and not Path(word).is_absolute() and (folder / word).is_file():
-                yield folder / word
+def _scripts(definition: TaskDefinition) -> Iterator[tuple[str, Path]]:
+    """Files that the words of a command name: what runs is their content, so trust is in that too."""
+    folders = [".", *(part.options["cwd"] for part in definition.scorers if part.options.get("cwd"))]
+    for reach in reaches(definition, typed=definition.metadata.get("typed_models", ())):
+        for word in _words(reach.what) if reach.kind == "program" else ():
+            for folder in folders:
+                path = Path(str(folder)).expanduser() / word
+                if _is_file(path):
+                    yield f"command {folder} {word}", path
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # no command at all, which whoever starts it says better
+        return []
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a word too long to be a file's name
+        return False
 
 
 def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_run: bool) -> str:
@@ -188,7 +210,7 @@ def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Ite
 def _command(value: object, at: str) -> Iterator[Reach]:
     words = value if isinstance(value, list | tuple) else [value]
     if value:
-        yield Reach("program", " ".join(str(word) for word in words), at)
+        yield Reach("program", shlex.join(str(word) for word in words), at)
 
 
 def _url(value: object, at: str) -> Iterator[Reach]:
@@ -197,7 +219,7 @@ def _url(value: object, at: str) -> Iterator[Reach]:
 
 
 def _variables(value: object, at: str) -> Iterator[Reach]:
-    for name in value if isinstance(value, list | tuple) else ():
+    for name in value if isinstance(value, list | tuple) else names_in(str(value or "")):
         yield Reach("variable", str(name), at)
 
 
@@ -220,6 +242,7 @@ def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:
         return  # a key that nothing stands behind, which is an error to whoever asks it
     if adapter == "command":
         yield Reach("program", argument, where)
+        yield from _variables(options.get("pass_env"), f"{where}.pass_env")
     elif colon and adapter not in catalog.names("model"):
         yield Reach("code", name, where)
     elif adapter in PROVIDERS:

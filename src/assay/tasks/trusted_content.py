@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,14 +35,17 @@ class _Kept(Struct, kw_only=True):
     trusted: list[Trusted] = field(default_factory=list)
 
 
-def content_of_files(files: Iterable[Path]) -> str:
-    """One hash over the content of every file, whatever they are called and in whatever order."""
-    return fingerprint(["files", sorted({_sha256(file.resolve()) for file in files})])
+def content_of_files(files: Mapping[str, Path]) -> str:
+    """One hash over the content of every file and its part in the whole, wherever the whole lies.
+
+    The part is the name another file calls it by: a text that becomes the code is another content.
+    """
+    return fingerprint(["files", _hashes(files)])
 
 
-def content_of_definition(definition: TaskDefinition) -> str:
-    """The hash of a definition that no file of its own vouches for."""
-    return fingerprint(["definition", msgspec.to_builtins(definition)])
+def content_of_definition(definition: TaskDefinition, files: Mapping[str, Path]) -> str:
+    """The hash of a definition that no file of its own vouches for, and of the scripts it names."""
+    return fingerprint(["definition", msgspec.to_builtins(definition), _hashes(files)])
 
 
 def is_recorded(content: str) -> bool:
@@ -78,6 +81,10 @@ def forget(content: str) -> bool:
 
 def _write(trusted: list[Trusted]) -> None:
     write_whole(user_folder() / FILE, msgspec.json.format(msgspec.json.encode(_Kept(trusted=trusted)), indent=1))
+
+
+def _hashes(files: Mapping[str, Path]) -> dict[str, str]:
+    return {name: _sha256(path.resolve()) for name, path in files.items()}
 
 
 def _sha256(path: Path) -> str:
