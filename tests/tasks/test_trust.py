@@ -199,6 +199,32 @@ def test_a_variable_is_put_into_no_file_from_elsewhere(tmp_path: Path) -> None:
     assert "pass@db" in assay("show", downloads / "t.yaml", cwd=project, ASSAY_HOME=home, **secret).stdout
 
 
+@pytest.mark.parametrize("verb", [("run",), ("run", "--dry-run"), ("check",), ("run", "--allow-outside")])
+def test_a_dataset_on_the_hub_is_not_fetched_to_find_out_that_it_may_not_be(tmp_path: Path, verb: list[str]) -> None:
+    project, downloads, mark = tmp_path / "project", tmp_path / "downloads", tmp_path / "fetched"
+    for folder in (project, downloads):
+        folder.mkdir()
+    (tmp_path / "datasets.py").write_text(
+        f"disable_progress_bars = int\ndef load_dataset(*a, **b):\n    open({str(mark)!r}, 'w').close()\n"
+        "    return [{'a': 1}]\n"
+    )
+    (downloads / "far.yaml").write_text(
+        "key: far\ndisplay_name: F\nsource: {type: huggingface, path: a/b, split: test, revision: abc}\n"
+    )
+    (downloads / "t.yaml").write_text(
+        'key: t\ndisplay_name: T\ndescription: ""\ndefinition:\n  dataset: {key: far}\n'
+        "  scorers: [{type: string_equals, ground_truth: x, value: y}]\n"
+    )
+    (project / "t.yaml").write_text("$ref: ../downloads/t.yaml\n")
+    (project / "far.yaml").write_text("$ref: ../downloads/far.yaml\n")
+    task = "t.yaml" if "--allow-outside" in verb else downloads / "t.yaml"
+    refused = assay(*verb, task, cwd=project, PYTHONPATH=str(tmp_path))
+    assert (refused.returncode, mark.exists()) == (2, False), refused.stderr
+    assert "the Hugging Face hub: a/b" in refused.stderr
+    assay(*verb, task, "--trust", cwd=project, PYTHONPATH=str(tmp_path))
+    assert mark.exists()
+
+
 @pytest.mark.parametrize(
     "config",
     [

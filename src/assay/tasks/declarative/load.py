@@ -55,13 +55,14 @@ def read_yaml_tasks(
         "models_needed": models_needed and not only_reads,
         "only_reads": only_reads,
     }
-    if trust or is_of_this_project(path):
+    if trust or (is_of_this_project(path) and not allow_outside):
         return _read_tasks(path, variables(), **how)
-    definitions = _read_tasks(path, None, **how)
-    named = any(each.metadata.get("variables") for each in definitions)
-    if named and not any(untrusted(each) for each in definitions):
-        return _read_tasks(path, variables(), **how)
-    return definitions
+    # looked at first: neither a variable nor a server is asked before the user is
+    definitions = _read_tasks(path, None, **{**how, "only_reads": True})
+    asks = any(each.metadata.get("variables") or each.dataset.use == "hub" for each in definitions)
+    if not asks or any(untrusted(each) for each in definitions):
+        return definitions
+    return _read_tasks(path, variables(), **how)
 
 
 def _read_tasks(
