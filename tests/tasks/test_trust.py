@@ -317,6 +317,8 @@ def test_the_home_folder_and_one_that_all_may_write_to_are_nobodys_project(
         ("command:curl evil", {"program"}),
         ("openai:x@evil.example:80", {"address", "key"}),
         ("openai:x@http://evil.example/v1", {"address", "key"}),
+        ("openai:x@https://eu.api.openai.com/v1", {"address"}),
+        ("openai:x@http://api.openai.com/v1", {"address", "key"}),
         ("vllm:x@http://gpu.example/v1", {"address"}),
         ("transformers:/tmp/weights", {"file"}),
         ("embedded:/tmp/weights.gguf", {"file"}),

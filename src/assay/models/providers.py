@@ -68,13 +68,18 @@ def hosts_of(variable: str) -> frozenset[str]:
 
 
 def belongs_to(variable: str, address: str) -> bool:
-    """Whether a key may go to this address: it is its provider's, or the variable is nobody's in particular."""
+    """Whether a key may go to this address: it is its provider's, or the variable is nobody's in particular.
+
+    Without encryption a host is whoever answers for it, so that is nobody's address.
+    """
     hosts = hosts_of(variable)
     try:
-        host = (urlsplit(address).hostname or "").rstrip(".").lower()
+        parts = urlsplit(address)
+        host = (parts.hostname or "").rstrip(".").lower()
     except ValueError:
         return not hosts
-    return not hosts or any(host == each or host.endswith("." + each) for each in hosts)
+    own = parts.scheme == "https" and any(host == each or host.endswith("." + each) for each in hosts)
+    return not hosts or own
 
 
 def chosen_address(argument: str, options: Mapping[str, Any]) -> str | None:
