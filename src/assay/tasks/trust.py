@@ -80,7 +80,9 @@ def code_seal(definitions: Sequence[TaskDefinition]) -> str | None:
     """What a run folder is sealed with for the code of its definitions; None when they bring none."""
     if not any(reaches(each) for each in definitions):
         return None
-    return f"code {fingerprint([content_of_definition(each) for each in definitions])}"
+    return (
+        f"code {fingerprint([content_of_definition(each, {}) for each in definitions])}"  # scripts may be edited since
+    )
 
 
 def files_of(definition: TaskDefinition) -> list[Path]:
