@@ -171,6 +171,7 @@ class Threads:
 
     def __init__(self, names: dict[str, Any], script: Sequence[dict[str, Any] | bytes]) -> None:
         self.plan = {"name": "threads"}
+        self.cgroup = None
         self.control, self.other = socket.socketpair()
         self.ended: dict[int, Ended] = {}
         self.names, self.script = names, script
@@ -220,6 +221,9 @@ class Threads:
 
     def hear(self) -> None:
         self.control.recv(100)
+
+    def ran_out_of_memory(self) -> bool:
+        return False
 
     def kill(self, pid: int, pidfd: int) -> None:
         self.tell(pid, 9)
