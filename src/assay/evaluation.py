@@ -338,7 +338,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress, prepare: Callable
     return RunResult(
         folder=folder,
         leaderboard=leaderboard,
-        interrupted=stop.asked and stop.reason is None,
+        interrupted=stop.interrupted,
         stopped=stop.reason if owed else None,
     )
 

@@ -107,7 +107,7 @@ async def _drive(
     return RunResult(
         folder=folder,
         leaderboard=leaderboard,
-        interrupted=stop.asked and stop.reason is None,
+        interrupted=stop.interrupted,
         stopped=stop.reason if left else None,
     )
 

@@ -184,11 +184,11 @@ async def run_range(
     broken = count.failed + count.refused
     return ShardCounts(
         planned=total,
-        finished=len(earlier) + count.made - broken if stop.asked else total - broken,
+        finished=len(earlier) + count.made - broken if stop.asked or stop.interrupted else total - broken,
         failed=count.failed,
         refused=count.refused,
         made=count.made,
-        interrupted=stop.asked and stop.reason is None,
+        interrupted=stop.interrupted,
         stopped=stop.reason,
     )
 

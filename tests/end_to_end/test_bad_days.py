@@ -166,6 +166,21 @@ def running(process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
+def test_a_server_that_asks_for_an_hour_is_waited_for_as_long_as_patience_says(tmp_path: Path) -> None:
+    answered = {f"compute: {n} + 1": str(n + 1) for n in range(20)}
+    refused = {f"behave: status 429 999999 Retry-After=3600\ncompute: {n} + 2": str(n + 2) for n in range(40)}
+    task = write_task(tmp_path / "sums.jsonl", answered | refused)
+    with fake_server() as server:
+        address = f"base_url={server.base_url}"
+        asked = ["run", task, "--model", "openai:fake", "--model-arg", address, "--run-dir", "run"]
+        done = assay(*asked, "--patience", "0.05", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "has not answered for 3 s (--patience)" in done.stderr
+    records = list(read_records(tmp_path / "run" / "journal.jsonl"))
+    assert sum(not record.failed for record in records) == 20
+    assert sum(record.failed for record in records) < 8  # those that were refused before it was known
+
+
 HANGING = """
 from pathlib import Path
 

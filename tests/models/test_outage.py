@@ -170,6 +170,36 @@ def test_a_waiter_that_was_cancelled_and_has_not_run_since_is_not_woken_for_anot
     assert asyncio.run(go()) == 4
 
 
+def test_who_is_woken_and_cancelled_in_one_turn_wakes_another() -> None:
+    clock = Clock()
+    server = Server(clock, lambda now: "unreachable" if 0.02 <= now < 60 else None)
+    model = Enduring(server, patience_seconds=3600, clock=clock, sleep=clock.sleep)
+
+    async def go() -> int:
+        await model.generate(Request(prompt="first"))
+        clock.now = 1.0
+        patient = Retrying(model, sleep=clock.sleep)
+        asking = [asyncio.ensure_future(patient.generate(Request(prompt="q"))) for _ in range(6)]
+        for _ in range(200):
+            if len(model._waiting) == 5:
+                break
+            await asyncio.sleep(0)
+        waiting = [id(place) for place in model._waiting]
+        (looking,) = (one for one in asking if id(one._fut_waiter) not in waiting)  # type: ignore[attr-defined]
+        (first,) = (one for one in asking if id(one._fut_waiter) == waiting[0])  # type: ignore[attr-defined]
+        clock.now = 61.0  # the server is back, and nobody knows
+        looking.cancel()
+        for _ in range(200):
+            if id(model._waiting[0]) != waiting[0]:
+                break
+            await asyncio.sleep(0)
+        first.cancel()  # woken in its stead, it has not run yet
+        await asyncio.wait(asking, timeout=5)
+        return sum(one.done() and not one.cancelled() and one.exception() is None for one in asking)
+
+    assert asyncio.run(go()) == 4
+
+
 def test_one_request_that_is_always_turned_down_is_its_own_trouble() -> None:
     clock = Clock()
     found, said, _ = run(Server(clock, lambda now: None), clock, [*["q"] * 50, "poison"])

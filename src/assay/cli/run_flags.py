@@ -100,7 +100,12 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="prompts together, for models that take batches (default 16)",
     )
-    how.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for one answer")
+    how.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="time limit for one answer, and for computing its scores (default: that of the model, and 600 for scores)",
+    )
     how.add_argument("--retries", type=int, default=5, metavar="N", help="for failures worth a retry (default 5)")
     how.add_argument(
         "--patience",

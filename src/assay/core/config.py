@@ -32,7 +32,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """Find out how many requests a server takes at once, instead of `concurrency`."""
     batch_size: int = 16
     timeout_seconds: float | None = None
-    """Time limit for one answer; None means none but the transport's own."""
+    """Time limit for one answer; None means none but the transport's own. Scoring one answer has the same, or 600."""
     retries: int = 5
     patience_seconds: float = 3600.0
     """How long to wait for a server that has gone away before the run ends itself."""

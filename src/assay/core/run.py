@@ -26,6 +26,11 @@ class Stop:
         """How often a signal has asked, counted also while the loop is held up and nobody can act on it."""
         self._cancel: Callable[[], object] | None = None
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person asked, be it that the loop had no turn since to act on it."""
+        return (self.asked or self.signals > 0) and self.reason is None
+
     def ask(self) -> None:
         if self.asked:
             self.now()

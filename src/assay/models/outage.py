@@ -101,9 +101,11 @@ class Enduring(Wrapper):
             self._waiting.append(place)
             try:
                 await place
-            finally:
+            except asyncio.CancelledError:
                 if place in self._waiting:
                     self._waiting.remove(place)
+                self._wake_one()  # whoever was woken and left must wake another
+                raise
         return False
 
     def _patience_left(self) -> float:
