@@ -323,10 +323,13 @@ def test_the_home_folder_and_one_that_all_may_write_to_are_nobodys_project(
         ("transformers:/tmp/weights", {"file"}),
         ("embedded:/tmp/weights.gguf", {"file"}),
         ("litellm:x", {"file"}),
+        ("litellm:openai/x | http://evil.example/v1", {"file", "key"}),
     ],
 )
 def test_what_a_model_named_by_a_file_reaches_for(model: str, kinds: set[str]) -> None:
-    definition = _definition(metadata={"model": {"key": "m", "model": model, "options": {}}})
+    name, _, address = model.partition(" | ")
+    options = {"extra": {"api_base": address}} if address else {}
+    definition = _definition(metadata={"model": {"key": "m", "model": name, "options": options}})
     assert {each.kind for each in reaches(definition)} == kinds
 
 

@@ -32,7 +32,9 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.exit_code import exit_code_of, why_without_score
     from assay.cli.run_flags import score_workers_of, task_parameters
     from assay.cli.view_flags import view_of_run
-    from assay.core.run_file import read_run_file
+    from assay.core.errors import UsageError
+    from assay.core.run_file import read_run_file, sealed_as
+    from assay.core.seal import is_vouched_for
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
@@ -40,7 +42,14 @@ def run(options: argparse.Namespace) -> int:
     from assay.tasks.load import load_tasks
 
     told = task_parameters(options)
-    told["config"] = read_run_file(Path(options.run)).config.task_config | told["config"]
+    earlier = read_run_file(Path(options.run))
+    kept = earlier.config.task_config
+    if kept and options.tasks and not options.trust and not is_vouched_for(Path(options.run), sealed_as(earlier)):
+        raise UsageError(
+            f"{options.run}: would put its parameters ({', '.join(kept)}) into your tasks, and somebody else made this "
+            "run. Look at them with `assay show RUN --json`, then use --trust, or leave the tasks out."
+        )
+    told["config"] = kept | told["config"]
     result = rescore(
         Path(options.run),
         load_tasks(options.tasks, trust=options.trust, **told) if options.tasks else None,

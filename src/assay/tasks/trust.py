@@ -251,6 +251,17 @@ def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:
         yield from _served(adapter, argument, options, where)
     else:  # weights on the disk, a library that finds its own server: whatever it does, the file chose it
         yield Reach("file", name, where)
+        for address in _addresses(options):
+            yield Reach("key", f"the key that {adapter} finds to {address}", where)
+
+
+def _addresses(options: object) -> Iterator[str]:
+    """Every address among the options of an adapter that chooses its key itself."""
+    if isinstance(options, Mapping):
+        for value in options.values():
+            yield from _addresses(value)
+    elif isinstance(options, str) and options.startswith(("http://", "https://")):
+        yield options
 
 
 def _served(adapter: str, argument: str, options: Mapping[str, Any], where: str) -> Iterator[Reach]:
