@@ -32,7 +32,7 @@ class Scripted:
 def Context(models: dict[str, Any] | None = None, dataset: Any = None, *, own_code: bool = True) -> BuildContext:
     """What a factory is given: judges by what is written for them, the task's name and its dataset."""
 
-    def model_for(spec: str, options: dict[str, Any] | None = None) -> Any:
+    def model_for(spec: str, options: dict[str, Any] | None = None, **pace: Any) -> Any:
         return (models or {})[spec]
 
     return BuildContext(own_code=own_code, model_for=model_for, task="t", dataset=dataset)

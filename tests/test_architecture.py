@@ -22,7 +22,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_the_core_stays_small_enough_to_be_read_in_one_go() -> None:
     lines = sum(len(path.read_text().splitlines()) for path in (SOURCE / "core").glob("*.py"))
-    assert lines < 2100
+    assert lines < 2250
 
 
 def test_the_core_is_listed_in_an_order_in_which_nothing_is_used_before_it_was_met() -> None:

@@ -79,7 +79,7 @@ def test_a_run_file_against_servers_with_a_key_from_env(tmp_path: Path) -> None:
     board = json.loads((tmp_path / "out" / "leaderboard.json").read_text())["tasks"][0]
     assert board["judge_tokens_in"] > 0
     assert board["tokens_in"] > 0
-    everything = "".join(path.read_text(errors="replace") for path in (tmp_path / "out").iterdir())
+    everything = "".join(path.read_text(errors="replace") for path in (tmp_path / "out").rglob("*") if path.is_file())
     assert SECRET not in everything + done.stdout + done.stderr
 
 

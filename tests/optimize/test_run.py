@@ -418,7 +418,7 @@ def test_nothing_is_printed_or_left_behind_by_the_engine(tmp_path: Path, capfd: 
     searched(tmp_path, dataset=RECORDS)
     assert capfd.readouterr() == ("", "")
     files = {path.name for path in tmp_path.iterdir()}
-    assert files == {"run.json", "journal.jsonl", "engine.log", "summary.json", "best.txt", "page.html"}
+    assert files == {"run.json", "journal.jsonl", "engine.log", "summary.json", "best.txt", "page.html", "seals"}
 
 
 def test_side_information_of_any_shape_does_not_break_the_engine(tmp_path: Path) -> None:

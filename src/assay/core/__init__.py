@@ -1,4 +1,4 @@
-"""READ FIRST: the records, the seams, and the life of a run, in some 2,000 lines.
+"""READ FIRST: the records, the seams, and the life of a run, in some 2,200 lines.
 
 An order in which nothing is used before it was met, and about how long each takes:
 

@@ -97,6 +97,8 @@ def holds_attempts(folder: Path, shard: Shard | None = None) -> bool:
     journal = folder / "journal.jsonl"
     if journal.is_file() and journal.stat().st_size > 0:
         return True
+    if not folder.is_dir():
+        return False  # whoever writes there says what is in the way
     return any(shard is None or other.overlaps(shard) for other, _ in shard_files(folder))
 
 
