@@ -21,7 +21,7 @@ def visit(browser: str, link: str, steps: Steps) -> None:
             await page.open(link)
             await page.until("document.querySelector('#page .page')")
             await steps(page)
-            assert page.console == []
+            assert page.console == [], page.console
             hosts = {
                 urlsplit(address).netloc for address in page.requests if not address.startswith(("data:", "blob:"))
             }

@@ -43,8 +43,11 @@ def make_app(library: Library, *, entry: Entry, port: int) -> ASGIApp:
     routes = [Route(f"/api/{name}", _reading(read), methods=["GET"]) for name, read in reads.items()]
     routes.append(Route("/api/marks", _writing(api.mark), methods=["POST"]))
     routes.append(Route("/api/events", _events(library), methods=["GET"]))
-    for name, data in static_files().items():
+    files = static_files()
+    for name, data in files.items():
         routes.append(Route("/" if name == "index.html" else f"/{name}", _file(name, data), methods=["GET"]))
+    # a browser that is led to the page by way of another address asks for this on its own
+    routes.append(Route("/favicon.ico", _file("icon.svg", files["icon.svg"]), methods=["GET"]))
     return Guard(Starlette(routes=routes), entry=entry, port=port)
 
 
