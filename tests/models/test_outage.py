@@ -144,6 +144,26 @@ def test_no_wait_is_longer_than_the_patience_whatever_the_server_says(after: flo
     assert failed(found) < 8 + IN_A_ROW  # those under way, and the first, before it was known; the rest remain
 
 
+async def six_asking(model: Enduring, clock: Clock) -> tuple[list[asyncio.Task[Completion]], int, int]:
+    """Six requests to a server that has gone away: the one that looks whether it is back, and the first that waits."""
+    await model.generate(Request(prompt="first"))
+    clock.now = 1.0
+    patient = Retrying(model, sleep=clock.sleep)
+    asking = [asyncio.create_task(patient.generate(Request(prompt="q"))) for _ in range(6)]
+    for _ in range(200):
+        if len(model._waiting) == 5:
+            break
+        await asyncio.sleep(0)
+    places = [id(place) for place in model._waiting]
+    waits = [id(one._fut_waiter) for one in asking]  # type: ignore[attr-defined]
+    (looking,) = (at for at, place in enumerate(waits) if place not in places)
+    return asking, looking, waits.index(places[0])
+
+
+def answered(asking: list[asyncio.Task[Completion]]) -> int:
+    return sum(one.done() and not one.cancelled() and one.exception() is None for one in asking)
+
+
 def test_a_waiter_that_was_cancelled_and_has_not_run_since_is_not_woken_for_another() -> None:
     """The one that looked is cancelled in the same turn as the first that waits: the others must not sleep for ever."""
     clock = Clock()
@@ -151,21 +171,11 @@ def test_a_waiter_that_was_cancelled_and_has_not_run_since_is_not_woken_for_anot
     model = Enduring(server, patience_seconds=3600, clock=clock, sleep=clock.sleep)
 
     async def go() -> int:
-        await model.generate(Request(prompt="first"))
-        clock.now = 1.0
-        patient = Retrying(model, sleep=clock.sleep)
-        asking = [asyncio.ensure_future(patient.generate(Request(prompt="q"))) for _ in range(6)]
-        for _ in range(200):
-            if len(model._waiting) == 5:
-                break
-            await asyncio.sleep(0)
-        waiting = {id(place) for place in model._waiting}
-        looking = next(one for one in asking if id(one._fut_waiter) not in waiting)  # type: ignore[attr-defined]
-        first = next(one for one in asking if id(one._fut_waiter) == id(model._waiting[0]))  # type: ignore[attr-defined]
-        looking.cancel()
-        first.cancel()
-        await asyncio.wait_for(asyncio.gather(*asking, return_exceptions=True), 60)
-        return sum(not one.cancelled() and one.exception() is None for one in asking)
+        asking, looking, first = await six_asking(model, clock)
+        asking[looking].cancel()
+        asking[first].cancel()
+        await asyncio.wait(asking, timeout=60)
+        return answered(asking)
 
     assert asyncio.run(go()) == 4
 
@@ -176,26 +186,17 @@ def test_who_is_woken_and_cancelled_in_one_turn_wakes_another() -> None:
     model = Enduring(server, patience_seconds=3600, clock=clock, sleep=clock.sleep)
 
     async def go() -> int:
-        await model.generate(Request(prompt="first"))
-        clock.now = 1.0
-        patient = Retrying(model, sleep=clock.sleep)
-        asking = [asyncio.ensure_future(patient.generate(Request(prompt="q"))) for _ in range(6)]
-        for _ in range(200):
-            if len(model._waiting) == 5:
-                break
-            await asyncio.sleep(0)
-        waiting = [id(place) for place in model._waiting]
-        (looking,) = (one for one in asking if id(one._fut_waiter) not in waiting)  # type: ignore[attr-defined]
-        (first,) = (one for one in asking if id(one._fut_waiter) == waiting[0])  # type: ignore[attr-defined]
+        asking, looking, first = await six_asking(model, clock)
+        place = model._waiting[0]
         clock.now = 61.0  # the server is back, and nobody knows
-        looking.cancel()
+        asking[looking].cancel()
         for _ in range(200):
-            if id(model._waiting[0]) != waiting[0]:
+            if model._waiting[0] is not place:
                 break
             await asyncio.sleep(0)
-        first.cancel()  # woken in its stead, it has not run yet
-        await asyncio.wait(asking, timeout=5)
-        return sum(one.done() and not one.cancelled() and one.exception() is None for one in asking)
+        asking[first].cancel()  # woken in its stead, it has not run yet
+        await asyncio.wait(asking, timeout=60)
+        return answered(asking)
 
     assert asyncio.run(go()) == 4
 
