@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"{each.recorded}  {each.path}  {each.sha256[:16]}")
         return DONE
     if not options.paths:
-        raise UsageError("assay trust needs a PATH: a task file, a folder of them, or a run folder (or --list)")
+        raise UsageError("name a PATH: a task file, a folder of them, or a run folder; --list shows what is trusted")
     found = [row for path in options.paths for row in _looked_at(path, options)]
     if options.json:
         print(msgspec.json.encode(found).decode())
