@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 
 MAX_SOURCE_BYTES = 4 * 1024 * 1024
 
@@ -45,9 +46,7 @@ def _source_file(target: str, module: str) -> Path:
 
 def _parsed(target: str, path: Path) -> ast.Module:
     try:
-        if not path.is_file() or path.stat().st_size > MAX_SOURCE_BYTES:
-            raise UsageError(f"`{target}`: {path} is not a source file of ordinary size")
-        return ast.parse(path.read_bytes(), filename=str(path))
+        return ast.parse(read_regular(path, MAX_SOURCE_BYTES), filename=str(path))
     except OSError as error:
         raise UsageError(f"`{target}`: {path}: {error.strerror}") from error
     except SyntaxError as error:

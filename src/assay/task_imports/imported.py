@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.core.run_file import write_text
 from assay.tasks.project import is_hidden, is_of_this_project, root_of
 
@@ -90,17 +91,11 @@ def read_records(path: Path) -> list[dict[str, Any]]:
 def read_text(path: Path, most: int = MAX_YAML_BYTES) -> str:
     """The text of a regular file that is not too large."""
     try:
-        if not path.is_file():
-            raise UsageError(f"{path}: {'is not a file' if path.exists() else 'there is no such file'}")
-        if path.stat().st_size > most:
-            raise UsageError(f"{path}: is larger than {most >> 20:,} MB, the most that is read of such a file")
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        return read_regular(path, most).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: there is no such file") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 at byte {error.start}") from error
-    except ValueError as error:  # a name with a null byte in it
-        raise UsageError(f"{str(path)!r}: cannot be read: {error}") from error
 
 
 def shaped(value: Any, shape: Any, where: str) -> Any:

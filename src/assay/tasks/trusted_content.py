@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
+from assay.core.regular_file import open_regular, read_regular
 from assay.core.run_file import write_whole
 from assay.core.types import TaskDefinition
 from assay.core.user_folder import user_folder
@@ -58,7 +59,7 @@ def read_trusted() -> list[Trusted]:
     if not path.exists():
         return []
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Kept).trusted
+        return msgspec.json.decode(read_regular(path), type=_Kept).trusted
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read ({error}). Delete it, and trust is asked for again.") from error
 
@@ -90,7 +91,7 @@ def _hashes(files: Mapping[str, Path]) -> dict[str, str]:
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             while block := file.read(_BLOCK):
                 digest.update(block)
     except OSError as error:

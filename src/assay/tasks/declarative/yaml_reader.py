@@ -9,9 +9,7 @@ size, its depth and what its aliases expand to are bounded, and it reads nothing
 from __future__ import annotations
 
 import difflib
-import os
 import re
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +19,7 @@ import yaml
 
 from assay.bounded_yaml import MAX_DEPTH, MAX_NODES, composed, weight
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.tasks.project import is_hidden, root_of
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -170,12 +169,7 @@ class _Reader:
         if len(self.files) >= MAX_FILES:
             raise UsageError(f"{path}: more than {MAX_FILES} files are included")
         try:
-            status = os.stat(path)
-            if not stat.S_ISREG(status.st_mode):
-                raise UsageError(f"{path}: not a regular file")
-            if status.st_size > MAX_FILE_BYTES:
-                raise UsageError(f"{path}: {status.st_size:,} bytes; a file may have {MAX_FILE_BYTES:,}")
-            text = path.read_bytes().decode("utf-8-sig")
+            text = read_regular(path, MAX_FILE_BYTES).decode("utf-8-sig")
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
