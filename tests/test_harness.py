@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 import assay
+from assay.cli.main import main
 from assay.core.errors import UsageError
 
 
@@ -60,3 +63,49 @@ def test_the_file_holds_predictions_only_when_asked(tasks: dict[str, list[assay.
     assay.write_leaderboard(board, path, include_per_example=True)
     examples = json.loads(path.read_text())["tasks"][0]["per_example"]
     assert [example["id"] for example in examples] == [example.id for example in tasks["arithmetic"]]
+
+
+def test_python_and_the_command_pin_the_same_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that `verify`, `diff` and `leaderboard` take what Python made beside what a command made."""
+    monkeypatch.chdir(tmp_path)
+    folder, by_python, by_command = Path("tasks"), Path("python.json"), Path("command.json")
+    assay.seed_fixture_tasks(folder)
+    with next(iter(folder.glob("*.jsonl"))).open("a") as file:
+        file.write("# a remark\n\n")
+    board = assay.run_leaderboard(assay.load_all_tasks(folder), assay.ToyAdapter())
+    assay.write_leaderboard(board, by_python, include_per_example=True)
+    assert main(["run", str(folder), "--model", "toy", "--output", str(by_command), "--include-per-example"]) == 0
+    both = [by_command, by_python]
+    for command in (["verify", by_python, folder], ["diff", *both], ["leaderboard", *both]):
+        assert main([str(word) for word in command]) == 0, capsys.readouterr()
+    assert "targets changed" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_a_batch_of_nothing_is_refused(tasks: dict[str, list[assay.Example]], batch_size: int) -> None:
+    with pytest.raises(UsageError, match="must be 1 or more"):
+        assay.run_leaderboard(tasks, assay.ToyAdapter(), batch_size=batch_size)
+
+
+PROGRAMS = [
+    ("def f(x): return x * 2", 1.0),
+    ("def f(x): return 2", 0.5),
+    ("import os\ndef f(x): return x * 2", 0.0),
+    ("no program", 0.0),
+]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
+def test_the_metric_table_runs_programs_too() -> None:
+    def scores() -> list[float]:
+        return [assay.METRIC_FNS["code_exec"](code, ["ok"], {"io_pairs": [[1, 2], [3, 6]]}) for code, _ in PROGRAMS]
+
+    async def in_a_notebook() -> list[float]:
+        return scores()
+
+    expected = [score for _, score in PROGRAMS]
+    assert scores() == expected
+    assert asyncio.run(in_a_notebook()) == expected
+    assert {"exact_match", "rouge_l", "multiple_choice", "substring_contains", "code_exec"} <= set(assay.METRIC_FNS)

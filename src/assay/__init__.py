@@ -8,7 +8,7 @@ _HOME = {
     "Example": "assay.tasks.task_folder_rules",
     "Failure": "assay.core.types",
     "FailureError": "assay.core.errors",
-    "METRIC_FNS": "assay.metrics",
+    "METRIC_FNS": "assay.harness",
     "Model": "assay.core.seams",
     "ModelAdapter": "assay.core.seams",
     "Record": "assay.core.types",

@@ -9,20 +9,23 @@ Thin doors to the one runner: what these functions return is what `assay run` wr
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.fingerprint import fingerprint
-from assay.core.types import DatasetSpec, Sample, TaskDefinition
+from assay.core.types import DatasetSpec, Sample, TaskDefinition, Trace
 from assay.evaluation import run_evaluation
+from assay.metrics import TASK_FOLDER_METRICS, Metric
 from assay.reports.board import Leaderboard, TaskRow, write_leaderboard_file
-from assay.tasks.task_folder import define_task, sample_of
+from assay.scorers.code_exec import code_exec as code_exec_scorer
+from assay.tasks.task_folder import ContentHash, define_task, sample_of, scorer_of
 from assay.tasks.task_folder_rules import Example
 
 DEFAULT_BATCH_SIZE = 8
@@ -39,6 +42,8 @@ def run_leaderboard(
     tasks: Mapping[str, Sequence[Example]], adapter: Any, batch_size: int = DEFAULT_BATCH_SIZE
 ) -> Leaderboard:
     """Score every task with the adapter, `batch_size` prompts at a time."""
+    if batch_size < 1:
+        raise UsageError(f"batch_size is {batch_size}; it must be 1 or more")
     definitions = [_inline(name, examples) for name, examples in tasks.items()]
     config = RunConfig(model=str(adapter.name), batch_size=batch_size, concurrency=batch_size, include_per_example=True)
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
@@ -57,6 +62,34 @@ def write_leaderboard(
     write_leaderboard_file(Path(path), board)
 
 
+def code_exec(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
+    """The metric `code_exec` of task folders for one program, which runs in the sandbox.
+
+    Each call starts a sandbox and ends it, about a tenth of a second; a run shares one among all its programs.
+    `FailureError` where the program could not be judged: that is no score.
+    """
+    example = Example(id="program", prompt="", targets=tuple(targets), metric="code_exec", extras=dict(extras))
+    part = scorer_of(example)
+    scorer = code_exec_scorer(part.key, **part.options)
+
+    async def score() -> float:
+        try:
+            return cast(float, (await scorer(sample_of(example), Trace(prediction=prediction))).values["score"])
+        finally:
+            await scorer.aclose()
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(score())
+    with ThreadPoolExecutor(1) as thread:  # a notebook's loop is running already
+        return thread.submit(asyncio.run, score()).result()
+
+
+METRIC_FNS: dict[str, Metric] = {**TASK_FOLDER_METRICS, "code_exec": code_exec}
+"""A task folder's word -> `(prediction, targets, extras) -> float in [0, 1]`."""
+
+
 class InlineExamples:
     """A dataset that travels inside its task definition."""
 
@@ -73,6 +106,13 @@ class InlineExamples:
 def _inline(name: str, examples: Sequence[Example]) -> TaskDefinition:
     if not examples:
         raise UsageError(f"task `{name}` has no examples")
-    plain = [msgspec.to_builtins(example) for example in examples]
-    dataset = DatasetSpec(use="examples", options={"examples": plain}, sha256=fingerprint(plain), size=len(plain))
+    content = ContentHash()
+    for example in examples:
+        content.add(example)
+    dataset = DatasetSpec(
+        use="examples",
+        options={"examples": [msgspec.to_builtins(example) for example in examples]},
+        sha256=content.hexdigest(),
+        size=content.size,
+    )
     return define_task(name, examples[0], dataset)

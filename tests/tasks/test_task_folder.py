@@ -165,11 +165,12 @@ def test_all_bad_lines_of_all_files_are_told_at_once(tmp_path: Path) -> None:
         assert starts == ["a.jsonl:2:", "a.jsonl:3:", "b.jsonl:1:", "c.jsonl: h"]
 
 
-def test_a_file_becomes_a_task_pinned_by_its_exact_bytes(tmp_path: Path) -> None:
+def test_a_file_becomes_a_task_pinned_by_its_examples(tmp_path: Path) -> None:
     path = write(tmp_path, "sums.jsonl", "# two sums", example(), example(id="b"))
     task = read_task_file(path)
     assert (task.name, task.format, task.metric, task.dataset.size) == ("sums", "task_folder", "exact_match", 2)
-    assert task.dataset.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    lines = [json.dumps(each, separators=(",", ":")) + "\n" for each in (example(), example(id="b"))]
+    assert task.dataset.sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
     assert [(part.key, part.use, part.options) for part in task.scorers] == [
         ("exact_match", "metric", {"metric": "normalized_exact_match"})
     ]

@@ -35,10 +35,7 @@ SPEC_METRICS: dict[str, Metric] = {
 }
 """The frozen task spec's word -> function; its vocabulary is closed, and its `code_exec` is a scorer too."""
 
-METRIC_FNS = TASK_FOLDER_METRICS
-
 __all__ = [
-    "METRIC_FNS",
     "SPEC_METRICS",
     "TASK_FOLDER_METRICS",
     "Metric",

@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -111,7 +111,7 @@ def read_spec_file(path: Path, *, allow_bad: bool) -> list[TaskDefinition]:
         if isinstance(outcome, TaskSpec):
             suite.setdefault(outcome.category, _Category()).add(line, outcome)
         else:
-            left_out[_category_of(line)] += 1
+            left_out[_field_of(line, "category")] += 1
             errors += [outcome] if len(errors) < _SHOWN_ERRORS else []
     if errors and (not allow_bad or not suite):
         raise UsageError(_refusal(path, errors, left_out.total(), allow_bad))
@@ -162,11 +162,11 @@ def _walk(path: Path) -> Iterator[tuple[Line, TaskSpec | SpecError]]:
     line = None
     for line in read_lines(path):
         outcome = _validate_line(line)
-        if isinstance(outcome, TaskSpec):
-            first = seen.of(outcome.task_id, line.number)
-            if first != line.number:
-                detail = f"{outcome.task_id} is already given on line {first}"
-                outcome = _error(line, "duplicate_task_id", "task_id", detail)
+        # a bad record's id is given too: of two lines with one id, nobody knows which is meant
+        task_id = outcome.task_id if isinstance(outcome, TaskSpec) else _field_of(line, "task_id")
+        first = line.number if task_id is None else seen.of(task_id, line.number)
+        if first != line.number and isinstance(outcome, TaskSpec):
+            outcome = _error(line, "duplicate_task_id", "task_id", f"{task_id} is already given on line {first}")
         yield line, outcome
     if line is None:
         nothing = Line(0, b"")
@@ -175,7 +175,7 @@ def _walk(path: Path) -> Iterator[tuple[Line, TaskSpec | SpecError]]:
 
 def _validate_line(line: Line) -> TaskSpec | SpecError:
     if line.too_long:
-        return _error(line, "line_too_long", "", "is longer than 8 MiB; a record is one line of reasonable length")
+        return _error(line, "bad_json", "", "is longer than 8 MiB; a record is one line of reasonable length")
     try:
         return check_record(decode_strictly(line.content))
     except RuleBroken as broken:
@@ -252,17 +252,18 @@ def _scorer_key(metric: str, rule: str) -> str:
     return metric if rule == "none" else f"{metric}+{rule}"
 
 
-class _OnlyCategory(Struct):
+class _Given(Struct):
+    task_id: Any = None
     category: Any = None
 
 
-def _category_of(line: Line) -> str | None:
-    """The category of a bad line, where it still has one."""
+def _field_of(line: Line, name: Literal["task_id", "category"]) -> str | None:
+    """What a bad line still says in this field, as far as it can be read."""
     try:
-        category = msgspec.json.decode(line.content, type=_OnlyCategory).category
+        said = getattr(msgspec.json.decode(line.content, type=_Given), name)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return category if isinstance(category, str) else None
+    return said if isinstance(said, str) else None
 
 
 def _refusal(path: Path, errors: list[SpecError], count: int, allow_bad: bool) -> str:

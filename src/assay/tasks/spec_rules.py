@@ -26,7 +26,7 @@ POST_PROCESS_RULES = ("none", "strip_whitespace", "lower", "extract_letter", "ex
 
 LEGAL_METRICS: dict[str, tuple[str, ...]] = {
     "arithmetic": ("exact_match", "f1"),
-    "mcq": ("exact_match", "accuracy"),
+    "mcq": ("exact_match",),
     "code_exec": ("code_exec",),
     "classification": ("exact_match", "accuracy", "f1"),
     "summary": ("exact_match", "f1", "bleu_4", "rouge_l"),
@@ -49,9 +49,8 @@ MAX_EXAMPLES = 8
 MAX_EXPRESSION_CHARACTERS = 10_000
 
 LINE_RULES: dict[str, str] = {
-    "line_too_long": "a line has at most 8 MiB",
     "not_utf8": "a line is UTF-8",
-    "bad_json": "a line is one JSON value, without NaN, Infinity or comments",
+    "bad_json": "a line is one JSON value of at most 8 MiB, without NaN, Infinity or comments",
     "too_deep": "lists and objects are nested at most 64 deep",
     "duplicate_key": "no object gives a key twice",
     "not_an_object": "a record is a JSON object",

@@ -156,6 +156,7 @@ class TaskFolderDataset:
 
 
 _decode_example = msgspec.json.Decoder(Example).decode
+_encode_example = msgspec.json.Encoder().encode
 
 
 def sample_of(example: Example) -> Sample:
@@ -172,16 +173,16 @@ def sample_of(example: Example) -> Sample:
 def _read(path: Path) -> TaskDefinition | list[Problem]:
     problems: list[Problem] = []
     first: Example | None = None
-    size = 0
+    content = ContentHash()
     for outcome in iter_examples(path):
         if isinstance(outcome, Problem):
             problems.append(outcome)
         else:
             first = first or outcome
-            size += 1
+            content.add(outcome)
     if problems or first is None:
         return problems
-    dataset = DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=_sha256(path), size=size)
+    dataset = DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=content.hexdigest(), size=content.size)
     return define_task(path.stem, first, dataset, source=str(path))
 
 
@@ -194,7 +195,7 @@ def define_task(name: str, first: Example, dataset: DatasetSpec, *, source: str 
         format="task_folder",
         dataset=dataset,
         solver=PartSpec(key="single_turn", use="single_turn"),
-        scorers=(_scorer(first),),
+        scorers=(scorer_of(first),),
         aggregates=(
             PartSpec(key="score", use="mean", options={"field": "score", "bounds": [0.0, 1.0]}),
             *(_INSTRUCTION_AGGREGATES if first.metric == "instructions" else ()),
@@ -221,12 +222,27 @@ _INSTRUCTION_AGGREGATES = (
 """The other three numbers that are usual for instruction following."""
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+class ContentHash:
+    """The sha256 of a task's examples, each as compact JSON on a line of its own.
+
+    What a file holds besides them (comments, blank lines, spaces) is no part of it, so examples have one hash whether
+    a command read them from a file or Python handed them over.
+    """
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def add(self, example: Example) -> None:
+        self._digest.update(_encode_example(example) + b"\n")
+        self.size += 1
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
 
 
-def _scorer(example: Example) -> PartSpec:
+def scorer_of(example: Example) -> PartSpec:
+    """How an example is scored, from its metric, its extras and its post-process rule."""
     options: dict[str, Any] = {"post_process": example.post_process} if example.post_process else {}
     if example.metric == "code_exec":
         options["shape"] = shape_of(example)
