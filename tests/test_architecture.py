@@ -20,6 +20,12 @@ def test_help_imports_nothing_heavy() -> None:
     assert HEAVY.isdisjoint(done.stderr.split())
 
 
+def test_a_run_of_jsonl_tasks_imports_no_template_engine_and_no_http_client(tmp_path: Path) -> None:
+    code = "import sys; from assay.cli.main import main; main(['run', '--quiet']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert {"jinja2", "aiohttp", "assay.evaluators"}.isdisjoint(done.stderr.split())
+
+
 def test_the_core_stays_small_enough_to_be_read_in_one_go() -> None:
     lines = sum(len(path.read_text().splitlines()) for path in (SOURCE / "core").glob("*.py"))
     assert lines < 2250

@@ -13,7 +13,7 @@ from assay.prompts.field_template import FieldTemplate
 from assay.snippets.payload import plain_message
 from assay.snippets.views import Node, chat_messages
 from assay.solvers.pass_through import recorded_items
-from assay.solvers.templated import reply
+from assay.solvers.single_turn import reply
 
 
 @dataclass(slots=True)

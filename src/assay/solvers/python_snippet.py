@@ -13,7 +13,8 @@ from assay.snippets.payload import output_of, plain_message
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 from assay.snippets.views import Trace as TraceView
 from assay.snippets.views import chat_messages, trace_items
-from assay.solvers.templated import refuse_other_model, reply
+from assay.solvers.single_turn import reply
+from assay.solvers.templated import refuse_other_model
 
 
 class PythonSolver:

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from assay.core.seams import Model
-from assay.core.types import Message, Request, Sample, Trace
-from assay.solvers.templated import answered
+from assay.core.types import Completion, Message, Request, Sample, Trace
 
 
 class SingleTurn:
@@ -43,6 +42,17 @@ def generation_of(sample: Sample) -> dict[str, Any]:
         return {}
     settings = {name: said[name] for name in ("temperature", "top_p", "max_tokens", "seed") if name in said}
     return settings | ({"stop": tuple(map(str, said["stop"]))} if said.get("stop") else {})
+
+
+def answered(messages: tuple[Message, ...], completion: Completion) -> Trace:
+    """The trace of a conversation that ends with this answer."""
+    return Trace(prediction=completion.text, messages=(*messages, reply(completion)), completions=(completion,))
+
+
+def reply(completion: Completion) -> Message:
+    if completion.tool_calls:
+        return Message(role="assistant", content=completion.text, tool_calls=completion.tool_calls)
+    return Message(role="assistant", content=completion.text)
 
 
 def single_turn(*, system: str | None = None, context: object = None) -> SingleTurn:

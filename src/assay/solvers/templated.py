@@ -9,8 +9,9 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.seams import Model
-from assay.core.types import Completion, Message, Request, Sample, Trace
+from assay.core.types import Message, Request, Sample, Trace
 from assay.prompts.field_template import FieldTemplate
+from assay.solvers.single_turn import answered
 
 _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "response_format", "tools")
 
@@ -112,14 +113,3 @@ def refuse_other_model(settings: Mapping[str, Any]) -> None:
     """What is asked goes to the evaluated model: an answer of another one would stand under its name."""
     if "model" in settings:
         raise ValueError(f"`model` is chosen by the run, and the input names `{settings['model']}`; leave it out")
-
-
-def answered(messages: tuple[Message, ...], completion: Completion) -> Trace:
-    """The trace of a conversation that ends with this answer."""
-    return Trace(prediction=completion.text, messages=(*messages, reply(completion)), completions=(completion,))
-
-
-def reply(completion: Completion) -> Message:
-    if completion.tool_calls:
-        return Message(role="assistant", content=completion.text, tool_calls=completion.tool_calls)
-    return Message(role="assistant", content=completion.text)
