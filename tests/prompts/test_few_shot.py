@@ -41,6 +41,17 @@ EMBEDDED = [
     ("Q: 1 + 1\nA: 2\n\nQ: 3 + 3\nA:", TWO[:1], ["line 1", "few_shot_examples[0]"]),
     ("Q: 9 + 9\nA: 18\n\nQ: 3 + 3\nA:", TWO, ["line 1", "line 4"]),
     ("Text: a\nMood: sad\nText: b\nMood:", [{"prompt": "Text: c\nMood:", "completion": "glad"}], ["line 1", "line 3"]),
+    *(
+        (f"{asked}: a\n{answer}: yes\n\n{asked}: b\n{answer}:", [], ["line 1", "line 4"])
+        for asked, answer in (
+            ("Text", "Label"),
+            ("User", "Assistant"),
+            ("Problem", "Solution"),
+            ("Review", "Sentiment"),
+            ("文", "訳"),
+        )
+    ),
+    ("Sort them.\nReview: a\nlong one\nSentiment: bad\nReview: b\n**Sentiment**:", [], ["line 2", "line 5"]),
     ("now\n2, 4,\n 6\n3, 6,", [{"prompt": "2, 4,", "completion": "6"}], ["line 2", "few_shot_examples[0]"]),
 ]
 
@@ -61,6 +72,10 @@ PLAIN = [
     ('def f(x):\n    """Pluck x.\n\n    Example 1:\n        Input: 1\n    Example 2:\n        Input: 2\n    """', []),
     ("Q: 3 + 3\nA:", TWO),
     ("Text: a\nText: b", TWO),
+    ("Answer: yes or no\nText: a\nAnswer:", []),
+    ("From: Ann\nTo: Bob\nSubject: lunch\nReply:", []),
+    ("Text: a\nLabel: x\nText: b\nLabel: y\nWhich label is wrong?", []),
+    ("Text:\nLabel:\nText:\nLabel:", []),
     ("What is 2, 4, 6 in words?", [{"prompt": "2, 4,", "completion": "6"}]),
     ("", []),
 ]

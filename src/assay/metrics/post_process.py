@@ -81,21 +81,24 @@ def extract_code_block(text: str) -> str:
     opening = _FENCE.search(text)
     if opening is None:
         return text
-    body = text[opening.end() : _end_of_block(text, opening.end(), opening["ticks"])].removesuffix("\r")
-    indent = text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()]
-    if indent and not indent.strip(" \t"):
-        return re.sub(rf"(?m)^[ \t]{{1,{len(indent)}}}", "", body)
-    return body
+    before = text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()]
+    indent = 0 if before.strip(" \t") else len(before)
+    body = text[opening.end() : _end_of_block(text, opening.end(), opening["ticks"], indent)].removesuffix("\r")
+    return re.sub(rf"(?m)^[ \t]{{1,{indent}}}", "", body) if indent else body
 
 
-def _end_of_block(text: str, start: int, ticks: str) -> int:
+def _end_of_block(text: str, start: int, ticks: str, indent: int) -> int:
     inside = text.find(ticks, start)
     if inside < 0:
         return len(text)
-    # A fence at the start of a line closes before one inside a line does: the code may print backticks.
+    # A fence at the start of a line closes before one inside a line does: the code may print backticks. Indented by
+    # four more than the opening one it is part of the code, as in a docstring with an example.
     line = text.rfind("\n", 0, inside)
-    closing = re.compile(rf"\n[ \t]*+`{{{len(ticks)},}}").search(text, max(line, start - 1))
-    return max(start, closing.start()) if closing else inside
+    blanks = rf"[ \t]{{0,{indent}}}+ {{0,3}}+"
+    closing = re.compile(rf"\n{blanks}`{{{len(ticks)},}}").search(text, max(line, start - 1))
+    if closing is None:
+        return len(text) if line >= start - 1 and not text[line + 1 : inside].strip(" \t") else inside
+    return max(start, closing.start())
 
 
 def extract_first_line(text: str) -> str:

@@ -6,11 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 _SEPARATOR = "\n\n"
 _QUESTION_LABELS = ("q", "question", "input", "example")
 _LABEL = re.compile(r"\s{0,8}([^\W\d_][\w ]{0,29}?)[ \t]{0,3}\d{0,4}[ \t]{0,3}:")
+_LINE_LABEL = re.compile(
+    r"^ {0,3}(?:[#>*_-]{1,6}[ \t]{0,2})?([^\W\d_][\w ]{0,29}?)[ \t]{0,3}\d{0,4}[ \t*_]{0,3}:", re.MULTILINE
+)
 
 
 def render(task: Any) -> str:
@@ -31,12 +35,14 @@ def find_embedded_block(prompt: str, examples: Sequence[Any] = ()) -> str | None
     """Where a prompt already holds few-shot examples of its own, as a phrase that shows both places; None when it
     holds none.
 
-    Two signs count. An example of the task stands in the prompt, word for word, on lines of its own. Or the label that
-    begins a question begins two: the labels the task's examples use, or, for a task without examples, `Q:`,
-    `Question:`, `Input:` and `Example:`. A label begins a line or a sentence and may carry a number; a line indented by
-    four or more is code, and the examples in a docstring are part of the question.
+    Three signs count. An example of the task stands in the prompt, word for word, on lines of its own. Or the label
+    that begins a question begins two: the labels the task's examples use, or, for a task without examples, `Q:`,
+    `Question:`, `Input:` and `Example:`. Or the prompt ends in a label that waits for its answer, whatever it is
+    called, and the same two labels stand in it already with an answer (`Review: … Sentiment: good`). A label begins a
+    line or a sentence and may carry a number; a line indented by four or more is code, and the examples in a docstring
+    are part of the question.
     """
-    return _example_in(prompt, examples) or _label_given_twice(prompt, examples)
+    return _example_in(prompt, examples) or _label_given_twice(prompt, examples) or _answered_before(prompt)
 
 
 def _pair(example: Any) -> tuple[str, str]:
@@ -65,6 +71,20 @@ def _label_given_twice(prompt: str, examples: Sequence[Any]) -> str | None:
         first = first_places.setdefault(label, start)
         if first != start:
             return f"{_place(prompt, first)} and {_place(prompt, start)} both begin with the label `{found[1]}:`"
+    return None
+
+
+def _answered_before(prompt: str) -> str | None:
+    if not prompt.endswith(":"):
+        return None
+    labels = [(found[1].casefold(), found.start(1), found.end()) for found in _LINE_LABEL.finditer(prompt)]
+    if len(labels) < 4 or labels[-1][2] != len(prompt):
+        return None
+    asked, waits = labels[-2][0], labels[-1][0]
+    for (label, start, _), (following, _, end) in pairwise(labels[:-2]):
+        answer = prompt[end : labels[-2][1]].lstrip(" \t").partition("\n")[0]
+        if asked != waits and (label, following) == (asked, waits) and answer:
+            return f"{_place(prompt, start)} and {_place(prompt, labels[-2][1])} are a question and its answer each"
     return None
 
 
