@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.evaluators.loopback import Answer, serving
 from tests.scripted import Context, Scripted
 
+from assay.cli.main import main
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
 from assay.scorers.judge import model_as_a_judge_classifier, model_as_a_judge_scorer
@@ -238,3 +241,48 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 def test_requests_of_a_judge_are_plain_chat_requests() -> None:
     model = Scripted(lambda request: "correct" if isinstance(request, Request) else "")
     assert judge(classifier(model)).values["is_correct"] is True
+
+
+def test_an_unusable_verdict_is_asked_for_again_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdicts = iter(["hmm", "correct"])
+
+    def answer(asked: Any) -> Answer:
+        text = next(verdicts) if asked["messages"][0]["role"] == "system" else "Rome"
+        return Answer(json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode())
+
+    monkeypatch.chdir(tmp_path)
+    with serving(answer) as server:
+        address = server.url.removesuffix("/")
+        for name, text in {
+            "models/j.yaml": f"key: j\ndisplay_name: J\nconfig: {{url: '{address}', model_key: j}}\n",
+            "datasets/d.jsonl": '{"q": "Capital?"}\n',
+            "t.yaml": JUDGED,
+        }.items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(text)
+        model = ["--model", "openai:m", "--model-arg", f"base_url={address}"]
+        run = ["run", "t.yaml", *model, "--run-dir", "r", "--quiet"]
+        assert [main(run), main(run), main(run)] == [3, 0, 0]
+    assert next(verdicts, None) is None
+
+
+JUDGED = """
+key: t
+display_name: T
+description: T
+definition:
+  dataset: {key: d}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.q }}"}]}
+  scorers:
+    - type: model_as_a_judge_classifier
+      key: verdict
+      model_key: j
+      system_prompt: Judge.
+      user_prompt: "{{ solver_output.output }}"
+      correct_labels: [correct]
+      incorrect_labels: [incorrect]
+"""

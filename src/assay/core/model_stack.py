@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import note
 
+_Read = TypeVar("_Read")
 LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS = 60.0, 600.0
 
 
@@ -77,13 +78,27 @@ class Cached(Wrapper):
         self._identity = identity
 
     async def generate(self, request: Request) -> Completion:
+        ask, request = request.fresh, msgspec.structs.replace(request, fresh=False) if request.fresh else request
         key = self._cache.key(self._identity, request)
-        found = self._cache.get(key)
+        found = None if ask else self._cache.get(key)
         if found is not None:
             return msgspec.structs.replace(found, cached=True)
         completion = await self.model.generate(request)
         self._cache.put(key, completion)
         return completion
+
+
+async def read_answer(model: Model, request: Request, read: Callable[[Completion], _Read]) -> tuple[Completion, _Read]:
+    """An answer and what `read` makes of it. One from the cache that cannot be read is asked for again: whoever runs
+    the same command once more wants another answer, not the same failure."""
+    completion = await model.generate(request)
+    try:
+        return completion, read(completion)
+    except Exception:
+        if not completion.cached:
+            raise
+    completion = await model.generate(msgspec.structs.replace(request, fresh=True))
+    return completion, read(completion)
 
 
 class Retrying(Wrapper):

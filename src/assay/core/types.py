@@ -67,6 +67,8 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A long continuation may be scored in windows: their size and how far each moves on, in tokens; 0 is the most."""
     attempt: int = 1
     """Which repetition this is, so that the cache keeps repetitions apart."""
+    fresh: bool = False
+    """Ask the model whatever the cache holds: that could not be used."""
 
     def text(self) -> str:
         """The request as one string, for models that take only text."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.model_stack import Timed
+from assay.core.model_stack import Timed, read_answer
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
 from assay.evaluators.model_identity import unwrapped_identity
@@ -111,9 +111,7 @@ class JudgeEvaluator:
         self, candidate: str, example: Mapping[str, Any] | None = None, task_model: str | None = None
     ) -> Evaluation:
         prompt = self._prompt(candidate, example, self._task_model if task_model is None else task_model)
-        completion = await self._ask(prompt)
-        verdict = self._verdict(completion)
-        return self._evaluation(verdict)
+        return await self._ask(prompt)
 
     async def close(self) -> None:
         """Close the model, if it has anything to close."""
@@ -152,30 +150,35 @@ class JudgeEvaluator:
             keys.append(f'"{CONSTRAINTS_KEY}": <true or false>')
         return "{" + ", ".join([*keys, '"reasoning": "<one or two sentences>"']) + "}"
 
-    async def _ask(self, prompt: str) -> Completion:
+    async def _ask(self, prompt: str) -> Evaluation:
         try:
-            return await self._generate(prompt)
+            return await self._judge(prompt)
+        except EvaluatorError:
+            raise
         except FailureError as error:
             failure = error.failure
             raise failed(self.name, failure.kind, failure.message, retryable=failure.retryable) from error
         except Exception as error:
             raise failed(self.name, "exception", f"{type(error).__name__}: {shortened(str(error))}") from error
 
-    async def _generate(self, prompt: str) -> Completion:
+    async def _judge(self, prompt: str) -> Evaluation:
         messages = (Message(role="system", content=_SYSTEM), Message(role="user", content=prompt))
         plain = Request(messages=messages, temperature=self._temperature)
         if not self._asks_for_json:
-            return await self._model.generate(plain)
+            return (await read_answer(self._model, plain, self._read))[1]
         wish = Request(messages=messages, temperature=self._temperature, response_format={"type": "json_object"})
         try:
-            return await self._model.generate(wish)
+            return (await read_answer(self._model, wish, self._read))[1]
         except FailureError as error:
             if error.failure.kind not in ("bad_request", "unsupported"):
                 raise
         # some servers know no response format; the same question without it tells whether that was the reason
-        completion = await self._model.generate(plain)
+        _, evaluation = await read_answer(self._model, plain, self._read)
         self._asks_for_json = False
-        return completion
+        return evaluation
+
+    def _read(self, completion: Completion) -> Evaluation:
+        return self._evaluation(self._verdict(completion))
 
     def _verdict(self, completion: Completion) -> dict[str, Any]:
         text = completion.text.strip()

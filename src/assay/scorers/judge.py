@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.model_stack import read_answer
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
@@ -66,7 +67,22 @@ class Judge:
             str(source), field=f"scorers.{self.name}.{name}", stage="scorer", part=self.name, context=context
         )
 
-    async def ask(self, sample: Sample, trace: Trace) -> Hearing:
+    async def verdict(
+        self, sample: Sample, trace: Trace, read: Callable[[str], tuple[Read, dict[str, Any]]]
+    ) -> tuple[Read, dict[str, Any], Hearing]:
+        """What was read out of the judge's words, the whole verdict, and the hearing."""
+        request = self._request(sample, trace)
+
+        def readable(completion: Completion) -> tuple[Read, dict[str, Any]]:
+            try:
+                return read(completion.text)
+            except VerdictError as error:
+                raise self._unreadable(completion, error, sample) from error
+
+        completion, (value, verdict) = await self._ask(request, readable)
+        return value, verdict, Hearing(request.messages or (), completion)
+
+    def _request(self, sample: Sample, trace: Trace) -> Request:
         variables: dict[str, Any] = {"sample": sample.row or {}}
         if self._has_solver:
             variables.update(answer_variables(trace))
@@ -75,26 +91,18 @@ class Judge:
             Message(role="system", content=f"{system}\n\n{self._instruction}" if self._instruction else system),
             Message(role="user", content=self._user.render(variables, sample)),
         )
-        request = Request(messages=messages, response_format=self._format)
+        return Request(messages=messages, response_format=self._format)
+
+    async def _ask(self, request: Request, read: Callable[[Completion], Read]) -> tuple[Completion, Read]:
         try:
-            return Hearing(messages, await ask_judge(self._model, request, self.name))
+            return await ask_judge(self._model, request, self.name, read)
         except FailureError as error:
             if self._format is None or error.failure.kind not in _NO_SCHEMAS:
                 raise
-        completion = await ask_judge(self._model, msgspec.structs.replace(request, response_format=None), self.name)
+        plain = msgspec.structs.replace(request, response_format=None)
+        answer = await ask_judge(self._model, plain, self.name, read)
         self._format = None  # this model offers no structured outputs; the parser reads plain answers as well
-        return Hearing(messages, completion)
-
-    async def verdict(
-        self, sample: Sample, trace: Trace, read: Callable[[str], tuple[Read, dict[str, Any]]]
-    ) -> tuple[Read, dict[str, Any], Hearing]:
-        """What was read out of the judge's words, the whole verdict, and the hearing."""
-        hearing = await self.ask(sample, trace)
-        try:
-            value, verdict = read(hearing.completion.text)
-        except VerdictError as error:
-            raise self._unreadable(hearing.completion, error, sample) from error
-        return value, verdict, hearing
+        return answer
 
     def _unreadable(self, completion: Completion, error: VerdictError, sample: Sample) -> FailureError:
         if completion.refusal or completion.finish_reason == "content_filter":
@@ -112,11 +120,15 @@ class Judge:
         return {**more, **said, "judge": judge}
 
 
-async def ask_judge(model: Model, request: Request, part: str) -> Completion:
-    """Ask once; what goes wrong is a failure of the scorer that asked."""
+async def ask_judge(
+    model: Model, request: Request, part: str, read: Callable[[Completion], Read]
+) -> tuple[Completion, Read]:
+    """The answer and what was read out of it; what goes wrong is a failure of the scorer that asked."""
     try:
-        return await model.generate(request)
+        return await read_answer(model, request, read)
     except FailureError as error:
+        if error.failure.stage == "scorer":  # it was answered, and could not be read
+            raise
         told = f"judge `{model.name}`: {error.failure.message}"
         raise FailureError(
             msgspec.structs.replace(error.failure, stage="scorer", part=part, message=told), error.retry_after_seconds

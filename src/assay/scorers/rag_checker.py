@@ -7,14 +7,14 @@ numbers are shares of those claims; an empty denominator gives 0, as the open RA
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
-from assay.scorers.judge import ask_judge, judge_model, usage
+from assay.scorers.judge import Read, ask_judge, judge_model, usage
 from assay.scorers.verdict import VerdictError, json_object
 
 ALL_SCORES = (
@@ -96,32 +96,44 @@ class RagChecker:
     async def _claims(self, query: str, text: str, asked: list[Completion], sample: Sample) -> list[str]:
         if not text.strip():
             return []
-        verdict = await self._ask(_EXTRACT, f"Question: {query}\n\nText: {text}", "claims", asked, sample)
-        if not isinstance(verdict, list):
-            raise self._failure("bad_output", "the judge's `claims` is not a list", sample)
-        return [_claim(entry) for entry in verdict]
+
+        def claims(verdict: Any) -> list[str]:
+            if not isinstance(verdict, list):
+                raise self._failure("bad_output", "the judge's `claims` is not a list", sample)
+            return [_claim(entry) for entry in verdict]
+
+        return await self._ask(_EXTRACT, f"Question: {query}\n\nText: {text}", "claims", claims, asked, sample)
 
     async def _entailed(self, claims: list[str], text: str, asked: list[Completion], sample: Sample) -> list[bool]:
         if not claims:
             return []
         numbered = "\n".join(f"{at}. {claim}" for at, claim in enumerate(claims, 1))
-        verdict = await self._ask(_ENTAIL, f"Text: {text}\n\nClaims:\n{numbered}", "entailed", asked, sample)
-        if not isinstance(verdict, list) or len(verdict) != len(claims) or not all(type(x) is bool for x in verdict):
+
+        def answers(verdict: Any) -> list[bool]:
+            if isinstance(verdict, list) and len(verdict) == len(claims) and all(type(x) is bool for x in verdict):
+                return verdict
             told = f"the judge's `entailed` must be {len(claims)} true/false values, got {json.dumps(verdict)[:200]}"
             raise self._failure("bad_output", told, sample)
-        return verdict
 
-    async def _ask(self, system: str, user: str, name: str, asked: list[Completion], sample: Sample) -> Any:
+        return await self._ask(_ENTAIL, f"Text: {text}\n\nClaims:\n{numbered}", "entailed", answers, asked, sample)
+
+    async def _ask(
+        self, system: str, user: str, name: str, check: Callable[[Any], Read], asked: list[Completion], sample: Sample
+    ) -> Read:
+        def read(completion: Completion) -> Read:
+            try:
+                verdict = json_object(completion.text, (name,))
+            except VerdictError as error:
+                raise self._failure("bad_output", f"unusable verdict: {error}", sample) from error
+            if verdict is None:
+                told = f"the judge gave no `{name}`; it said {completion.text[:300]!r}"
+                raise self._failure("bad_output", told, sample)
+            return check(verdict[name])
+
         messages = (Message(role="system", content=system), Message(role="user", content=user))
-        completion = await ask_judge(self._model, Request(messages=messages), self.name)
+        completion, found = await ask_judge(self._model, Request(messages=messages), self.name, read)
         asked.append(completion)
-        try:
-            verdict = json_object(completion.text, (name,))
-        except VerdictError as error:
-            raise self._failure("bad_output", f"unusable verdict: {error}", sample) from error
-        if verdict is None:
-            raise self._failure("bad_output", f"the judge gave no `{name}`; it said {completion.text[:300]!r}", sample)
-        return verdict[name]
+        return found
 
     def _failure(self, kind: str, message: str, sample: Sample) -> FailureError:
         return FailureError(
