@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from assay.cli.main import main
 from tests.end_to_end.commands import ROOT, assay
 
 TASK = """
@@ -70,3 +75,95 @@ def test_check_verify_and_rescore_take_the_parameters_that_run_takes(tmp_path: P
     for command in commands:
         done = assay(*command, cwd=tmp_path / "tasks")
         assert done.returncode == 0, done.stderr
+
+
+JUDGED = """
+key: judged
+display_name: Judged
+description: A judge, a snippet and a rule about the verdict.
+definition:
+  dataset: {key: prompts}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.q }}"}]}
+  scorers:
+    - type: model_as_a_judge_classifier
+      key: verdict
+      model_key: judge
+      system_prompt: Judge.
+      user_prompt: "{{ sample.q }}"
+      correct_labels: [correct]
+      incorrect_labels: [incorrect]
+    - type: python
+      key: length
+      compute_scores_snippet: |
+        def compute_scores(sample, solver_output):
+            return {"value": VALUE}
+      metrics: [{type: mean, field: value}]
+  actions:
+    - {key: wrong, action: exclude_from_metrics, filter: {op: is_false, expression: "{{ scores.verdict.is_correct }}"}}
+"""
+
+
+@pytest.fixture
+def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """A project with a finished run `old` of a judged task; runs commands in it."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.yaml").write_text(JUDGED.replace("VALUE", "1"))
+    Path("prompts.jsonl").write_text("".join(f'{{"q": "write: {word}"}}\n' for word in ("a", "b", "c")))
+    Path("models").mkdir()
+    Path("models/judge.yaml").write_text(
+        "key: judge\ndisplay_name: J\nconfig: {connection_type: assay, model: stub:correct}\n"
+    )
+    assert main(["run", "t.yaml", "--run-dir", "old", "--quiet"]) == 0
+    return lambda *words: main([*words, "--quiet"])
+
+
+def means(folder: str) -> dict[str, Any]:
+    row = board(Path(folder))["tasks"][0]
+    return {"total": row["total"], **{each["name"]: each["value"] for each in row["aggregates"]}}
+
+
+def test_verdicts_of_judges_stand_and_everything_else_is_scored_again(judged: Callable[..., int]) -> None:
+    Path("t.yaml").write_text(JUDGED.replace("VALUE", "3"))
+    assert judged("rescore", "old", "t.yaml", "--run-dir", "new") == 0
+    assert means("new") == {**means("old"), "value_mean": 3.0}
+    assert Path("new/report.md").exists()
+
+
+def test_a_verdict_on_something_else_does_not_stand(judged: Callable[..., int]) -> None:
+    Path("prompts.jsonl").write_text(Path("prompts.jsonl").read_text().replace('c"}', 'c", "gold": 1}'))
+    assert judged("rescore", "old", "t.yaml", "--run-dir", "another") == 3
+    assert board(Path("another"))["tasks"][0]["scored"] == 2
+    Path("t.yaml").write_text(JUDGED.replace("VALUE", "1").replace("Judge.", "Judge harder."))
+    assert judged("rescore", "old", "t.yaml", "--run-dir", "harder") == 3
+    assert board(Path("harder"))["tasks"][0]["scored"] == 0
+
+
+def test_scoring_that_was_interrupted_goes_on_and_a_finished_one_is_left_alone(judged: Callable[..., int]) -> None:
+    assert judged("rescore", "old", "--run-dir", "new") == 0
+    assert judged("rescore", "old", "--run-dir", "new") == 2
+    Path("new/leaderboard.json").unlink()  # as after kill -9
+    lines = Path("new/journal.jsonl").read_bytes().splitlines(keepends=True)
+    Path("new/journal.jsonl").write_bytes(b"".join(lines[:2]) + lines[2][:40])
+    assert judged("rescore", "old", "--run-dir", "new") == 0
+    assert Path("new/journal.jsonl").read_bytes().splitlines(keepends=True)[:2] == lines[:2]
+    assert means("new") == means("old")
+
+
+def test_a_rescored_run_tells_what_confined_its_code_and_which_command_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--run-dir", "old", "--quiet"]) == 0
+    run_file = json.loads(Path("old/run.json").read_text())
+    if run_file["sandbox"] is None:
+        pytest.skip("no sandbox on this machine")
+    run_file["sandbox"]["kernel"] = "of another machine"
+    Path("old/run.json").write_text(json.dumps(run_file))
+    monkeypatch.setattr(sys, "argv", ["assay", "rescore", "old"])
+    assert main(["rescore", "old", "--quiet"]) == 0
+    written = json.loads(Path("old.rescored/run.json").read_text())
+    assert "of another machine" not in json.dumps(written["sandbox"])
+    assert written["sandbox"]["tier"] == run_file["sandbox"]["tier"]
+    assert written["command"] == ["assay", "rescore", "old"]

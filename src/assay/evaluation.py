@@ -13,12 +13,12 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -149,23 +149,29 @@ def with_processes(task: Task, config: RunConfig) -> Task:
 
 
 def with_sandbox(parts: Parts, progress: Progress) -> Parts:
-    """Start what confines model-written code before any model is asked, tell what it is, and write it down.
+    """What confines model-written code is started before any model is asked, and written down."""
+    tasks, sandbox = start_sandboxes(parts.tasks, progress)
+    return parts._replace(run_file=msgspec.structs.replace(parts.run_file, sandbox=sandbox), tasks=tasks)
+
+
+def start_sandboxes(tasks: Iterable[Task], progress: Progress) -> tuple[list[Task], dict[str, Any] | None]:
+    """Start what confines model-written code, tell what it is, and answer with the report of it, if there is any.
 
     A task whose sandbox this host cannot give is refused as a whole; the others go on.
     """
-    tasks: list[Task] = []
-    run_file = parts.run_file
-    for task in parts.tasks:
+    usable: list[Task] = []
+    sandbox: dict[str, Any] | None = None
+    for task in tasks:
         try:
             for report in start_scorers(task):
-                if run_file.sandbox is None:
+                if sandbox is None:
                     progress.say(report.line())
-                run_file = msgspec.structs.replace(run_file, sandbox=msgspec.to_builtins(report))
-            tasks.append(task)
+                sandbox = msgspec.to_builtins(report)
+            usable.append(task)
         except FailureError as error:
             progress.say(f"task `{task.name}` is refused: {error}")
-            tasks.append(replace(task, unusable=error.failure))
-    return parts._replace(run_file=run_file, tasks=tasks)
+            usable.append(replace(task, unusable=error.failure))
+    return usable, sandbox
 
 
 def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from assay.core.attempt import attempt_key, score_trace
-from assay.core.config import RunConfig
+from assay.core.attempt import score_trace
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint, short_fingerprint
-from assay.core.journal import Journal, counting_lines
+from assay.core.journal import Journal, counting_lines, finished_keys
 from assay.core.model_stack import close_model
 from assay.core.regular_file import open_regular, read_regular
+from assay.core.run import Stop, owed_work
 from assay.core.run_file import RunFile, read_run_file, sealed_as, write_whole
 from assay.core.seal import is_vouched_for, vouch
-from assay.core.seams import BuildContext
+from assay.core.seams import BuildContext, Scorer, Work
 from assay.core.task import Task, task_fingerprint
-from assay.core.types import Record, Request, Sample, TaskDefinition
+from assay.core.types import Failure, Record, Request, Sample, Score, TaskDefinition, Trace
 from assay.core.watch import Watch
-from assay.evaluation import versions, with_processes
-from assay.reports.board import Leaderboard, write_leaderboard_file
+from assay.evaluation import Progress, finish, planned, signals, start_sandboxes, versions, with_processes
+from assay.reports.board import Leaderboard
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.prices import KEPT
-from assay.reports.python_metrics import run_python_metrics
+from assay.scorers.judge import NOT_ASKED
 from assay.tasks.build import build_task
 from assay.tasks.trust import code_seal, require_trust
 
@@ -45,6 +47,7 @@ class Rescored:
     owed: int
     """Attempts without an answer to score: failed, or their prompt is another one now."""
     changed_prompts: int
+    interrupted: bool = False
 
 
 def rescore(
@@ -54,80 +57,115 @@ def rescore(
     *,
     trust: bool = False,
     score_workers: int | None = 0,
+    progress: Progress | None = None,
+    command: Sequence[str] = (),
 ) -> Rescored:
-    """A new run folder that holds the old answers and new scores.
+    """A new run folder that holds the old answers and new scores, or the rest of one that was interrupted.
 
     `definitions` are the tasks as they are now; None reads them from the run itself, which is right when only the
-    code of a metric changed. An answer is scored again only if its sample still asks the same.
+    code of a metric changed. An answer is scored again only if its sample still asks the same. No model is asked: the
+    verdict of a judge stands as it was given, unless the sample or what the judge is told has changed.
     """
     earlier = read_run_file(run)
     tasks = tuple(definitions) if definitions is not None else earlier.definitions
-    folder = folder or run.with_name(f"{run.name}.rescored")
-    if (folder / "run.json").exists():
-        raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
     seal = code_seal(tasks) if definitions is None else None
     trust = trust or (seal is not None and is_vouched_for(run, seal))
     require_trust(tasks, trust=trust, out_of_a_run=definitions is None)
     config = msgspec.structs.replace(earlier.config, score_workers=score_workers)
-    return asyncio.run(_rescore(run, msgspec.structs.replace(earlier, config=config), tasks, folder))
+    return asyncio.run(
+        _rescore(
+            run,
+            msgspec.structs.replace(earlier, config=config, command=list(command)),
+            tasks,
+            folder or run.with_name(f"{run.name}.rescored"),
+            progress or Progress(),
+        )
+    )
 
 
-async def _rescore(run: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], folder: Path) -> Rescored:
+async def _rescore(
+    run: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], folder: Path, progress: Progress
+) -> Rescored:
     config = earlier.config
     context = BuildContext(min_sandbox=config.min_sandbox)
     built = [build_task(each, context=context, limit=config.limit, trust=True) for each in definitions]
-    tasks = {task.name: with_processes(task, config) for task in built}
-    run_file = _write_run_file(folder, earlier, definitions, config)
-    if is_vouched_for(run, sealed_as(earlier)):
-        vouch(folder, sealed_as(run_file))
-    if (run / KEPT).exists():
-        write_whole(folder / KEPT, read_regular(run / KEPT))
+    run_file = _describe(earlier, definitions)
+    _refuse_another(folder, run_file)
     answers = Answers(run / "journal.jsonl")
-    journal = Journal(folder / "journal.jsonl")
-    rescored = owed = changed = 0
+    stop, counts, journal = Stop(), Counter[str](), None
+    tasks = [with_processes(task, config) for task in built]
     try:
-        with Watch(config.timeout_seconds):
-            for task in tasks.values():
-                batch: list[Awaitable[Record]] = []
-                for index, sample in enumerate(task.dataset):
-                    for attempt in range(1, config.repeat + 1):
-                        found = answers.of(task.name, sample.id, attempt)
-                        if found is None or not _asks_the_same(task, found, sample):
-                            changed += found is not None
-                            owed += 1
-                            continue
-                        batch.append(_score_again(task, found, sample, index))
-                        rescored += 1
-                    if len(batch) >= BATCH:
-                        journal.append(await asyncio.gather(*batch))
-                        batch = []
-                journal.append(await asyncio.gather(*batch))
+        tasks, sandbox = start_sandboxes(tasks, progress)
+        _prepare(folder, run, earlier, msgspec.structs.replace(run_file, sandbox=sandbox))
+        journal = Journal(folder / "journal.jsonl")
+        finished = finished_keys(journal.path)
+        progress.begin(sum(planned(each, config) for each in definitions), len(finished))
+        with signals(stop, progress), Watch(config.timeout_seconds, stop, progress.say):
+            work = owed_work(tasks, finished, config.repeat, stop)
+            verdicts = _Verdicts(earlier.definitions, definitions)
+            while batch := list(islice(work, BATCH)):
+                found = [(each, answers.of(each.task.name, each.sample.id, each.attempt)) for each in batch]
+                scored = [(each, record) for each, record in found if record and _asks_the_same(each, record)]
+                counts["changed"] += sum(record is not None for _, record in found) - len(scored)
+                counts["owed"] += len(found) - len(scored)
+                records = await asyncio.gather(*(_score_again(*each, verdicts) for each in scored))
+                journal.append(records)
+                counts["scored"] += len(records)
+                progress.records(records)
     finally:
+        progress.end()
         answers.close()
-        for task in tasks.values():
-            for scorer in task.scorers.values():
-                await close_model(scorer)
-        journal.close()
-    await run_python_metrics(folder, definitions, trust=True)
-    board = build_leaderboard(folder)
-    write_leaderboard_file(folder / "leaderboard.json", board)
-    return Rescored(folder=folder, leaderboard=board, rescored=rescored, owed=owed, changed_prompts=changed)
+        try:
+            if journal is not None:
+                journal.close()
+        finally:
+            for task in tasks:
+                for scorer in task.scorers.values():
+                    await close_model(scorer)
+    # a leaderboard in the folder says that it is finished
+    board = build_leaderboard(folder) if stop.interrupted else await finish(folder, run_file, trust=True)
+    return Rescored(
+        folder=folder,
+        leaderboard=board,
+        rescored=counts["scored"],
+        owed=counts["owed"],
+        changed_prompts=counts["changed"],
+        interrupted=stop.interrupted,
+    )
 
 
-def _write_run_file(
-    folder: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], config: RunConfig
-) -> RunFile:
+def _describe(earlier: RunFile, definitions: tuple[TaskDefinition, ...]) -> RunFile:
     tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
-    run_file = msgspec.structs.replace(
+    return msgspec.structs.replace(
         earlier,
-        fingerprint=fingerprint([tasks, earlier.model, config.identity()]),
+        fingerprint=fingerprint([tasks, earlier.model, earlier.config.identity()]),
         tasks=tasks,
         definitions=definitions,
         versions=versions(),
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        sandbox=None,
+        answers_of=sealed_as(earlier),
     )
+
+
+def _refuse_another(folder: Path, run_file: RunFile) -> None:
+    """Scoring that was interrupted is gone on with; what is finished was scored with the code of that day."""
+    if not (folder / "run.json").exists():
+        return
+    there = read_run_file(folder)
+    same = (there.fingerprint, there.answers_of) == (run_file.fingerprint, run_file.answers_of)
+    if not same or (folder / "leaderboard.json").exists():
+        raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
+
+
+def _prepare(folder: Path, run: Path, earlier: RunFile, run_file: RunFile) -> None:
+    if (folder / "run.json").exists():
+        return
     write_whole(folder / "run.json", msgspec.json.format(msgspec.json.encode(run_file), indent=2))
-    return run_file
+    if is_vouched_for(run, sealed_as(earlier)):
+        vouch(folder, sealed_as(run_file))
+    if (run / KEPT).exists():
+        write_whole(folder / KEPT, read_regular(run / KEPT))
 
 
 class Answers:
@@ -178,14 +216,14 @@ def _key(task: str, sample_id: str, attempt: int) -> int:
 _decode = msgspec.json.Decoder(Record).decode
 
 
-def _asks_the_same(task: Task, record: Record, sample: Sample) -> bool:
+def _asks_the_same(work: Work, record: Record) -> bool:
     """Whether the answer is one to the question the sample asks now. What a conversation would ask nobody can tell."""
-    trace = record.trace
+    sample, trace = work.sample, record.trace
     if trace is None:
         return False
     if sample.row is None:
         return trace.prompt is None or trace.prompt == sample.prompt
-    request_for = getattr(task.solver, "request", None)
+    request_for = getattr(work.task.solver, "request", None)
     if request_for is None:
         return True
     try:
@@ -196,15 +234,59 @@ def _asks_the_same(task: Task, record: Record, sample: Sample) -> bool:
     return (request.prompt, request.messages) == (trace.prompt, asked)
 
 
-async def _score_again(task: Task, record: Record, sample: Sample, index: int) -> Record:
+class _Verdicts:
+    """Which verdicts of judges still stand: those of scorers that are told the same as then, on the same sample."""
+
+    def __init__(self, then: Sequence[TaskDefinition], now: Sequence[TaskDefinition]) -> None:
+        before = {(task.name, part.key): part for task in then for part in task.scorers}
+        self._same = {
+            (task.name, part.key) for task in now for part in task.scorers if before.get((task.name, part.key)) == part
+        }
+
+    def task_of(self, work: Work, record: Record) -> Task:
+        """The task, its judges answering with what they said then."""
+        task: Task = work.task
+        if record.key != work.key:
+            return task
+        given = {score.name: score for score in record.scores if (task.name, score.name) in self._same}
+        scorers = {
+            key: _Recorded(scorer, given[scorer.name]) if scorer.name in given else scorer
+            for key, scorer in task.scorers.items()
+        }
+        return replace(task, scorers=scorers)
+
+
+class _Recorded:
+    """A scorer that scores again what it can score without a model, and else says what it said."""
+
+    def __init__(self, scorer: Scorer, said: Score) -> None:
+        self.name = scorer.name
+        self._scorer, self._said = scorer, said
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        try:
+            return await self._scorer(sample, trace)
+        except FailureError as error:
+            if error.failure.kind != NOT_ASKED:
+                raise
+            return self._said
+
+
+async def _score_again(work: Work, record: Record, verdicts: _Verdicts) -> Record:
     assert record.trace is not None  # noqa: S101 - `Answers` has only records with a trace
-    scores, failures, excluded = await score_trace(task, sample, record.trace)
+    scores: tuple[Score, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    excluded: tuple[str, ...] = ()
+    if work.task.unusable is not None:
+        failures = (work.task.unusable,)
+    else:
+        scores, failures, excluded = await score_trace(verdicts.task_of(work, record), work.sample, record.trace)
     return msgspec.structs.replace(
         record,
-        key=attempt_key(task.name, sample, record.attempt),
-        index=index,
-        targets=sample.targets,
-        metadata=sample.metadata,
+        key=work.key,
+        index=work.position,
+        targets=work.sample.targets,
+        metadata=work.sample.metadata,
         scores=scores,
         failures=failures,
         excluded=excluded,

@@ -12,7 +12,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = (
         "After a target or metric changed in the task files, name them; after only the code of a metric changed,\n"
-        "name the run alone. An answer is used only if its sample still asks the same."
+        "name the run alone. An answer is used only if its sample still asks the same. Verdicts of judges stand as\n"
+        "they were given. After Ctrl-C the same command goes on."
     )
     parser.add_argument("run", metavar="RUN", help="a run folder")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_score_workers(parser)
     add_trust(parser)
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
     add_view_arguments(parser)
 
 
@@ -30,11 +32,13 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.exit_code import exit_code_of, why_without_score
+    from assay.cli.progress import ProgressLine
     from assay.cli.run_flags import score_workers_of, task_parameters
     from assay.cli.view_flags import view_of_run
     from assay.core.errors import UsageError
     from assay.core.run_file import read_run_file, sealed_as
     from assay.core.seal import is_vouched_for
+    from assay.evaluation import Progress
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
@@ -56,7 +60,12 @@ def run(options: argparse.Namespace) -> int:
         Path(options.run_dir) if options.run_dir else None,
         trust=options.trust,
         score_workers=score_workers_of(options.score_workers),
+        progress=Progress() if options.quiet else ProgressLine(),
+        command=["assay", *sys.argv[1:]],
     )
+    if result.interrupted:
+        print("interrupted; run the same command again to go on", file=sys.stderr)
+        return 130
     board = build_leaderboard(result.folder, view_of_run(options, result.folder))
     print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
     for note in notes(board):

@@ -34,6 +34,8 @@ class RunFile(Struct, frozen=True, kw_only=True):
     created: str
     command: list[str] = []
     sandbox: dict[str, Any] | None = None
+    answers_of: str = ""
+    """The run whose answers were scored again, as `sealed_as` names it; empty for a run that asked a model."""
 
     def __post_init__(self) -> None:
         """What readers rely on, whoever wrote the file."""

@@ -27,6 +27,10 @@ _NO_SCHEMAS = ("unsupported", "bad_request")
 Read = TypeVar("Read")
 
 
+NOT_ASKED = "not_asked"
+"""The kind of failure of a judge where no model is asked: the verdict that it gave in a run, if any, still stands."""
+
+
 class Hearing(NamedTuple):
     """What a judge was asked, and what it said."""
 
@@ -158,7 +162,7 @@ class _Absent:
 
     async def generate(self, request: Request) -> Completion:
         raise FailureError(
-            Failure(stage="model", part=self.name, kind="unsupported", message="no model is asked outside a run")
+            Failure(stage="model", part=self.name, kind=NOT_ASKED, message="no model is asked outside a run")
         )
 
 
