@@ -221,11 +221,9 @@ def _asks_the_same(work: Work, record: Record) -> bool:
     sample, trace = work.sample, record.trace
     if trace is None:
         return False
-    if sample.row is None:
-        return trace.prompt is None or trace.prompt == sample.prompt
     request_for = getattr(work.task.solver, "request", None)
     if request_for is None:
-        return True
+        return sample.row is not None or trace.prompt is None or trace.prompt == sample.prompt
     try:
         request: Request = request_for(sample)
     except FailureError:

@@ -11,9 +11,11 @@ import pytest
 
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
+from assay.core.journal import read_records
 from assay.core.types import Completion, Failure, Request
 from assay.evaluation import run_evaluation
 from assay.reports.board import Leaderboard
+from assay.rescore import rescore
 from assay.tasks.likelihood import generative_variant
 from assay.tasks.load import load_tasks
 
@@ -152,6 +154,22 @@ def test_the_generative_variant_asks_for_the_letter(tmp_path: Path, text: str, s
     assert (board.tasks[0].score, board.tasks[0].metric) == (score, "lettered_choice")
     assert board.tasks[0].nothing_extracted == (text == "maybe")
     assert "\nB. certainly\n" in str(model.asked[0].prompt)
+    (record,) = read_records(tmp_path / "run" / "journal.jsonl")
+    assert record.trace is not None
+    assert record.trace.prompt == model.asked[0].prompt
+
+
+def test_the_generative_variant_keeps_the_system_prompt(tmp_path: Path) -> None:
+    line = choice("choice_likelihood", "certainly", CHOICES)
+    line["extras"]["system"] = "Be brief."
+    model = Writer("B")
+    definitions = [generative_variant(each) for each in load_tasks([str(write(tmp_path / "t.jsonl", line))])]
+    run_evaluation(definitions, RunConfig(), model=model, folder=tmp_path / "run")
+    messages = model.asked[0].messages
+    assert messages is not None
+    assert (messages[0].role, messages[0].content) == ("system", "Be brief.")
+    again = rescore(tmp_path / "run")
+    assert (again.rescored, again.owed, again.leaderboard.tasks[0].score) == (1, 0, 1.0)
 
 
 @pytest.mark.parametrize(

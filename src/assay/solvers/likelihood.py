@@ -14,6 +14,7 @@ from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
 from assay.prompts.row_sample import RowSample
+from assay.solvers.single_turn import answered
 
 DEFAULT_SEPARATOR = " "
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -101,13 +102,22 @@ class LetteredChoice:
         self._read = read
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
+        request = self.request(sample)
+        completion = await model.generate(request)
+        if request.messages is None:
+            return Trace(prediction=completion.text, prompt=request.prompt, completions=(completion,))
+        return answered(request.messages, completion)
+
+    def request(self, sample: Sample) -> Request:
+        """What the model is asked about this sample."""
         sample = self._read.of(sample)
         choices = _choices(sample)
         lettered = choices == list(LETTERS[: len(choices)])  # then the prompt has them already
         lines = [] if lettered else [f"{LETTERS[place]}. {choice}" for place, choice in enumerate(choices)]
         prompt = "\n".join([sample.prompt, *lines, "Answer with the letter of the right choice alone."])
-        completion = await model.generate(Request(prompt=prompt))
-        return Trace(prediction=completion.text, prompt=sample.prompt, completions=(completion,))
+        if not isinstance(system := sample.extras.get("system"), str):
+            return Request(prompt=prompt)
+        return Request(messages=(Message(role="system", content=system), Message(role="user", content=prompt)))
 
 
 def choice_likelihood(
