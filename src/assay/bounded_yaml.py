@@ -14,7 +14,7 @@ TEXT_PER_NODE = 64
 """So many characters of text count as one value more: a long text may be repeated by aliases too."""
 
 
-def load_yaml(text: str, name: str, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any:
+def load_yaml(text: str, name: str, loader: type[yaml.SafeLoader | yaml.CSafeLoader] = yaml.CSafeLoader) -> Any:
     """The value of a document as `loader` builds it; None when it is empty. `name` is what an error begins with."""
     node = composed(text, name, loader)
     if node is None:
