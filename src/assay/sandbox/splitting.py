@@ -23,7 +23,8 @@ _OTHER_PLAIN_TYPES = (range, Decimal, Fraction, datetime.datetime, datetime.time
 _PLAIN_METHODS = frozenset(name for kind in (*_PLAIN_TYPES, *_OTHER_PLAIN_TYPES) for name in dir(kind))
 """What a test may call on data that came from the candidate: it stays with the test."""
 _TYPES_THAT_TRAVEL = {kind.__name__ for kind in _PLAIN_TYPES} - {"deque", "bytearray"} | {"type"}
-_LAZY = {"map", "filter", "zip", "iter", "enumerate", "reversed"}
+_MAKES_CODE = {"map", "filter", "zip", "iter", "enumerate", "reversed", "memoryview", "object", "slice", "open"}
+"""What these give cannot travel, be it that the candidate has a function of that name: it may choose to have none."""
 _CODE_BUILTINS = {
     name for name, value in vars(builtins).items() if callable(value) and name not in _TYPES_THAT_TRAVEL
 } - {"__build_class__"}
@@ -134,7 +135,7 @@ class _Reader:
         if isinstance(node, ast.Name):
             return node.id in self.code or (node.id in _CODE_BUILTINS and node.id not in self.functions)
         if isinstance(node, ast.Call):
-            return _is_name(node.func, _LAZY - self.functions) or _is_name(node.func, self.classes)
+            return _is_name(node.func, _MAKES_CODE) or _is_name(node.func, self.classes)
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return any(map(self.is_code, node.elts))
         return isinstance(node, ast.Dict) and any(map(self.is_code, node.values))

@@ -39,8 +39,9 @@ class MalformedError(Exception):
 class Encoder:
     """Turns a value into its tree. Subclasses are read through their base class's own methods, never their own."""
 
-    def __init__(self, keep: Keep | None = None) -> None:
+    def __init__(self, keep: Keep | None = None, handle: type | None = None) -> None:
         self._keep = keep
+        self._handle = handle
         self._nodes = 0
 
     def encode(self, value: Any, depth: int = 0) -> Tree:
@@ -50,6 +51,8 @@ class Encoder:
         kind = type(value)
         if value is None or kind is bool:
             return value
+        if kind is self._handle:
+            return self._other(value, kind)
         exact = _ENCODERS.get(kind)
         if exact is not None:
             return exact(self, value, depth)
@@ -182,9 +185,9 @@ _PLAIN_TYPES = {int, float, str, bool, list, tuple, dict, set, frozenset, bytes,
 _TYPES_BY_NAME = {plain.__name__: plain for plain in _PLAIN_TYPES}
 
 
-def encode(value: Any, keep: Keep | None = None) -> Tree:
-    """The tree of one value."""
-    return Encoder(keep).encode(value)
+def encode(value: Any, keep: Keep | None = None, handle: type | None = None) -> Tree:
+    """The tree of one value. `keep` makes the tree of what is no plain data; objects of type `handle` are none."""
+    return Encoder(keep, handle).encode(value)
 
 
 class Opaque:

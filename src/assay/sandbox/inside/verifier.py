@@ -33,8 +33,24 @@ class CannotTravelError(Exception):
     """The test hands the candidate something that is not plain data, such as a function of its own."""
 
 
-class Handle:
-    """An object that stays in the candidate's process. Its number says which; only `is` goes by it."""
+class KindOfHandle(type):
+    """The type of every handle, and so nothing that the candidate said: whoever looks at it learns about us."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        OWN.note_weak(NOT_ASKED)
+        return type.__getattribute__(cls, name)
+
+    def __eq__(cls, other: object) -> bool:
+        OWN.note_weak(NOT_ASKED)
+        return cls is other
+
+    def __hash__(cls) -> int:
+        OWN.note_weak(NOT_ASKED)
+        return type.__hash__(cls)
+
+
+class Handle(metaclass=KindOfHandle):
+    """An object that stays in the candidate's process. Its number says which; only `is` and `id` go by it."""
 
     __slots__ = ("_is_name", "_number", "_type_name")
 
@@ -46,10 +62,27 @@ class Handle:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return act("call", self, *args, **kwargs)
 
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("__"):
+            return object.__getattribute__(self, name)
+        if name in ASKED_BY_NAME:
+            return act("getattr", self, name)
+        if name not in ASKED_BY_METHOD and not self._is_name:
+            OWN.note_weak(NOT_ASKED)
+        return object.__getattribute__(self, name)
+
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__name__":
+        if name.startswith("__"):
             raise AttributeError(name)
         return act("getattr", self, name)
+
+    def __dir__(self) -> Iterable[str]:
+        OWN.note_weak(NOT_ASKED)
+        return object.__dir__(self)
+
+    def __delattr__(self, name: str) -> None:
+        OWN.note_weak(NOT_ASKED)
+        raise AttributeError(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         act("setattr", self, name, value)
@@ -117,6 +150,8 @@ class Handle:
             return True
         if isinstance(other, Handle):
             OWN.note("==")
+        elif other is not None:  # which tests ask in the sense of `is`
+            OWN.note_weak(NOT_ASKED)
         return False
 
     def __hash__(self) -> int:
@@ -127,12 +162,19 @@ class Handle:
         """Ordering and arithmetic would have to ask the candidate about an operand of the test's."""
         if isinstance(other, Handle):
             OWN.note("an operator")
+        OWN.note_weak(NOT_ASKED)
         return NotImplemented
+
+    def _refuse_alone(self, *_: object) -> Any:
+        OWN.note_weak(NOT_ASKED)
+        raise TypeError(f"bad operand type: an object of type {self._type_name} is not asked for a result")
 
     __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _refuse
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _refuse
+    __divmod__ = __rdivmod__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+    __neg__ = __pos__ = __invert__ = __abs__ = __round__ = __index__ = _refuse_alone
 
 
 def _of_type(kind: type[T], value: Any) -> T:
@@ -162,6 +204,10 @@ class OwnWord:
 
 
 OWN = OwnWord()
+NOT_ASKED = "goes by what an object of the candidate's is to us, for it is not asked"
+ASKED_BY_NAME = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
+ASKED_BY_METHOD = frozenset(name for name, value in vars(Handle).items() if callable(value))
+"""What a handle passes on, or notes, by a method of its own."""
 
 SIZES: dict[int, int] = {}
 """How large each of the candidate's objects has shown itself to be, since it was last given a chance to change."""
@@ -223,7 +269,7 @@ def outgoing(value: Any) -> values.Tree:
             raise TypeError("an exception cannot be handed to the candidate")
         raise CannotTravelError(f"the test passes an object of type {type(other).__name__} to the candidate")
 
-    return values.encode(value, handle_or_refuse)
+    return values.encode(value, handle_or_refuse, Handle)
 
 
 def incoming(tree: values.Tree) -> Any:
@@ -302,7 +348,8 @@ def new_namespace() -> dict[str, Any]:
     module = types.ModuleType("tests")
     sys.modules["tests"] = module
     namespace = module.__dict__
-    namespace.update(__builtins__={**vars(builtins), "callable": is_callable, "hasattr": has_attribute})
+    own = {"callable": is_callable, "hasattr": has_attribute, "id": identity}
+    namespace.update(__builtins__={**vars(builtins), **own})
     namespace[SAME_OBJECT] = same_object
     return namespace
 
@@ -321,6 +368,11 @@ def has_attribute(value: Any, name: str) -> bool:
     return hasattr(value, name)
 
 
+def identity(value: Any) -> int:
+    """The test's `id`, which goes by the same numbers as `is`."""
+    return -1 - int(value._number) if isinstance(value, Handle) else id(value)
+
+
 SAME_OBJECT = "__assay_same_object__"
 
 
@@ -328,6 +380,8 @@ def same_object(left: Any, right: Any) -> bool:
     """`is`, as the test asked: the one comparison that goes by the candidate's own numbering of its objects."""
     if isinstance(left, Handle) and isinstance(right, Handle):
         return bool(left._number == right._number)
+    if Handle is left or Handle is right:
+        OWN.note_weak(NOT_ASKED)
     return left is right
 
 
