@@ -96,6 +96,8 @@ KEYS = [
     "hf_abcdefghijklmnopqrstuvwx",
     "AIzaSyDabcdefghijklmnopqrst",
     "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3",
+    "A94A8FE5CCB19BA61C4C0873D391E987",
+    "qwhzkrlpxnvtcmgdjsfyboqwhzkrlpxn",
     "",
     "A B",
     "$OPENAI_API_KEY",

@@ -36,7 +36,9 @@ class Counting:
 
 
 @pytest.fixture
-def tasks(tmp_path: Path) -> list[TaskDefinition]:
+def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[TaskDefinition]:
+    """Of the current project: a stranger's run may name their file."""
+    monkeypatch.chdir(tmp_path)
     return load_tasks([str(write_sums(tmp_path / "tasks", "sums", COUNT))])
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.redaction import MARK, SHORTEST, Redactor, credential_in
+from assay.redaction import MARK, SHORTEST, Redactor, credential_in, secret_option_in
 
 KEY = "sk-live-Zq83hVtt-0192837465-do-not-tell"
 redactor = Redactor([KEY])
@@ -165,6 +165,23 @@ def test_hostile_text_takes_no_time() -> None:
 )
 def test_a_credential_in_an_address_is_seen_and_not_repeated(query: str) -> None:
     assert credential_in(f"https://host/v1?api-version=1&{query}={KEY}") == f"a secret (`{query}`)"
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"api_key": "x"}, "api_key"),
+        ({"extra": {"headers": [{"Authorization": "Bearer x"}]}}, "Authorization"),
+        ({"extra": {"apiKey": "x"}}, "apiKey"),
+        ({"client_secret": "x"}, "client_secret"),
+        ({"password": "x"}, "password"),
+        ({"access_token": "x"}, "access_token"),
+        ({"api_key": None, "api_key_env": "", "max_tokens": 5, "stop_token_ids": [1], "eos_token": "</s>"}, None),
+        ({"prompt_cache_key": "x", "secretary": 1, "user": "me"}, None),
+    ],
+)
+def test_an_option_that_is_called_like_a_secret_is_seen_at_any_depth(options: Any, name: str | None) -> None:
+    assert secret_option_in(options) == name
 
 
 def test_a_login_in_an_address_is_seen() -> None:

@@ -44,6 +44,20 @@ def test_the_parameters_of_a_declarative_task_are_those_of_the_run(tmp_path: Pat
     assert board(tmp_path / "new")["tasks"][0]["score"] == board(tmp_path / "old")["tasks"][0]["score"]
 
 
+def test_the_parameters_of_somebody_elses_run_are_put_into_no_task_unasked(tmp_path: Path) -> None:
+    (tmp_path / "greeting.yaml").write_text(TASK)
+    (tmp_path / "prompts.jsonl").write_text('{"q": "write: hello"}\n')
+    assert assay("run", "greeting.yaml", "--config", "word=hello", "--run-dir", "old", cwd=tmp_path).returncode == 0
+    rescore = ("rescore", "old", "greeting.yaml", "--run-dir", "new")
+    somebody_else = {"cwd": tmp_path, "ASSAY_HOME": str(tmp_path / "another-home")}
+    refused = assay(*rescore, **somebody_else)
+    assert refused.returncode == 2
+    assert "(word)" in refused.stderr
+    assert "--trust" in refused.stderr
+    assert not (tmp_path / "new").exists()
+    assert assay(*rescore, "--trust", **somebody_else).returncode == 0
+
+
 def test_the_prices_that_a_run_kept_go_with_its_answers(tmp_path: Path) -> None:
     (tmp_path / "prices.yaml").write_text("date: 2026-11-01\nmodels:\n  counting: {input: 10, output: 40}\n")
     (tmp_path / "counting.py").write_text(

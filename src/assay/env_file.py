@@ -41,6 +41,11 @@ def choose(path: Path | None) -> None:
     _chosen[:] = [] if path is None else [path]
 
 
+def chosen() -> Path | None:
+    """The file that was chosen, for a worker elsewhere to choose it too; None: `.env` of the current folder."""
+    return _chosen[0].resolve() if _chosen else None
+
+
 def key_variable(name: str) -> str | None:
     """The value of the variable that a model reads its key from; None when it is set nowhere."""
     return os.environ[name] if name in os.environ else _of_file().get(name)
@@ -138,5 +143,6 @@ def _is_not_read_here(name: str) -> bool:
 def _is_a_key(name: str) -> bool:
     """Many keys could be names: `gsk_…`, `hf_…`, forty hexadecimal digits. A variable's name is set, or has words."""
     mixed = any(c.islower() for c in name) and sum(c.isdigit() for c in name) >= 3
-    like_one = len(name) >= 16 and (name.startswith(_KEY_BEGINNINGS) or (len(name) >= 20 and mixed))
+    wordless = "_" not in name
+    like_one = len(name) >= 16 and (name.startswith(_KEY_BEGINNINGS) or (len(name) >= 20 and (mixed or wordless)))
     return like_one and name not in os.environ and name not in _readable_part()

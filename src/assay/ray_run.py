@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from assay import env_file
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, finished_keys
@@ -126,7 +127,7 @@ async def _run_shards(
         samples = sum(samples_of(each, run_file.config) for each in run_file.definitions)
         even = -(-samples // (4 * connection.workers))  # four shards a worker, so that the last ones end together
         size = shard_size or max(SMALLEST_SHARD, min(LARGEST_SHARD, even))
-        payload = WorkerPayload(run_file=run_file, folder=str(folder.resolve()), project=os.getcwd())
+        payload = payload_of(run_file, folder)
         await connection.run(
             "assay.ray_run:open_worker",
             msgspec.json.encode(payload),
@@ -185,6 +186,16 @@ class WorkerPayload(Struct, frozen=True, kw_only=True):
     folder: str
     project: str
     """The folder the command was given in: relative paths of task files begin here."""
+    env: str | None = None
+    """Where the file of variables lies that the command was given (`--env`): its place, never what it holds."""
+
+
+def payload_of(run_file: RunFile, folder: Path) -> WorkerPayload:
+    """What the workers of a run of this process are given."""
+    env = env_file.chosen()
+    return WorkerPayload(
+        run_file=run_file, folder=str(folder.resolve()), project=os.getcwd(), env=None if env is None else str(env)
+    )
 
 
 def open_worker(payload: bytes) -> Worker:
@@ -198,6 +209,7 @@ class Worker:
     def __init__(self, payload: WorkerPayload) -> None:
         self._folder = Path(payload.folder)
         _enter(payload.project, self._folder)
+        env_file.choose(None if payload.env is None else Path(payload.env))
         self._now = _WorkerProgress()
         parts = with_sandbox(_rebuilt(payload.run_file), self._now)
         record_sandbox(self._folder, parts.run_file)

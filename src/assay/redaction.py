@@ -38,6 +38,7 @@ _CREDENTIAL = re.compile(
     r"(^|[^a-z])(api)?(key|token|secret|sig|signature|pass|passwd|password|pwd|auth|authorization|cookie|jwt|code|"
     r"credentials?)([^a-z]|$)"
 )
+_SECRET_OPTION = re.compile(r"api-?key|authorization|secret|passwo?r?d|(access|auth|bearer)-token")
 _NEW_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -51,6 +52,20 @@ def credential_in(url: str) -> str | None:
     return f"a secret (`{secret[0]}`)" if secret else None
 
 
+def secret_option_in(options: object) -> str | None:
+    """The name of an option, at any depth, that is called like a secret and holds a text; None when there is none."""
+    if isinstance(options, list | tuple):
+        return next((name for each in options if (name := secret_option_in(each))), None)
+    if not isinstance(options, Mapping):
+        return None
+    for name, value in options.items():
+        if isinstance(value, str) and value and _SECRET_OPTION.search(_words_of(str(name))):
+            return str(name)
+        if (inner := secret_option_in(value)) is not None:
+            return inner
+    return None
+
+
 def secrets_sent(url: str, headers: Mapping[str, str]) -> list[str]:
     """What a request carries that nobody else should read: a login, and parameters and headers named like secrets."""
     parts = urlsplit(url)
@@ -60,7 +75,11 @@ def secrets_sent(url: str, headers: Mapping[str, str]) -> list[str]:
 
 
 def _is_credential(name: str) -> bool:
-    return _CREDENTIAL.search(_NEW_WORD.sub("-", name).lower()) is not None
+    return _CREDENTIAL.search(_words_of(name)) is not None
+
+
+def _words_of(name: str) -> str:
+    return _NEW_WORD.sub("-", name).lower().replace("_", "-")
 
 
 class Redactor:

@@ -17,7 +17,9 @@ from tests.end_to_end.commands import assay
             "task: t\noutput_type: generate_until\ndoc_to_text: '{{q}}'\ndoc_to_target: '{{q}}'\n"
             "dataset_kwargs: {data_files: {test: 'FILE'}}\n",
         ),
+        ("lm-eval", "include: 'FILE'\ntask: t\noutput_type: generate_until\ndoc_to_text: '{{q}}'\n"),
     ],
+    ids=["promptfoo", "lm-eval data", "lm-eval include"],
 )
 @pytest.mark.parametrize("named", ["../private/notes.md", ".hidden/notes.md"])
 def test_no_file_outside_its_project_becomes_a_prompt(tmp_path: Path, kind: str, config: str, named: str) -> None:

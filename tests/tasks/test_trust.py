@@ -383,6 +383,27 @@ def test_what_a_run_folder_says_about_its_source_decides_nothing(
     require_trust([_definition(solver=snippet, source="pyproject.toml")], trust=False)
 
 
+def test_a_run_folder_names_no_data_outside_the_current_project(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "private"
+    for folder in (project, elsewhere):
+        folder.mkdir()
+        (folder / "rows.csv").write_text("a\n1\n")
+    (project / "pyproject.toml").touch()
+    monkeypatch.chdir(project)
+    for use in ("table", "task_folder", "spec_file"):
+        theirs, ours = (
+            _definition(dataset=DatasetSpec(use=use, options={"path": path}), source=str(elsewhere / "rows.csv"))
+            for path in (str(elsewhere / "rows.csv"), "rows.csv")
+        )
+        with pytest.raises(UsageError, match=r"read `.*private/rows.csv` \(dataset.path\)"):
+            require_trust([theirs], trust=False, out_of_a_run=True)
+        require_trust([theirs], trust=True, out_of_a_run=True)
+        require_trust([ours], trust=False, out_of_a_run=True)
+        require_trust([theirs], trust=False)  # its reader has held the data to the project of the file
+
+
 def _definition(**changes: Any) -> TaskDefinition:
     plain: dict[str, Any] = {
         "name": "t",

@@ -67,7 +67,7 @@ def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]
     rows: list[dict[str, object]] = []
     out_of_a_run = (Path(path) / "run.json").exists()
     for definition in _definitions(Path(path), options, out_of_a_run=out_of_a_run):
-        found = sorted(set(reaches(definition)))
+        found = sorted(set(reaches(definition, out_of_a_run=out_of_a_run)))
         content = content_to_trust(definition, out_of_a_run=out_of_a_run)
         if not options.json:
             _tell(definition, [str(each) for each in found])

@@ -22,7 +22,7 @@ from assay.models.http_client import HttpAnswer, make_client
 from assay.models.options import checked_timeout
 from assay.models.providers import NO_KEY
 from assay.printable import one_line
-from assay.redaction import Redactor, credential_in
+from assay.redaction import Redactor, credential_in, secret_option_in
 
 Reply = TypeVar("Reply")
 
@@ -163,6 +163,11 @@ class HttpModel:
             raise UsageError(
                 f"the options of `{self.name}` hold the key itself; options are written into run files, "
                 f"so a key is only ever named: api_key_env={name}"
+            )
+        if (option := secret_option_in(self.settings)) is not None:
+            raise UsageError(
+                f"the options of `{self.name}` hold a secret (`{option}`); options are written into run files, so set "
+                "a variable to it and give its name with api_key_env"
             )
 
 

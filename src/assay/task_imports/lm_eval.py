@@ -108,7 +108,7 @@ def _read(path: Path, above: int = 0) -> dict[str, Any]:
     if isinstance(include := config.pop("include", None), str):
         if above == MAX_INCLUDES:
             raise UsageError(f"{path}: more than {MAX_INCLUDES} files include each other; does one include itself?")
-        return {**_read(path.parent / include, above + 1), **config}
+        return {**_read(inside(path, path.parent / include), above + 1), **config}
     return config
 
 

@@ -26,6 +26,8 @@ from assay.tasks.project import current_project, is_of_this_project
 from assay.tasks.trusted_content import content_of_definition, content_of_files, is_recorded
 
 LONGEST_SHOWN = 120
+_PACKAGE = Path(catalog.__file__).resolve().parent
+"""With the tasks that come with assay."""
 _SILENT_MODELS = frozenset({"toy", "stub", "constant"})
 """They ask nobody and read nothing, whatever stands after the colon."""
 _MODEL_KEYS = ("model_key", "judge_model_key")
@@ -65,7 +67,8 @@ def require_trust(definitions: Iterable[TaskDefinition], *, trust: bool, out_of_
 
 def untrusted(definition: TaskDefinition, *, out_of_a_run: bool = False) -> list[Reach]:
     """What the user has not allowed: all that a stranger's file reaches for; in one's own, keys sent to other hosts."""
-    found = reaches(definition, typed=() if out_of_a_run else definition.metadata.get("typed_models", ()))
+    typed = () if out_of_a_run else definition.metadata.get("typed_models", ())
+    found = reaches(definition, typed=typed, out_of_a_run=out_of_a_run)
     if not out_of_a_run and is_own(definition):
         found = [each for each in found if each.kind == "key"]
     return [] if not found or is_recorded(content_to_trust(definition, out_of_a_run=out_of_a_run)) else found
@@ -78,7 +81,7 @@ def is_own(definition: TaskDefinition) -> bool:
 
 def code_seal(definitions: Sequence[TaskDefinition]) -> str | None:
     """What a run folder is sealed with for the code of its definitions; None when they bring none."""
-    if not any(reaches(each) for each in definitions):
+    if not any(reaches(each, out_of_a_run=True) for each in definitions):
         return None
     return (
         f"code {fingerprint([content_of_definition(each, {}) for each in definitions])}"  # scripts may be edited since
@@ -146,12 +149,15 @@ def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_r
 # -- what a definition reaches for ---------------------------------------------------------------------------------
 
 
-def reaches(definition: TaskDefinition, *, typed: Sequence[str] = ()) -> list[Reach]:
+def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_run: bool = False) -> list[Reach]:
     """Everything in the definition that runs code or a program, chooses an address, or names a variable or a file.
 
-    `typed` are the keys of models that the user named on the command line.
+    `typed` are the keys of models that the user named on the command line. Whoever read a task file has held its data
+    to the file's own project; a definition `out_of_a_run` may name any file of this machine.
     """
     found = list(_dataset(definition.dataset))
+    if out_of_a_run:
+        found.extend(_data_elsewhere(definition.dataset))
     for kind, parts in (
         ("solver", [definition.solver]),
         ("scorer", definition.scorers),
@@ -173,6 +179,13 @@ def _dataset(dataset: DatasetSpec) -> Iterator[Reach]:
         yield Reach("address", f"the Hugging Face hub: {dataset.options.get('repository')}", "dataset")
         for name in sorted(set(dataset.options.get("load_dataset_kwargs") or ()) - {"name", "revision"}):
             yield Reach("file", f"{name}={dataset.options['load_dataset_kwargs'][name]}", "dataset.load_dataset_kwargs")
+
+
+def _data_elsewhere(dataset: DatasetSpec) -> Iterator[Reach]:
+    path = dataset.options.get("path")
+    if path is None or is_of_this_project(Path(str(path))) or Path(str(path)).resolve().is_relative_to(_PACKAGE):
+        return
+    yield Reach("file", str(path), "dataset.path")
 
 
 def _part(kind: str, part: PartSpec, typed: Sequence[str]) -> Iterator[Reach]:
