@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from assay.cli import streams
+from assay.cli import interrupts, streams
 from assay.cli.parser import Parser
 
-DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, interrupts.INTERRUPTED
 INTERNAL_ERROR = 70
 """What sysexits.h calls EX_SOFTWARE: nobody's gate and nobody's input."""
 DEBUG = "ASSAY_DEBUG"
@@ -55,6 +55,7 @@ exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how it went."""
     if argv is None:
+        interrupts.end_at_once()
         streams.make_usable()
         return _main(sys.argv[1:])
     with streams.only_printable():
@@ -93,8 +94,10 @@ def _main(arguments: list[str]) -> int:
 
 
 def _run_verb(options: argparse.Namespace) -> int:
+    verb = importlib.import_module(f"assay.cli.{module_of(options.verb)}")
     try:
-        code: int = importlib.import_module(f"assay.cli.{module_of(options.verb)}").run(options)
+        interrupts.raise_from_now_on()
+        code: int = verb.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"assay {options.verb}: interrupted", file=sys.stderr)
