@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 BEFORE = """
 import signal, sys, weakref
-from assay.cli import list_names
+from assay.cli import list_names, run
 from assay.cli.main import main
 
 class Thing: ...
@@ -27,11 +29,18 @@ sys.argv = ["assay", "list"]
 
 
 def ended(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", f"{BEFORE}\n{program}\nsys.exit(main())"], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-c", f"{BEFORE}\n{program}\nsys.exit(main())"], capture_output=True, text=True
+    )
 
 
-def test_while_flags_are_read_it_ends_the_process_and_looks_like_no_gate() -> None:
-    process = ended("list_names.add_arguments = right_here")
+@pytest.mark.parametrize(
+    "program",
+    ["list_names.add_arguments = right_here", "sys.argv[1] = 'run'; run.run = right_here"],
+    ids=["while flags are read", "while a run is prepared"],
+)
+def test_before_anything_has_begun_it_ends_the_process_and_looks_like_no_gate(program: str) -> None:
+    process = ended(program)
     assert process.returncode == -signal.SIGINT
     assert process.stderr == ""
 

@@ -162,6 +162,25 @@ def test_who_asks_the_run_to_end_does_not_wait_for_a_scorer(signals: int) -> Non
     assert (scores, failure.kind) == ((), "interrupted")
 
 
+def test_without_a_stop_who_cancels_what_is_watched_asks_it_to_end() -> None:
+    found: list[Failure] = []
+
+    async def go() -> None:
+        cancel = asyncio.current_task().cancel  # type: ignore[union-attr]  # this is one
+
+        def be_cancelled() -> None:
+            cancel()
+            loop_for_ever()
+
+        with Watch(None):
+            task: Any = Task((Scorer(be_cancelled),), {})
+            found.extend((await score_trace(task, Sample(id="1"), Trace(prediction="x")))[1])
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(go())
+    assert [failure.kind for failure in found] == ["interrupted"]
+
+
 def test_outside_the_main_thread_it_says_what_it_cannot_end() -> None:
     said: list[str] = []
     seen = threading.Event()

@@ -156,3 +156,25 @@ def test_a_text_of_the_solver_may_be_the_candidate(tmp_path: Path) -> None:
     assert scored(made, "Be kind.", made.records[0]).score == 1.0
     with pytest.raises(UsageError, match="no `nowhere` there"):
         TaskFitness([definition], RunConfig(model="toy"), prompt_at="nowhere").own_prompt()
+
+
+@pytest.mark.parametrize("probe", [True, False], ids=["in the preflight", "in the search"])
+def test_ctrl_c_ends_a_search_also_while_a_metric_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, probe: bool
+) -> None:
+    (tmp_path / "endless_metric.py").write_text(ENDLESS)
+    monkeypatch.syspath_prepend(tmp_path)
+    made = fitness(task_file(tmp_path, metric="endless_metric:compute"), trust=True)
+    settings = Settings(seed="{prompt}", dataset=made.records, budget=2)
+    with pytest.raises(KeyboardInterrupt):
+        optimize(settings, made, SayingProposer(fenced("x")), folder=tmp_path / "run", probe=probe)
+
+
+ENDLESS = """
+import signal
+
+def compute(prediction, targets, extras):
+    signal.raise_signal(signal.SIGINT)
+    while True:
+        pass
+"""

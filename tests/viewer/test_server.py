@@ -16,7 +16,9 @@ import pytest
 from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
 from tests.viewer.served import Viewer, target, viewing
 
+from assay.viewer.index import index_path
 from assay.viewer.library import IN_MEMORY, Library
+from assay.viewer.words import words_path
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -379,6 +381,7 @@ def test_the_server_listens_on_loopback_only(viewer: Viewer) -> None:
 
 def test_reading_leaves_only_derived_files(folder: Path, viewer: Viewer) -> None:
     viewer.get("samples", run="small", q="capital")
-    names = set(os.listdir(folder / "runs" / "small"))
-    assert names == {"run.json", "journal.jsonl", "leaderboard.json", ".viewer.sqlite", ".viewer-words.sqlite"}
-    assert not stat.S_IMODE((folder / "runs" / "small" / "journal.jsonl").stat().st_mode) & 0o111
+    run = folder / "runs" / "small"
+    derived = {index_path(run).name, words_path(run).name}
+    assert set(os.listdir(run)) == {"run.json", "journal.jsonl", "leaderboard.json", *derived}
+    assert not stat.S_IMODE((run / "journal.jsonl").stat().st_mode) & 0o111

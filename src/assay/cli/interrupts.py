@@ -14,19 +14,19 @@ INTERRUPTED = 130
 
 
 def end_at_once() -> None:
-    """From now on Ctrl-C ends the process, as it does for any program: nothing has begun that could be left half done.
+    """From now on Ctrl-C ends the process, as SIGTERM does: nothing has begun that could be left half done.
 
     Where it is ignored (`nohup`, a job in the background) or somebody else's handler stands, that stays.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        sys.unraisablehook = _no_interrupt_is_lost
 
 
 def raise_from_now_on() -> None:
-    """From now on Ctrl-C is an exception, for whoever has something to put in order; a lost one ends the process."""
+    """From now on Ctrl-C is an exception, for whoever has something to put in order; one that is dropped ends us."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        sys.unraisablehook = _no_interrupt_is_lost
 
 
 def _no_interrupt_is_lost(lost: sys.UnraisableHookArgs) -> None:

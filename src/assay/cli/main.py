@@ -96,7 +96,8 @@ def _main(arguments: list[str]) -> int:
 def _run_verb(options: argparse.Namespace) -> int:
     verb = importlib.import_module(f"assay.cli.{module_of(options.verb)}")
     try:
-        interrupts.raise_from_now_on()
+        if options.verb != "run":  # which catches signals itself once it has begun
+            interrupts.raise_from_now_on()
         code: int = verb.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:

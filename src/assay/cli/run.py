@@ -80,9 +80,11 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
 
 def run_whole(group: list[TaskDefinition], config: RunConfig, options: argparse.Namespace) -> RunResult:
     """One run with its leaderboard, here or on a cluster."""
+    from assay.cli import interrupts
     from assay.evaluation import run_evaluation
 
     if options.executor == "ray":
+        interrupts.raise_from_now_on()  # a cluster that was started is to be stopped
         from assay.executors.ray_cluster import Cluster
         from assay.ray_run import run_on_ray
 

@@ -37,7 +37,11 @@ STUBBORN_SECONDS = 5.0
 
 
 class Watch:
-    """`with Watch(limit, stop):` around what scores, in the loop's thread."""
+    """`with Watch(limit, stop):` around what scores, in the loop's thread.
+
+    Without a `stop` who cancels the task that stands here asks it to end, as Ctrl-C does to the one that `asyncio.run`
+    runs.
+    """
 
     def __init__(
         self,
@@ -47,7 +51,7 @@ class Watch:
         scoring: CodeType = score_trace.__code__,
     ) -> None:
         self._limit = LIMIT_SECONDS if limit_seconds is None else limit_seconds
-        self._stop, self._say, self._code = stop or Stop(), say, scoring
+        self._stop, self._say, self._code = stop, say, scoring
         self._over = threading.Event()
         self._seen: FrameType | None = None
         """The scoring of one attempt that holds up the loop."""
@@ -55,6 +59,7 @@ class Watch:
 
     def __enter__(self) -> None:
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        self._task = asyncio.current_task()
         self._can_raise = threading.current_thread() is threading.main_thread() and hasattr(signal, "pthread_kill")
         if self._can_raise:
             self._before = [(number, signal.signal(number, self._look)) for number in (signal.SIGURG, signal.SIGVTALRM)]
@@ -88,7 +93,7 @@ class Watch:
         reason = self._why_to_end(frame)
         if reason is None or self._seen is None:
             return
-        if self._stubborn_seconds > STUBBORN_SECONDS / (5 if self._stop.signals > 1 else 1):
+        if self._stubborn_seconds > STUBBORN_SECONDS / (5 if self._asked() > 1 else 1):
             self._end_process()
         self._stubborn_seconds += TICK_SECONDS
         overdue[id(self._seen.f_locals["trace"])] = reason
@@ -102,13 +107,20 @@ class Watch:
             self._seconds = self._ending_seconds = self._stubborn_seconds = step = 0.0
         if scoring is not None:
             self._loop.call_soon_threadsafe(self._forget)
+        asked = self._asked()
         self._seconds += step
-        self._ending_seconds += step if self._stop.signals else 0.0
-        if self._ending_seconds >= GRACE_SECONDS or (self._stop.signals > 1 and self._ending_seconds):
+        self._ending_seconds += step if asked else 0.0
+        if self._ending_seconds >= GRACE_SECONDS or (asked > 1 and self._ending_seconds):
             return OutOfTimeError("interrupted", "given up: the run was asked to end meanwhile")
         if self._seconds >= self._limit:
             return OutOfTimeError("timeout", f"took more than {self._limit:g} s to score (--timeout)")
         return None
+
+    def _asked(self) -> int:
+        """How often somebody asked what is watched to end."""
+        if self._stop is not None:
+            return self._stop.signals
+        return 0 if self._task is None else self._task.cancelling()
 
     def _scoring(self, frame: FrameType | None) -> FrameType | None:
         """The call that scores an attempt, if this is inside one."""
@@ -127,4 +139,4 @@ class Watch:
             file=sys.stderr,
             flush=True,
         )
-        os._exit(130 if self._stop.signals else 3)
+        os._exit(130 if self._asked() else 3)

@@ -15,6 +15,7 @@ from msgspec import Struct
 from assay.core.fingerprint import fingerprint
 from assay.core.types import Failure
 from assay.core.usage import Account, usage_of
+from assay.core.watch import Watch
 from assay.evaluators.payload import Evaluator, failure_of
 from assay.optimize.journal import Entry, Journal
 from assay.optimize.purse import Purse
@@ -79,7 +80,8 @@ class Evaluations:
         keys = [self._key(text, example) for text, example in pairs]
         todo = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known}
         work = (self._one(key, *pair, retry) for key, pair in todo.items())
-        outcomes = await _all_or_out_of_budget(work)
+        with Watch(None):
+            outcomes = await _all_or_out_of_budget(work)
         found = dict(zip(todo, outcomes, strict=True))
         self.cached += len(keys) - len(todo)
         for key, (_, example) in todo.items():

@@ -20,6 +20,7 @@ from assay.core.seal import is_vouched_for, refuse_foreign, vouch
 from assay.core.seams import Model
 from assay.core.types import Request
 from assay.core.usage import Account, usage_of
+from assay.core.watch import Watch
 from assay.evaluators.model_identity import unwrapped_identity
 from assay.evaluators.payload import Evaluator, ScoreRange
 from assay.evaluators.preflight import preflight
@@ -423,7 +424,7 @@ def _changes(examples: Sequence[SetExample], seed: Sequence[Outcome], best: Sequ
 async def _probe(
     evaluator: Evaluator, example: dict[str, Any] | None, task_model: str | None, journal: Journal
 ) -> None:
-    with Account() as account:
+    with Account() as account, Watch(None):
         await preflight(evaluator, example, task_model)
     journal.add(Entry(kind="preflight", key="", usage=usage_of(account)))
 

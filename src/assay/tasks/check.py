@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from hashlib import blake2b
 
@@ -53,6 +54,7 @@ async def check_task(task: Task) -> TaskCheck:
     seen: dict[bytes, tuple[str, tuple[str, ...]]] = {}
     samples = gold_checked = 0
     for sample in task.dataset:
+        await asyncio.sleep(0)  # who asked to end is heard here: scoring itself seldom waits for anything
         samples += 1
         findings.extend(_look_at(task, sample, seen))
         gold = gold_answer(task, sample)

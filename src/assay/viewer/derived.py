@@ -6,12 +6,14 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
+from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
+from assay.core.user_folder import user_secret
 
 SCHEMA = 2
 """Raise it whenever what the files hold changes: older ones are then built again."""
@@ -27,13 +29,18 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 def place_of(folder: Path, name: str) -> Path:
-    """Beside the run, or in the user's cache folder when the run folder cannot be written to."""
+    """Beside the run, or in the user's cache folder when the run folder cannot be written to.
+
+    Beside a run the name holds what only this user can compute: a file that came with the folder is never read.
+    """
+    place, suffix = os.fsencode(folder.resolve()), Path(name).suffix
     if os.access(folder, os.W_OK):
-        return folder / name
+        with suppress(UsageError):  # no secret can be kept: then nothing in the folder can be told from a stranger's
+            digest = hashlib.blake2b(place, digest_size=12, key=user_secret()).hexdigest()
+            return folder / f"{name.removesuffix(suffix)}-{digest}{suffix}"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "viewer"
-    digest = hashlib.blake2b(str(folder.resolve()).encode(errors="replace"), digest_size=12).hexdigest()
     cache.mkdir(parents=True, exist_ok=True)
-    return cache / f"{digest}{name}"
+    return cache / f"{hashlib.blake2b(place, digest_size=12).hexdigest()}{name}"
 
 
 @contextmanager
