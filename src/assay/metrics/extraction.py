@@ -166,7 +166,8 @@ def final_letter(text: str, letters: str) -> str:
             return str(found[-1]).upper()
     if first := signs.first.match(text) or signs.only.fullmatch(text):
         return first[1].upper()
-    found = signs.bold.findall(text) or signs.alone.findall(text)
+    near_the_end = max(0, len(text) - 2000)  # each letter stands for itself: the last one there is the last of all
+    found = signs.bold.findall(text) or signs.alone.findall(text, near_the_end) or signs.alone.findall(text)
     return str(found[-1]) if found else ""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from math import ceil
+from operator import itemgetter
 from typing import Any
 
 from assay.metrics.languages import language_of
@@ -213,7 +214,7 @@ def _end(text: str, *, end_phrase: str) -> bool:
 def _capital_words(text: str, *, capital_frequency: int, capital_relation: str) -> bool:
     has_capitals = any(map(str.isupper, set(text)))
     words = re.finditer(r"\w\w*+(?:[-'’.]\w++)*", text) if has_capitals else ()
-    capital = (word for word in words if word[0].isupper())
+    capital = filter(str.isupper, map(itemgetter(0), words))
     return _compare(_up_to(capital_frequency, capital), capital_relation, capital_frequency)
 
 

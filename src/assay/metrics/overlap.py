@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import count, pairwise, repeat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import compress, count, pairwise, repeat
 from typing import Any
 
 
@@ -103,16 +104,17 @@ LONG, STRETCH = 20_000, 5040
 def _shared_in_long(words: list[str], target: list[str]) -> list[int]:
     """Shared 1- to 4-grams. What is very long repeats itself as a rule: a stretch that comes again is counted once."""
     stretches = Counter(tuple(words[at : at + STRETCH + 3]) for at in range(0, len(words), STRETCH))
-    shared = []
-    for n in (1, 2, 3, 4):
-        wanted = Counter(zip(*(target[start:] for start in range(n))))  # noqa: B905 (as in `_grams`)
-        seen: Counter[tuple[str, ...]] = Counter()
-        for stretch, times in stretches.items():
-            grams = zip(*(stretch[start : STRETCH + start] for start in range(n)))  # noqa: B905 (as in `_grams`)
-            for gram, hits in Counter(filter(wanted.__contains__, grams)).items():
-                seen[gram] += hits * times
-        shared.append((seen & wanted).total())
-    return shared
+    wanted = [Counter(zip(*(target[start:] for start in range(n)))) for n in (1, 2, 3, 4)]  # noqa: B905 (as in `_grams`)
+    seen: list[Counter[tuple[str, ...]]] = [Counter() for _ in wanted]
+    for stretch, times in stretches.items():
+        begins: Iterable[int] = compress(count(), map(wanted[0].__contains__, zip(stretch[:STRETCH])))
+        for n, (known, found) in enumerate(zip(wanted, seen, strict=True), start=1):
+            # a shared n-gram begins with a shared one that is a word shorter
+            places = [at for at in begins if stretch[at : at + n] in known]
+            for gram, hits in Counter(stretch[at : at + n] for at in places).items():
+                found[gram] += hits * times
+            begins = places
+    return [(found & known).total() for known, found in zip(wanted, seen, strict=True)]
 
 
 def _shared(grams: Sequence[Any], target: Sequence[Any]) -> int:
@@ -208,17 +210,23 @@ _POINT_IN_NUMBER = re.compile(r"[0-9.,][.,][0-9]")
 _POINT_POINT = re.compile(r"[.,][.,]")
 _POINT_AROUND_NUMBER = re.compile(r"\.(?:(?<![0-9].)|(?![0-9]))")
 _COMMA_AROUND_NUMBER = re.compile(r",(?:(?<![0-9].)|(?![0-9]))")
-_POINT_AFTER_OTHER = re.compile(r"([^0-9])([.,])")
-_POINT_BEFORE_OTHER = re.compile(r"([.,])([^0-9])")
+_LAST_STAYS = re.compile(r"([.,](?:(?<=[0-9].)|(?<![0-9.,].)[.,])(?:[.,]{2})*+)(?=[0-9])")
+"""A run of points and commas whose last one stays with the digit after it."""
 
 
 def _split_around_numbers(text: str) -> str:
     """Set apart every point and comma but those between two digits."""
     if not _POINT_POINT.search(text):
         return _COMMA_AROUND_NUMBER.sub(" , ", _POINT_AROUND_NUMBER.sub(" . ", text))
-    # Runs of points beside digits ("1.,.5") come out as the script's two passes happen to consume them.
-    for place, pattern in ((2, _POINT_AFTER_OTHER), (1, _POINT_BEFORE_OTHER)):
-        pieces = pattern.split(f" {text} ")
-        pieces[place::3] = [f" {point} " for point in pieces[place::3]]
-        text = "".join(pieces)
-    return text
+    # The script looks at pairs of characters, from left to right and twice: of a run before a digit ("1.,.5", "a.,5")
+    # the last is set apart only where it comes second in such a pair. All others are.
+    pieces = _LAST_STAYS.split(text.replace("\r", " "))
+    pieces[1::2] = map(_with_last_hidden, pieces[1::2])
+    text = "".join(pieces).replace(".", " . ").replace(",", " , ")
+    return text.replace("\n", ".").replace("\r", ",")
+
+
+@lru_cache(256)
+def _with_last_hidden(run: str) -> str:
+    """The last point as a line break, which no text has any more, and the last comma as a carriage return."""
+    return run[:-1] + ("\n" if run[-1] == "." else "\r")
