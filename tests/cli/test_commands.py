@@ -66,6 +66,7 @@ BAD_COMMANDS = [
     (["run", "--model", "gpt-4o"], "`openai:gpt-4o`"),
     (["run", "--modle", "toy"], "there is no flag --modle. Did you mean --model?"),
     (["run", "--limit", "x"], "--limit: expected a whole number, not `x`"),
+    (["check", "starter", "--limit", "0"], "--limit must be at least 1, not 0"),
     (["runn"], "Did you mean run?"),
     (["schema", "tsak"], "Did you mean task?"),
     (["show", "rouge"], "Did you mean `rouge_l`?"),

@@ -185,6 +185,23 @@ def test_a_pipe_in_the_place_of_the_journal_is_refused(tmp_path: Path) -> None:
         searched(folder)
 
 
+def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
+    folder, other = tmp_path / "search", tmp_path / "mine.txt"
+    searched(folder)
+    other.write_text("mine")
+    (folder / "engine.log").unlink()
+    (folder / "engine.log").symlink_to(other)
+    searched(folder)
+    assert other.read_text() == "mine"
+
+
+def test_the_log_steers_no_terminal_that_shows_it(tmp_path: Path) -> None:
+    searched(tmp_path, proposer=SayingProposer(fenced("Be clear \x1b[31m kind \u202e")), max_proposals=1)
+    log = (tmp_path / "engine.log").read_text(encoding="utf-8")
+    assert r"Be clear \u001b[31m kind \u202e" in log
+    assert "\x1b" not in log
+
+
 def test_a_run_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"schema": "run.v1"}', encoding="utf-8")
     with pytest.raises(UsageError, match=r"not the run\.json of a search"):

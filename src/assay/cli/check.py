@@ -32,8 +32,11 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import BAD_INPUT, DONE, WITH_FAILURES
+    from assay.core.errors import UsageError
     from assay.tasks.check import CANNOT_RUN
 
+    if options.limit is not None and options.limit < 1:
+        raise UsageError(f"--limit must be at least 1, not {options.limit}")
     checks = asyncio.run(_check_all(options))
     if options.json:
         print(msgspec.json.encode(checks).decode())

@@ -19,6 +19,7 @@ from assay.evaluators.payload import ScoreRange, why_not_a_number
 from assay.optimize.evaluations import Evaluations, Outcome, SetExample
 from assay.optimize.proposer import Proposer
 from assay.optimize.purse import Purse
+from assay.printable import printable
 
 BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 """What the engine is told of a failure: so low that one of them outweighs every score beside it, on a minibatch as on a
@@ -371,4 +372,4 @@ class _Log:
         self._file = file
 
     def log(self, message: str) -> None:
-        self._file.write(f"{message}\n")
+        self._file.write(f"{printable(message)}\n")

@@ -223,7 +223,8 @@ class _Work:
         settings = self._settings
         seed = settings.seed if settings.seed is not None else self._first_draft()
         found = Search(self._news)
-        with (folder / "engine.log").open("w", encoding="utf-8") as log:
+        (folder / "engine.log").unlink(missing_ok=True)  # of an earlier process, or a link that came with the folder
+        with (folder / "engine.log").open("x", encoding="utf-8") as log:
             try:
                 search(
                     seed,
