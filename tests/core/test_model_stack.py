@@ -31,6 +31,15 @@ def test_retrying_waits_at_least_as_long_as_the_server_asked() -> None:
     assert 7.0 <= clock.slept[0] <= 7.1
 
 
+@pytest.mark.parametrize("after", [None, 2.0], ids=["of a back-off", "that the server asked for"])
+def test_no_wait_is_longer_than_the_longest(after: float | None) -> None:
+    clock = Clock()
+    inner = Scripted([*(broke(after=after) for _ in range(30)), "yes"])
+    ask(Retrying(inner, retries=30, longest_retry_after_seconds=2.0, sleep=clock.sleep, rng=random.Random(1)), "q")
+    assert len(clock.slept) == 30
+    assert max(clock.slept) <= 2.0
+
+
 def test_what_cannot_be_retried_is_asked_once() -> None:
     inner = Scripted([broke("auth", retryable=False)])
     (error,) = ask(Retrying(inner), "q")

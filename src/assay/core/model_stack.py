@@ -140,13 +140,14 @@ class Retrying(Wrapper):
         """How long to wait before the next try; None when there is to be none."""
         if retry >= self._retries or not error.failure.retryable:
             return None
-        backoff = self._rng.random() * min(self._longest_wait, self._first_wait * 2.0**retry)
+        most = self._longest_retry_after
+        backoff = self._rng.random() * min(self._longest_wait, self._first_wait * 2.0**retry, most)
         if error.retry_after_seconds is None:
             return backoff
-        if error.retry_after_seconds > self._longest_retry_after:
+        if error.retry_after_seconds > most:
             return None
         # a crowd that was told the same moment must not come back in one
-        return error.retry_after_seconds + backoff * 0.1
+        return min(error.retry_after_seconds + backoff * 0.1, most)
 
 
 def _after_retries(error: FailureError, retry: int) -> FailureError:
