@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from tests.core.scripted import Scripted, broke
 
 from assay.core.config import RunConfig
+from assay.core.errors import FailureError
 from assay.core.model_stack import Limited
+from assay.core.run import Stop
 from assay.core.seams import BuildContext, Model
 from assay.core.types import Completion, Request
 from assay.models.pool import ModelPool
@@ -50,6 +53,21 @@ def test_a_judge_keeps_to_its_own_pace_or_to_that_of_the_run(
     config: dict[str, float], own: dict[str, float], expected: tuple[float | None, int]
 ) -> None:
     assert pace(ModelPool(RunConfig(**config)).model_for("toy", {}, **own)) == expected
+
+
+def test_who_waits_to_try_again_starts_nothing_new_when_the_run_is_to_end() -> None:
+    inner, stop = Scripted([broke(after=50.0), "yes"]), Stop()
+    pool = ModelPool(RunConfig(cache=False))
+    model = pool.wrap(inner)
+    pool.tell(stop, lambda sentence: None)
+
+    async def go() -> Completion:
+        asyncio.get_running_loop().call_later(0.05, stop.ask)
+        return await model.generate(Request(prompt="q"))
+
+    with pytest.raises(FailureError, match="rate_limit"):
+        asyncio.run(go())
+    assert len(inner.asked) == 1
 
 
 def test_the_pace_of_a_judge_is_not_that_of_the_measured_model() -> None:

@@ -102,7 +102,10 @@ async def read_answer(model: Model, request: Request, read: Callable[[Completion
 
 
 class Retrying(Wrapper):
-    """Asks again after a failure the adapter called retryable: exponential back-off, full jitter, Retry-After first."""
+    """Asks again after a failure the adapter called retryable: exponential back-off, full jitter, Retry-After first.
+
+    `sleep` may answer that nobody is to be asked again.
+    """
 
     def __init__(
         self,
@@ -113,7 +116,7 @@ class Retrying(Wrapper):
         longest_wait_seconds: float = LONGEST_BACKOFF_SECONDS,
         longest_retry_after_seconds: float = LONGEST_RETRY_AFTER_SECONDS,
         rng: random.Random | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         super().__init__(model)
         self._retries = retries
@@ -129,9 +132,8 @@ class Retrying(Wrapper):
                 completion = await self.model.generate(request)
             except FailureError as error:
                 wait = self._wait_seconds(error, retry)
-                if wait is None:
+                if wait is None or await self._sleep(wait):
                     raise _after_retries(error, retry) from error
-                await self._sleep(wait)
             else:
                 return msgspec.structs.replace(completion, retries=retry) if retry else completion
         raise AssertionError("unreachable: the last round returns or raises")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from assay.core.cache import CompletionCache
@@ -23,7 +25,7 @@ from assay.models.adaptive import LONGEST_PAUSE_SECONDS, Adaptive
 from assay.models.batched import Batched
 from assay.models.budget import Judging
 from assay.models.build import make_model
-from assay.models.outage import Enduring
+from assay.models.outage import NAP_SECONDS, Enduring
 from assay.models.rate_limit import RateLimited
 
 WIDEST = 256
@@ -40,6 +42,7 @@ class ModelPool:
         self._rate_limited: list[RateLimited] = []
         self._enduring: list[Enduring] = []
         self._cache: CompletionCache | None = None
+        self._stop = Stop()
 
     def model_for(
         self,
@@ -107,14 +110,17 @@ class ModelPool:
         if config.retries:
             # no wait is longer than the patience; without any, a server is still given the time of a back-off
             longest = min(config.patience_seconds or LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS)
-            wrapped = Retrying(wrapped, retries=config.retries, longest_retry_after_seconds=longest)
+            wrapped = Retrying(
+                wrapped, retries=config.retries, longest_retry_after_seconds=longest, sleep=self._wait_to_retry
+            )
         if getattr(model, "cacheable", False) if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
         result: Model = wrapped
         return result
 
     def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
-        """Whom to tell when a server is away, and what to end when it stays away."""
+        """Whom to tell when a server is away, what to end when it stays away, and what ends waiting to retry."""
+        self._stop = stop
         for model in self._enduring:
             model.tell(stop, say)
 
@@ -128,6 +134,15 @@ class ModelPool:
             await close_model(model)
         if self._cache is not None:
             self._cache.close()
+
+    async def _wait_to_retry(self, seconds: float) -> bool:
+        """Whether the run is to end meanwhile: another try would be something new."""
+        until = monotonic() + seconds
+        while (left := until - monotonic()) > 0:
+            if self._stop.asked:
+                return True
+            await asyncio.sleep(min(left, NAP_SECONDS))
+        return self._stop.asked
 
     def _open_cache(self) -> CompletionCache:
         if self._cache is None:
