@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.core.scripted import Scripted, ask, broke
 
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure, Request
@@ -169,3 +170,15 @@ def test_a_request_that_is_cancelled_while_waiting_leaves_its_place() -> None:
         lambda x: isinstance(x, Completion),
     ]
     assert [check(outcome) for check, outcome in zip(kinds, outcomes, strict=True)] == [True] * 4
+
+
+def test_who_waits_out_a_pause_is_not_kept_when_the_run_is_to_end() -> None:
+    async def is_to_end(seconds: float) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    inner = Scripted([broke(after=50.0)])
+    found = ask(Adaptive(inner, start=1, sleep=is_to_end), *"abcd")
+    kinds = [error.failure.kind for error in found if isinstance(error, FailureError)]
+    assert kinds == ["rate_limit", "interrupted", "interrupted", "interrupted"]
+    assert len(inner.asked) == 1

@@ -15,10 +15,11 @@ from time import monotonic
 from assay.core.errors import FailureError
 from assay.core.model_stack import Wrapper
 from assay.core.seams import Model
-from assay.core.types import Completion, Request
+from assay.core.types import Completion, Failure, Request
 
 TROUBLE = ("rate_limit", "overloaded")
 LONGEST_PAUSE_SECONDS = 120.0
+NOT_ASKED = "not asked: the run was asked to end while the server wanted a pause"
 
 
 class Adaptive(Wrapper):
@@ -33,9 +34,12 @@ class Adaptive(Wrapper):
         most: int = 256,
         longest_pause_seconds: float = LONGEST_PAUSE_SECONDS,
         clock: Callable[[], float] = monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """`source` is the adapter itself, whose `limits` tell what the server said about its allowance."""
+        """`source` is the adapter itself, whose `limits` tell what the server said about its allowance.
+
+        `sleep` may answer that nobody is to be asked any more.
+        """
         super().__init__(model)
         self._source = source if source is not None else model
         self.width = start
@@ -74,7 +78,9 @@ class Adaptive(Wrapper):
         while True:
             pause = self._paused_until - self._clock()
             if pause > 0:
-                await self._sleep(pause)
+                if await self._sleep(pause):
+                    self._wake()  # they wait for the same server
+                    raise FailureError(Failure(stage="model", part=self.name, kind="interrupted", message=NOT_ASKED))
             elif self._in_flight < self.width:
                 self._in_flight += 1
                 return

@@ -96,7 +96,9 @@ class ModelPool:
             wrapped = Timed(wrapped, min(limits))
         if config.adaptive and concurrency is None and getattr(model, "remote", False):
             pause = min(config.patience_seconds or LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
-            wrapped = Adaptive(wrapped, source=model, most=WIDEST, longest_pause_seconds=pause)
+            wrapped = Adaptive(
+                wrapped, source=model, most=WIDEST, longest_pause_seconds=pause, sleep=self._wait_for_server
+            )
         else:
             wrapped = Limited(wrapped, min(concurrency or config.concurrency, config.concurrency))
         if requests_per_minute or config.tokens_per_minute:
@@ -111,7 +113,7 @@ class ModelPool:
             # no wait is longer than the patience; without any, a server is still given the time of a back-off
             longest = min(config.patience_seconds or LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS)
             wrapped = Retrying(
-                wrapped, retries=config.retries, longest_retry_after_seconds=longest, sleep=self._wait_to_retry
+                wrapped, retries=config.retries, longest_retry_after_seconds=longest, sleep=self._wait_for_server
             )
         if getattr(model, "cacheable", False) if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
@@ -135,8 +137,8 @@ class ModelPool:
         if self._cache is not None:
             self._cache.close()
 
-    async def _wait_to_retry(self, seconds: float) -> bool:
-        """Whether the run is to end meanwhile: another try would be something new."""
+    async def _wait_for_server(self, seconds: float) -> bool:
+        """Whether the run is to end meanwhile: what would be asked then is something new."""
         until = monotonic() + seconds
         while (left := until - monotonic()) > 0:
             if self._stop.asked:
