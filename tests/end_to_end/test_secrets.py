@@ -196,7 +196,7 @@ def test_no_child_of_a_run_is_given_the_key_and_no_process_shows_it(tmp_path: Pa
     (tmp_path / "census.py").write_text(CENSUS + "\nprint(json.dumps({'score': 1.0}))\n")
     arguments = ("run", "a.jsonl", "b.jsonl", "c.yaml", "--model", "openai:m", "--concurrency", "1")
     model = ("--model-arg", f"base_url={server.base_url}", "--model-arg", "api_key_env=PLAINLY_NAMED")
-    done = assay(*arguments, *model, cwd=tmp_path, PLAINLY_NAMED=KEY, OPENAI_API_KEY=KEY)
+    done = assay(*arguments, *model, cwd=tmp_path, forked=False, PLAINLY_NAMED=KEY, OPENAI_API_KEY=KEY)
     assert done.returncode == 0, done.stderr
     family = json.loads((tmp_path / "census.json").read_text())
     words = " ".join(each[0] for each in family.values())
