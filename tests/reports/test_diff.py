@@ -52,8 +52,9 @@ def test_a_planted_drop_of_two_points_is_found_on_two_thousand_pairs_and_not_on_
     assert sums.comparison.p_value == pytest.approx(scipy_stats.binomtest(40, 40).pvalue, rel=1e-9)
     assert found.verdict.startswith("B is worse on sums")
     assert not few.significant
-    assert "50 pairs find a true difference of 0.154 with 80 % power, smaller ones go unnoticed" in few.verdict
-    assert "to find one of 0.020 takes about 394" in few.verdict
+    # at the corrected level: 0.05 / 3
+    assert "50 pairs find a true difference of 0.176 with 80 % power, smaller ones go unnoticed" in few.verdict
+    assert "to find one of 0.020 takes about 453" in few.verdict
 
 
 def test_p_values_are_corrected_for_the_number_of_comparisons(runs: Path) -> None:
@@ -211,9 +212,10 @@ def test_groups_cluster_too(tmp_path: Path) -> None:
     by_page = diff(tmp_path / "a", tmp_path / "b", View(group_by="page")).tasks[0].comparison
     assert by_group is not None
     assert by_page is not None
-    assert by_group.p_value == 1.0
-    assert by_page.p_value == 1.0
-    assert by_group.interval.method == "clustered-t"
+    # fewer than six clusters: the t test of their means
+    assert by_group.p_value == pytest.approx(scipy_stats.ttest_1samp([-1.0, 0.0, 0.0, 0.0], 0.0).pvalue)
+    assert by_page.p_value == pytest.approx(scipy_stats.ttest_1samp([-0.5, 0.0], 0.0).pvalue)
+    assert by_group.interval.method == by_group.test == "clustered-t"
 
 
 @pytest.mark.parametrize("said", ["<script>alert(1)</script>", "</style><b>x", "a | b\nc", '"><img src=x>'])

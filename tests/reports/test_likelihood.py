@@ -11,7 +11,7 @@ from tests.reports.runs import Adder, number, run_into, write_sums
 
 from assay.core.types import Completion, Request
 from assay.reports.leaderboard import build_leaderboard
-from assay.reports.likelihood import MANY, Said, Token, Told, _ece_interval, calibration_of, likelihood_of, values_of
+from assay.reports.likelihood import Said, Token, Told, calibration_of, likelihood_of, values_of
 from assay.reports.more_tables import calibration_table, likelihood_table
 from assay.stats.score_table import ScoreTable
 
@@ -40,7 +40,10 @@ def test_a_calibrated_model_has_no_calibration_error(tmp_path: Path) -> None:
     assert found.expected_error.high is not None
     filled = [each for each in found.bins if each.count]
     assert [(each.count, each.accuracy) for each in filled] == [(100, pytest.approx(0.8))]
-    assert "ece-10-equal-width|bootstrap" in found.expected_error.signature
+    assert found.expected_error.low == 0.0
+    assert found.expected_error.details is not None
+    assert 0.02 < found.expected_error.details["if_calibrated"] < 0.05
+    assert found.expected_error.details["p_value"] == 1.0
     assert "| sums" in (calibration_table(board) or "")
 
 
@@ -104,39 +107,6 @@ def test_a_scorers_confidence_comes_first_and_graded_scores_have_no_calibration(
     assert values_of(said, "x", 0.0, 1.0)["confidence"] == 0.0
     assert "confidence" not in values_of(said, "x", 0.5, 0.3)
     assert "confidence" not in values_of(said, "x", 7.0, 1.0)
-
-
-@pytest.mark.parametrize("answers", [300, MANY + 1000])
-def test_the_interval_of_the_calibration_error_covers_what_it_says(answers: int) -> None:
-    """An over-confident model with a true error of 0.15 in every bin, where absolute values do no harm."""
-    random = np.random.default_rng(5)
-    covered = 0
-    for _ in range(30):
-        table = ScoreTable()
-        for sample, stated in enumerate(random.uniform(0.5, 1.0, answers)):
-            right = float(random.random() < stated - 0.15)
-            values = {"confidence": stated, "right": right, "squared_error": (stated - right) ** 2}
-            table.add(values, sample=sample)
-        found = calibration_of(table, 0.95)
-        assert found is not None
-        assert found.expected_error.low is not None
-        assert found.expected_error.high is not None
-        covered += found.expected_error.low <= 0.15 <= found.expected_error.high
-    # 30 × 0.95 = 28.5; fewer than 25 has a chance of 0.3 %
-    assert covered >= 25
-
-
-@pytest.mark.parametrize(("answers", "sets"), [(300, 100), (MANY + 1000, 2000)])
-def test_over_many_data_sets_too(answers: int, sets: int) -> None:
-    """The small size was also run over 2,000 data sets by hand: it covered 96.2 %."""
-    random = np.random.default_rng(11)
-    covered = 0
-    for _ in range(sets):
-        stated = random.uniform(0.5, 1.0, answers)
-        right = (random.random(answers) < stated - 0.15).astype(float)
-        found = _ece_interval(stated, right, None, 0.95)
-        covered += found.low <= 0.15 <= found.high
-    assert 0.93 <= covered / sets <= (0.97 if sets > 1000 else 1.0)
 
 
 def test_the_interval_of_bits_per_byte_covers_what_it_says() -> None:

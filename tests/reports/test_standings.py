@@ -33,7 +33,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_models_that_cannot_be_told_apart_share_ranks(runs: Path) -> None:
     found = build_standings([runs / "poor", runs / "fair", runs / "good"])
     assert [(row.label, row.rank) for row in found.models] == [("good", "1–2"), ("fair", "1–2"), ("=poor|", "3")]
-    assert found.ranking == "bootstrap over 300 shared samples, 1000 resamples, seed 0, 95 %"
+    assert found.ranking.startswith("paired tests over 300 shared samples, Holm over 3, 95 %")
     good = found.models[0]
     assert good.overall == pytest.approx((0.95 + 0.9) / 2)
     assert good.win_rate == pytest.approx(1.0)
@@ -66,14 +66,14 @@ def test_every_shape_holds_every_model(runs: Path) -> None:
     assert page.count("<svg") >= 6
 
 
-def test_without_examples_ranks_have_no_intervals_and_say_so(runs: Path, tmp_path: Path) -> None:
+def test_without_examples_ranks_come_from_intervals_as_of_unrelated_samples(runs: Path, tmp_path: Path) -> None:
     paths = []
     for name in ("good", "poor"):
         paths.append(tmp_path / f"{name}.json")
         write_leaderboard_file(paths[-1], build_leaderboard(runs / name, View()))
     found = build_standings(paths)
     assert [row.rank for row in found.models] == ["1", "2"]
-    assert "ranks have no intervals" in found.ranking
+    assert found.ranking.startswith("scores and their intervals, as of unrelated samples")
 
 
 def test_a_task_that_one_model_lacks_is_left_out_of_overall_numbers(runs: Path, tmp_path: Path) -> None:

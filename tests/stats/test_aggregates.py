@@ -7,7 +7,14 @@ import pytest
 
 from assay.catalog import resolve
 from assay.stats import aggregates
-from assay.stats.intervals import clustered_mean_interval, clustered_wilson, mean_interval, wilson
+from assay.stats.intervals import (
+    clustered_graded_interval,
+    clustered_mean_interval,
+    clustered_wilson,
+    graded_interval,
+    mean_interval,
+    wilson,
+)
 from assay.stats.score_table import ScoreTable
 
 
@@ -30,19 +37,27 @@ def test_mean_of_right_and_wrong_has_a_wilson_interval():
     assert summary.signature == "mean|wilson|level=0.95"
 
 
-def test_mean_of_graded_values_has_a_t_interval():
+def test_mean_of_graded_values_has_the_graded_form_of_wilson():
     values = [0.2, 0.9, 0.5, 1.0]
     [summary] = aggregates.mean(table_of("f1", values), field="f1", level=0.9)
     assert summary.name == "f1_mean"
-    assert summary.low == mean_interval(values, 0.9).low
-    assert summary.signature == "mean|t|level=0.9"
+    assert (summary.low, summary.high) == (graded_interval(values, 0.9).low, graded_interval(values, 0.9).high)
+    assert summary.signature == "mean|graded-wilson|level=0.9"
+
+
+def test_mean_of_values_without_a_scale_has_a_t_interval():
+    seconds = [0.2, 0.9, 0.5, 1.0]
+    [summary] = aggregates.mean(table_of("seconds", seconds), field="seconds", bounds=(0.0, float("inf")))
+    assert (summary.low, summary.high) == (max(0.0, mean_interval(seconds).low), mean_interval(seconds).high)
+    assert summary.signature == "mean|t|level=0.95"
 
 
 @pytest.mark.parametrize(
     ("values", "make", "method"),
     [
         ([1, 0, 1, 1, 0, 0], clustered_wilson, "clustered-wilson"),
-        ([0.1, 0.2, 0.9, 1, 0.4, 0.6], clustered_mean_interval, "clustered-t"),
+        ([0.1, 0.2, 0.9, 1, 0.4, 0.6], clustered_graded_interval, "clustered-graded-wilson"),
+        ([1, 2, 9, 10, 4, 6], clustered_mean_interval, "clustered-t"),
     ],
 )
 def test_repetitions_are_clustered_by_sample(values, make, method):
@@ -53,9 +68,11 @@ def test_repetitions_are_clustered_by_sample(values, make, method):
 
 
 def test_bounds_keep_the_interval_in_the_range_of_the_metric():
-    [free] = aggregates.mean(table_of("score", [1.0, 0.9, 1.0, 0.2]))
-    [bound] = aggregates.mean(table_of("score", [1.0, 0.9, 1.0, 0.2]), bounds=(0.0, 1.0))
-    assert free.high > 1.0 == bound.high
+    [free] = aggregates.mean(table_of("score", [10.0, 9.0, 10.0, 2.0]))
+    [bound] = aggregates.mean(table_of("score", [10.0, 9.0, 10.0, 2.0]), bounds=(0.0, 10.0))
+    [share] = aggregates.mean(table_of("score", [1.0, 0.9, 1.0, 0.2]))
+    assert free.high > 10.0 > bound.high
+    assert (bound.low, bound.high) == pytest.approx((10.0 * share.low, 10.0 * share.high))
 
 
 def test_one_graded_value_has_a_mean_and_says_why_it_has_no_interval():
@@ -98,7 +115,7 @@ def test_max_min_and_std_dev():
     assert spread.name == "f1_std_dev"
     assert spread.value == pytest.approx(np.std(values))
     assert spread.low < spread.value < spread.high
-    assert spread.signature == "std_dev|bootstrap|n=1000|seed=0|level=0.95"
+    assert spread.signature == "std_dev|bonett|level=0.95"
 
 
 def test_bootstrap_interval_of_the_standard_deviation_is_right_for_large_offsets():

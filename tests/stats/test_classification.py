@@ -93,7 +93,7 @@ def test_counts_are_summed_before_dividing(name, value):
     [summary] = getattr(classification, name)(counted([(3, 1, 0), (2, 1, 1), (1, 0, 2)]), **FIELDS[name])
     assert (summary.name, summary.value) == (name, pytest.approx(value))
     assert summary.low <= summary.value <= summary.high
-    assert summary.signature == f"{name}|bootstrap|n=1000|seed=0|level=0.95"
+    assert summary.signature == f"{name}|ratio-wilson|level=0.95"
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -111,5 +111,26 @@ def test_nothing_wrong_is_not_certainty():
         table.add({"tp": 2, "fp": 0, "fn": 0}, sample=sample)
     fields = {"num_true_positives_field": "tp", "num_false_positives_field": "fp", "num_false_negatives_field": "fn"}
     [found] = classification.f1_score(table, **fields)
-    assert (found.value, found.low, found.high) == (1.0, wilson(20, 20).low, 1.0)
-    assert found.signature == "f1_score|wilson-of-samples|level=0.95"
+    assert (found.value, found.high, found.signature) == (1.0, 1.0, "f1_score|ratio-wilson|level=0.95")
+    # no surer than forty answers that stand alone, no less sure than twenty
+    assert _f1_of(wilson(20, 20).low) - 0.02 < found.low < _f1_of(wilson(40, 40).low)
+
+
+def test_true_negatives_are_no_evidence_of_f1():
+    """Three positives, all found, among a thousand samples: three samples say something about F1."""
+    table = ScoreTable()
+    for sample in range(1000):
+        table.add({"truth": sample < 3, "said": sample < 3}, sample=sample)
+    found = {
+        each.name: each
+        for each in classification.binary_classification(
+            table, field_gt="truth", field_pred="said", positive_answer=True, negative_answer=False
+        )
+    }
+    assert found["recall"].low == pytest.approx(wilson(3, 3).low)
+    assert found["f1_score"].low == pytest.approx(_f1_of(wilson(3, 3).low))
+    assert found["f1_score"].value == 1.0
+
+
+def _f1_of(share):
+    return 2.0 * share / (1.0 + share)

@@ -1,16 +1,20 @@
 """Closed-form intervals: worked examples, scipy and statsmodels as oracles, and coverage by simulation."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.linalg import fractional_matrix_power
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from assay.core.errors import UsageError
 from assay.stats.intervals import (
     Interval,
+    cluster_degrees,
     clustered_mean_interval,
     clustered_wilson,
     mean_interval,
@@ -53,14 +57,35 @@ def test_standard_error_of_nine_right_and_one_wrong_is_a_tenth():
     assert mean_interval([1.0] * 9 + [0.0]).standard_error == pytest.approx(0.1, abs=1e-15)
 
 
-def test_clustered_error_equals_statsmodels_cluster_covariance():
+def test_clustered_error_of_equal_clusters_equals_statsmodels_cluster_covariance():
     random = np.random.default_rng(5)
-    groups = random.integers(0, 12, size=100)
-    values = random.normal(size=100) + groups
-    fit = OLS(values, np.ones(100)).fit(cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False})
+    groups = np.repeat(np.arange(12), 8)[:96]
+    values = random.normal(size=96) + groups
+    fit = OLS(values, np.ones(96)).fit(cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False})
     clusters = len(np.unique(groups))
     expected = fit.bse[0] * np.sqrt(clusters / (clusters - 1))
     assert clustered_mean_interval(values, groups).standard_error == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("sizes", [[4] * 6, [1, 2, 3, 4, 30], [20, 1, 1, 1, 1, 1, 1, 20]])
+def test_clustered_error_and_degrees_are_those_of_bell_and_mccaffrey(sizes):
+    """By their matrices: residuals of each cluster times (I − H)^(−1/2), and the moments of that quadratic form."""
+    random = np.random.default_rng(7)
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    values = random.normal(size=len(codes)) + random.normal(size=len(sizes))[codes]
+    n = len(codes)
+    ones = np.ones((n, 1))
+    annihilator = np.eye(n) - ones @ ones.T / n
+    columns, squares = [], 0.0
+    for cluster in range(len(sizes)):
+        inside = np.flatnonzero(codes == cluster)
+        adjusted = fractional_matrix_power(annihilator[np.ix_(inside, inside)], -0.5).real @ np.ones(len(inside)) / n
+        squares += float(adjusted @ (annihilator @ values)[inside]) ** 2
+        columns.append(annihilator[:, inside] @ adjusted)
+    moments = np.linalg.eigvalsh(np.column_stack(columns).T @ np.column_stack(columns))
+    found = clustered_mean_interval(values, codes)
+    assert found.standard_error == pytest.approx(math.sqrt(squares), rel=1e-9)
+    assert cluster_degrees(sizes) == pytest.approx(moments.sum() ** 2 / (moments**2).sum(), rel=1e-9)
 
 
 def test_one_value_per_cluster_is_the_plain_interval():

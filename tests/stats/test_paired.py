@@ -21,6 +21,7 @@ from assay.stats.paired import (
     mean_difference,
     minimum_detectable_effect,
     odds_ratio,
+    paired_score_difference,
     paired_share_difference,
     permutation_test,
 )
@@ -106,7 +107,20 @@ def test_sign_bits_and_histogram_draw_from_the_same_distribution():
 
 
 def test_monte_carlo_p_value_is_never_zero():
-    assert permutation_p([1.0] * 100, resamples=999) == 1 / 1000
+    # all hundred one way: Chernoff's bound is the exact 2 / 2**100
+    assert permutation_p([1.0] * 100, resamples=999) == pytest.approx(2.0**-99)
+    graded = np.random.default_rng(9).uniform(0.1, 1.0, 300)
+    assert permutation_p(graded, resamples=999) == pytest.approx(2.0**-299)
+
+
+def test_chernoff_is_never_below_the_exact_chance():
+    """Against every way to flip: with as many equal differences the sum is a binomial number."""
+    for flips in (40, 100, 300):
+        for positive in range(flips * 3 // 4, flips + 1, 5):
+            differences = np.repeat([1.0, -1.0], [positive, flips - positive])
+            exact = 2.0 * stats.binom.sf(positive - 1, flips, 0.5)
+            found = permutation_p(differences, resamples=99)
+            assert exact <= found * (1 + 1e-9)
 
 
 def test_whole_clusters_flip_together():
@@ -152,15 +166,16 @@ def test_effect_sizes():
 
 def test_minimum_detectable_effect_worked_example():
     # (1.95996 + 0.84162) · 0.5 / √400
-    assert minimum_detectable_effect(0.5, 400) == pytest.approx(0.0700396, abs=1e-6)
-    assert minimum_detectable_effect(0.5, 1) is None
+    assert minimum_detectable_effect(0.025) == pytest.approx(0.0700396, abs=1e-6)
+    # (2.77645 + 0.94096) · 0.1, t with four degrees of freedom
+    assert minimum_detectable_effect(0.1, 4) == pytest.approx(0.371741, abs=1e-6)
     with pytest.raises(ValueError, match="power"):
         minimum_detectable_effect(0.5, 10, power=80)
 
 
 def test_the_detectable_effect_is_found_as_often_as_the_power_says():
     random = np.random.default_rng(3)
-    effect = minimum_detectable_effect(1.0, 100)
+    effect = minimum_detectable_effect(0.1, 99)
     draws = random.normal(effect, 1.0, size=(DATA_SETS, 100))
     assert np.mean([mean_interval(row).low > 0.0 for row in draws]) == pytest.approx(0.8, abs=0.03)
 
@@ -183,13 +198,18 @@ def test_comparison_of_graded_scores_and_of_clusters():
     random = np.random.default_rng(4)
     first, second = random.random(60), random.random(60)
     plain = compare(first, second, seed=5)
-    assert plain.interval == mean_interval(second - first)
-    assert plain.signature == "paired|t|permutation|n=10000|seed=5|level=0.95"
+    assert plain.interval == paired_score_difference(second - first)
+    assert plain.signature == "paired|graded-bonett-price|permutation|n=10000|seed=5|level=0.95"
     groups = np.repeat(np.arange(12), 5)
     clustered = compare(first, second, groups=groups)
-    assert clustered.interval == clustered_mean_interval(second - first, groups)
-    assert clustered.test == "permutation-exact"
-    assert clustered.minimum_detectable_effect == pytest.approx(2.8015853 * clustered.interval.standard_error)
+    # the permutation test is the surer of the two, so that the interval ends where it does: below 0
+    assert clustered.interval.low == paired_score_difference(second - first, groups).low
+    assert clustered.interval.high < 0.0
+    assert (clustered.test, clustered.p_value < 0.05) == ("permutation-exact", True)
+    quantiles = stats.t.ppf(0.975, 11) + stats.t.ppf(0.8, 11)
+    assert clustered.minimum_detectable_effect == pytest.approx(quantiles * clustered.interval.standard_error)
+    open_ended = compare(10.0 * first, 10.0 * second, groups=groups)
+    assert open_ended.interval == clustered_mean_interval(10.0 * (second - first), groups)
 
 
 def test_identical_runs_differ_by_nothing_and_keep_a_width():
@@ -197,8 +217,10 @@ def test_identical_runs_differ_by_nothing_and_keep_a_width():
     assert (result.difference, result.p_value, result.wins, result.losses) == (0.0, 1.0, 0, 0)
     assert result.interval.low < 0.0 < result.interval.high
     graded = compare([0.5, 0.2], [0.5, 0.2])
-    assert (graded.difference, graded.p_value, graded.interval.low) == (0.0, 1.0, None)
-    assert "equal" in graded.interval.reason
+    assert (graded.difference, graded.p_value, graded.interval.low, graded.interval.high) == (0.0, 1.0, -1.0, 1.0)
+    seconds = compare([5.0, 2.0], [5.0, 2.0])
+    assert (seconds.difference, seconds.p_value, seconds.interval.low) == (0.0, 1.0, None)
+    assert "equal" in seconds.interval.reason
 
 
 def test_nothing_to_compare_has_a_reason():

@@ -115,7 +115,14 @@ def test_win_rates_mean_ranks_and_normalised_scores_have_ranges_too():
     assert found["c"].mean_rank == (3.0, 3.0)
     low, high = found["a"].win_rate
     assert 0.5 <= low < high <= 1.0
-    assert found["a"].normalised[0] > 0.0 > found["c"].normalised[1]
+    by_chance = by_model(rank_ranges("abc", tasks, normalisation="chance", chance=[0.5] * 4))
+    assert by_chance["a"].normalised[0] > 0.0 > by_chance["c"].normalised[1]
+
+
+def test_z_scores_have_no_interval():
+    """Two models are always +1 and −1, whatever the data say; resampling that would give a width of 0."""
+    tasks = [(np.random.default_rng(9).random((40, 2)) < 0.5).astype(float)]
+    assert [each.normalised for each in rank_ranges("ab", tasks, normalisation="z")] == [None, None]
 
 
 def test_one_cluster_cannot_be_ranked_by():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.stats import repetitions as rep
-from assay.stats.intervals import clustered_wilson, mean_interval, wilson
+from assay.stats.intervals import clustered_wilson, graded_interval, wilson
 from assay.stats.repetitions import Attempts
 from assay.stats.score_table import ScoreTable
 
@@ -37,15 +37,20 @@ def test_worked_example(estimate, value):
 def test_intervals_are_over_samples():
     attempts = Attempts.from_lists(MATRIX)
     assert rep.mean(attempts).interval == clustered_wilson(np.ravel(MATRIX), np.repeat([0, 1, 2], 4))
-    plain = mean_interval([1, 5 / 6, 0])
-    assert rep.pass_at(attempts, 2).interval == plain.clipped(0.0, 1.0)
+    assert rep.pass_at(attempts, 2).interval == graded_interval([1, 5 / 6, 0])
     assert rep.consistency(attempts).interval == wilson(2, 3)
 
 
 def test_more_attempts_do_not_make_more_samples():
     few = rep.pass_at(Attempts.from_lists([[1, 1], [0, 0], [1, 1]] * 5), 1)
     many = rep.pass_at(Attempts.from_lists([[1] * 40, [0] * 40, [1] * 40] * 5), 1)
-    assert few.interval == many.interval
+    assert (few.interval.low, few.interval.high) == pytest.approx((many.interval.low, many.interval.high))
+
+
+def test_the_mean_and_pass_at_1_are_one_number_with_one_interval():
+    attempts = Attempts.from_lists([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 1]])
+    assert rep.mean(attempts).interval == rep.pass_at(attempts, 1).interval
+    assert rep.mean(attempts).interval == rep.best(attempts, 1).interval
 
 
 def test_samples_with_too_few_attempts_are_left_out_and_counted():
@@ -92,7 +97,7 @@ def test_as_an_aggregate_of_a_table():
     ]  # fmt: skip
     assert summaries["pass@2"].value == pytest.approx((1 + 5 / 6 + 0) / 3)
     assert (summaries["pass@2"].scored, summaries["pass@2"].unscored, summaries["pass@2"].failed) == (3, 1, 1)
-    assert summaries["pass@2"].signature == "pass@2|t|level=0.95"
+    assert summaries["pass@2"].signature == "pass@2|graded-wilson|level=0.95"
 
 
 def test_as_an_aggregate_samples_of_one_group_cluster():

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.columns import Columns, Side, read_side
-from assay.reports.diff_overall import Units, overall_diff, units_of
+from assay.reports.diff_overall import Units, corrected_overall, overall_diff, units_of
 from assay.reports.diff_types import BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
 from assay.reports.diff_words import board_verdict, task_verdict
 from assay.reports.per_example import PerExample
 from assay.reports.view import View
-from assay.stats.mcnemar_power import detectable_share_difference
-from assay.stats.paired import PairedComparison, compare, holm
+from assay.stats.drops import DropTest, drop_tests
+from assay.stats.paired import PairedComparison, compare, corrected, holm
 
 SAMPLES = 5
 MAX_SLICES = 100
@@ -106,7 +106,7 @@ def _paired(
     pairs_a, pairs_b = rows_a[both], rows_b[both]
     before, after = a.scores[pairs_a], b.scores[pairs_b]
     groups = _groups(b, pairs_b)
-    units[found.task] = units_of(after - before, groups)
+    units[found.task] = units_of(before, after, groups)
     flipped = np.flatnonzero(before != after)
     # the largest moves first, losses before gains, so that what is shown is what matters
     shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
@@ -115,7 +115,7 @@ def _paired(
         compared=len(before),
         only_a=int(a.scored.sum()) - len(before),
         only_b=int(b.scored.sum()) - len(before),
-        comparison=_compared(before, after, groups, view.level),
+        comparison=compare(before, after, groups=groups, level=view.level),
         changes=_changes(a, b, rows_a, rows_b),
         flips=len(flipped),
         shown=[
@@ -128,17 +128,6 @@ def _paired(
         ],
         slices=_slices(b, pairs_b, before, after, view),
     )
-
-
-def _compared(
-    before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.int64] | None, level: float
-) -> PairedComparison:
-    """The paired comparison, with what McNemar's exact test can really find where it is the test."""
-    found = compare(before, after, groups=groups, level=level)
-    if found.test != "mcnemar-exact":
-        return found
-    least = detectable_share_difference(found.wins, found.losses, found.n, level, found.power)
-    return replace(found, minimum_detectable_effect=least)
 
 
 def _groups(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
@@ -200,11 +189,9 @@ def _slices(
             inside = codes == code
             compared = compare(before[inside], after[inside], groups=_groups(b, rows[inside]), level=view.level)
             found.append((key, b.names[int(code)], compared))
-    adjusted = holm([1.0 if each.p_value is None else each.p_value for _, _, each in found])
-    ordered = sorted(zip(found, adjusted, strict=True), key=lambda each: (each[0][0], each[0][1]))
     return [
-        SliceDiff(by=key, value=value, comparison=compared, adjusted_p=p, significant=p < 1 - view.level)
-        for (key, value, compared), p in ordered
+        SliceDiff(by=key, value=value, comparison=compared, adjusted_p=None, significant=False)
+        for key, value, compared in sorted(found, key=lambda each: each[:2])
     ]
 
 
@@ -237,25 +224,57 @@ def _overall(compared: dict[str, PairedComparison], units: dict[str, Units], lev
 
 def _corrected(found: BoardDiff) -> BoardDiff:
     """With Holm's correction over every task, and the overall difference where there are several tasks."""
-    alpha = 1 - found.level
-    tested = [index for index, task in enumerate(found.tasks) if task.comparison is not None and task.comparison.n]
-    p_values = [_p(found.tasks[index].comparison) for index in tested]
-    if found.overall is not None:
-        p_values.append(found.overall.p_value)
-    adjusted = holm(p_values)
+    tested = {
+        index: task.comparison
+        for index, task in enumerate(found.tasks)
+        if task.comparison is not None and task.comparison.n
+    }
+    others = [] if found.overall is None else [found.overall.p_value]
+    own = corrected(list(tested.values()), found.level, others)
+    drops = _drops([*tested.values(), *([] if found.overall is None else [found.overall])], found.level)
     tasks = list(found.tasks)
-    for index, p in zip(tested, adjusted, strict=False):
-        tasks[index] = replace(tasks[index], adjusted_p=p, significant=p < alpha)
+    for index, each, drop in zip(tested, own, drops, strict=False):
+        tasks[index] = replace(
+            tasks[index],
+            comparison=each.comparison,
+            adjusted_p=each.adjusted_p,
+            significant=each.significant,
+            drop=drop,
+        )
+    comparisons = len(own) + len(others)
     overall = found.overall
     if overall is not None:
-        overall = replace(overall, adjusted_p=adjusted[-1], significant=adjusted[-1] < alpha)
-    found = replace(found, overall=overall, comparisons=len(adjusted))
+        [*_, adjusted] = holm([*(1.0 if each.p_value is None else each.p_value for each in tested.values()), *others])
+        overall = replace(corrected_overall(overall, adjusted, found.level, comparisons=comparisons), drop=drops[-1])
+    tasks = _corrected_slices(tasks, found.level)
+    found = replace(found, overall=overall, comparisons=comparisons)
     found = replace(found, tasks=[replace(task, verdict=task_verdict(task, found)) for task in tasks])
     return replace(found, verdict=board_verdict(found))
 
 
-def _p(comparison: PairedComparison | None) -> float:
-    return 1.0 if comparison is None or comparison.p_value is None else comparison.p_value
+def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list[DropTest]:
+    p_values = [1.0 if each.p_drop is None else each.p_drop for each in compared]
+    return drop_tests(p_values, [each.least_p_drop for each in compared], level)
+
+
+def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
+    """Slices are a search of their own: corrected for every slice of every task, and not for the tasks."""
+    own = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
+    return [
+        replace(
+            task,
+            slices=[
+                replace(
+                    each,
+                    comparison=(tested := next(own)).comparison,
+                    adjusted_p=tested.adjusted_p,
+                    significant=tested.significant,
+                )
+                for each in task.slices
+            ],
+        )
+        for task in tasks
+    ]
 
 
 def _unequal(task: TaskDiff) -> str | None:

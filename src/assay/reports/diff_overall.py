@@ -4,32 +4,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from assay.reports.diff_types import OverallDiff
-from assay.stats.intervals import Interval, cluster_codes
-from assay.stats.paired import EXACT_FLIPS, PairedComparison, permutation_test
-from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantile, student_t_tail
+from assay.stats.intervals import (
+    Interval,
+    cluster_codes,
+    cluster_degrees,
+    clustered_standard_error,
+    no_interval,
+    standard_error,
+)
+from assay.stats.paired import PairedComparison, agreeing, minimum_detectable_effect
+from assay.stats.permutation import EXACT_FLIPS, permutation_test
+from assay.stats.quantiles import normal_cdf, student_t_tail
+from assay.stats.task_means import MANY, quantile, satterthwaite, with_shared_ends
 
-POWER = 0.8
 METHOD = "combined-t"
 EXACT = "permutation-exact"
-MANY = 10_000.0
-"""Degrees of freedom from which on t is the normal distribution."""
-
-Units = NDArray[np.float64]
-"""What each pair of a task, or each of its clusters, adds to the task's mean difference; zeros left out."""
 
 
-def units_of(differences: Units, groups: NDArray[np.int64] | None) -> Units:
-    units = differences / max(1, len(differences))
-    if groups is not None:
-        codes, clusters = cluster_codes(groups, len(units))
-        units = np.asarray(np.bincount(codes, weights=units, minlength=clusters), dtype=np.float64)
-    found: Units = units[units != 0.0]
-    return found
+class Units(NamedTuple):
+    """What the pairs of a task, or its clusters, say about its mean difference."""
+
+    moved: NDArray[np.float64]
+    """What each adds to the mean difference; zeros left out."""
+    size: int
+    """How many pairs, or clusters, there are."""
+    to_lose: int
+    """How many of them have something to lose: a score above 0."""
+    variance: float
+    """Of the mean difference, unbiased."""
+    degrees: float
+
+
+def units_of(before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> Units:
+    differences, n = after - before, len(before)
+    added = differences / max(1, n)
+    if groups is None:
+        error = standard_error(differences) if n > 1 else 0.0
+        return Units(added[added != 0.0], n, int((before > 0.0).sum()), error**2, max(1.0, n - 1.0))
+    codes, clusters = cluster_codes(groups, n)
+    added = np.asarray(np.bincount(codes, weights=added, minlength=clusters), dtype=np.float64)
+    to_lose = len(np.unique(codes[before > 0.0]))
+    if clusters < 2:
+        return Units(added[added != 0.0], clusters, to_lose, 0.0, 1.0)
+    error = clustered_standard_error(differences, codes, clusters)
+    degrees = cluster_degrees(np.bincount(codes, minlength=clusters))
+    return Units(added[added != 0.0], clusters, to_lose, error**2, degrees)
 
 
 def overall_diff(compared: Sequence[PairedComparison], units: Sequence[Units], level: float) -> OverallDiff:
@@ -37,70 +63,75 @@ def overall_diff(compared: Sequence[PairedComparison], units: Sequence[Units], l
     of independent means; where few pairs differ, the exact sign-flip test over the pairs of all tasks at once, so that
     a handful of samples never proves anything.
     """
-    difference = math.fsum(each.difference or 0.0 for each in compared) / len(compared)
-    together = np.concatenate(units) / len(compared)
-    if not len(together):
-        none = _no_interval(level, "no pair differs, so there is no spread to judge by")
-        return OverallDiff(difference=difference, interval=none, p_value=1.0, test=EXACT)
-    squares = [_squared_error(each, len(compared)) for each in compared]
-    error, degrees = math.sqrt(math.fsum(squares)) / len(compared), _degrees(compared, squares)
-    if error == 0.0:
-        test, p_value = permutation_test(together)
-        none = _no_interval(level, "every pair differs by the same amount, so there is no spread to judge by")
-        return OverallDiff(difference=difference, interval=none, p_value=p_value, test=test)
-    reach = _quantile(0.5 + level / 2.0, degrees)
-    # between shares of right answers no difference is larger than 1
-    most = 1.0 if all(each.test == "mcnemar-exact" for each in compared) else math.inf
-    low, high = max(-most, difference - reach * error), min(most, difference + reach * error)
-    test, p_value = "t", min(1.0, 2.0 * _tail(abs(difference) / error, degrees))
-    if len(together) <= EXACT_FLIPS:
-        test, p_value = permutation_test(together)
-        if p_value > 1.0 - level:
-            low, high = min(low, 0.0), max(high, 0.0)
-    return OverallDiff(
-        difference=difference,
-        interval=Interval(low=low, high=high, level=level, method=METHOD, standard_error=error),
+    together = np.concatenate([each.moved for each in units]) / len(compared)
+    scale = all(each.scale for each in compared)
+    to_lose = sum(each.to_lose if one.scale else each.size for one, each in zip(compared, units, strict=True))
+    test, p_value = permutation_test(together) if len(together) <= EXACT_FLIPS else ("", 1.0)
+    found = OverallDiff(
+        difference=math.fsum(each.difference or 0.0 for each in compared) / len(compared),
+        interval=no_interval(METHOD, level, "no pair differs, so there is no spread to judge by"),
         p_value=p_value,
         test=test,
-        minimum_detectable_effect=_detectable(compared, error, degrees, level),
+        least_p=2.0 ** (1 - sum(each.size for each in units)),
+        least_p_drop=2.0**-to_lose if to_lose else None,
+        scale=scale,
+    )
+    if not len(together):
+        return found
+    error, degrees = _error(compared, units)
+    if error == 0.0:
+        reason = "every pair differs by the same amount, so there is no spread to judge by"
+        test, p_value = permutation_test(together)
+        return replace(found, interval=no_interval(METHOD, level, reason), test=test, p_value=p_value)
+    if not test:
+        test, p_value = "t", min(1.0, 2.0 * _tail(abs(found.difference) / error, degrees))
+    reach = quantile(0.5 + level / 2.0, degrees) * error
+    # between scores from 0 to 1 no difference is larger than 1
+    most = 1.0 if scale else math.inf
+    interval = Interval(
+        low=max(-most, found.difference - reach),
+        high=min(most, found.difference + reach),
+        level=level,
+        method=METHOD,
+        standard_error=error,
+    )
+    degrees_kept = degrees if degrees <= MANY else None
+    found = replace(found, interval=interval, p_value=p_value, test=test, degrees=degrees_kept)
+    return corrected_overall(found, p_value, level, comparisons=1)
+
+
+def corrected_overall(found: OverallDiff, adjusted_p: float, level: float, *, comparisons: int) -> OverallDiff:
+    """With the interval and the detectable difference that belong to the corrected test."""
+    significant = adjusted_p < 1.0 - level
+    return replace(
+        found,
+        adjusted_p=adjusted_p,
+        significant=significant,
+        interval=agreeing(found.interval, found.difference, found.p_value, significant=significant),
+        minimum_detectable_effect=_detectable(found, 1.0 - (1.0 - level) / max(1, comparisons)),
     )
 
 
-def _no_interval(level: float, reason: str) -> Interval:
-    return Interval(low=None, high=None, level=level, method=METHOD, reason=reason)
-
-
-def _detectable(compared: Sequence[PairedComparison], error: float, degrees: float, level: float) -> float | None:
+def _detectable(found: OverallDiff, level: float) -> float | None:
     """The true difference that this many pairs would have found with the usual power."""
-    flippable = sum(each.clusters or each.n for each in compared)
-    if 2.0 ** (1 - min(flippable, 64)) > 1.0 - level:
+    error = found.interval.standard_error
+    if error is None or found.least_p > 1.0 - level:
         return None  # even if all of them moved one way, the test could not tell
-    return (_quantile(0.5 + level / 2.0, degrees) + _quantile(POWER, degrees)) * error
+    least = minimum_detectable_effect(error, found.degrees, level)
+    return None if found.scale and least > 1.0 else least
 
 
-def _squared_error(comparison: PairedComparison, tasks: int) -> float:
-    if comparison.test == "mcnemar-exact":
+def _error(compared: Sequence[PairedComparison], units: Sequence[Units]) -> tuple[float, float]:
+    """The standard error of the mean over tasks, and its degrees of freedom."""
+    variances = np.array([each.variance for each in units])
+    scale = np.array([each.scale for each in compared])
+    if scale.any():
         # Bonett and Price add one win and one loss; here they are shared among the tasks, not added to each
-        share = 1.0 / tasks
-        n = comparison.n + 2.0 * share
-        gained, lost = (comparison.wins + share) / n, (comparison.losses + share) / n
-        return (gained + lost - (gained - lost) ** 2) / n
-    if comparison.wins == comparison.losses == 0:
-        return 0.0
-    return (comparison.interval.standard_error or 0.0) ** 2
-
-
-def _degrees(compared: Sequence[PairedComparison], squares: Sequence[float]) -> float:
-    spent = math.fsum(
-        square**2 / max(1, (each.clusters or each.n) - 1)
-        for each, square in zip(compared, squares, strict=True)
-        if each.test != "mcnemar-exact"
-    )
-    return math.fsum(squares) ** 2 / spent if spent > 0.0 else math.inf
-
-
-def _quantile(p: float, degrees: float) -> float:
-    return normal_quantile(p) if degrees > MANY else student_t_quantile(p, degrees)
+        means = np.array([each.difference or 0.0 for each in compared])
+        sizes = np.array([each.size for each in units], dtype=np.float64)
+        variances[scale] = with_shared_ends(means[scale], sizes[scale], variances[scale], ends=(-1.0, 1.0))[1]
+    degrees = satterthwaite(variances[:, None], np.array([[each.degrees] for each in units]))
+    return math.sqrt(math.fsum(variances)) / len(compared), float(degrees[0])
 
 
 def _tail(t: float, degrees: float) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
-from assay.stats.paired import PairedComparison
+from assay.stats.paired import PairedComparison, one_sided
 
 
 class OverallDiff(Struct, frozen=True, kw_only=True):
@@ -19,6 +20,22 @@ class OverallDiff(Struct, frozen=True, kw_only=True):
     adjusted_p: float | None = None
     significant: bool = False
     minimum_detectable_effect: float | None = None
+    """At the corrected level; None when no difference, however large, would be found."""
+    least_p: float = 0.0
+    """The smallest p-value that these pairs could give."""
+    least_p_drop: float | None = None
+    """The smallest one-sided p-value that a drop could give, everything lost; None where there is nothing to lose."""
+    drop: DropTest | None = None
+    """Whether B is worse, tested on that side alone."""
+    degrees: float | None = None
+    """Degrees of freedom of the standard error; None where it is normal."""
+    scale: bool = False
+    """Whether all scores lie in [0, 1]."""
+
+    @property
+    def p_drop(self) -> float:
+        """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
+        return one_sided(self.p_value, self.difference)
 
 
 class Flip(Struct, frozen=True, kw_only=True):
@@ -95,6 +112,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     adjusted_p: float | None = None
     """Corrected by Holm for the number of comparisons."""
     significant: bool = False
+    drop: DropTest | None = None
+    """Whether B is worse, tested on that side alone and corrected by Holm; None where nothing was compared."""
     changes: Changes | None = None
     flips: int = 0
     """Attempts whose score is another one."""

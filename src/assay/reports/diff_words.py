@@ -13,6 +13,7 @@ TESTS = {
     "mcnemar-exact": "McNemar's exact test",
     "permutation-exact": "an exact permutation test",
     "permutation": "a permutation test",
+    "clustered-t": "a cluster-robust t test",
 }
 
 
@@ -31,7 +32,7 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if task.significant:
         word = "better" if (task.comparison.difference or 0.0) > 0 else "worse"
         return f"B is {word}: {moved}{_test(task, board)}"
-    return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison)}"
+    return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison, board)}"
 
 
 def board_verdict(found: BoardDiff) -> str:
@@ -99,7 +100,7 @@ def _test(task: TaskDiff, board: BoardDiff) -> str:
     return f", {name} {equals(comparison.p_value)}{adjusted}"
 
 
-def _could_not_find(comparison: PairedComparison) -> str:
+def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
     """What this many pairs can and cannot see."""
     least = comparison.minimum_detectable_effect
     seen = abs(comparison.difference or 0.0)
@@ -108,14 +109,15 @@ def _could_not_find(comparison: PairedComparison) -> str:
     power = f"{comparison.power * 100:g} % power"
     said = f"{comparison.n:,} pairs find a true difference of {least:.3f} with {power}, smaller ones go unnoticed"
     if 0.0 < seen < least:
-        said += f"; to find one of {seen:.3f} takes about {_needed(comparison, seen, least):,}"
+        said += f"; to find one of {seen:.3f} takes about {_needed(comparison, seen, least, board):,}"
     return said
 
 
-def _needed(comparison: PairedComparison, seen: float, least: float) -> int:
+def _needed(comparison: PairedComparison, seen: float, least: float, board: BoardDiff) -> int:
     if comparison.test == "mcnemar-exact":
         against = min(comparison.wins, comparison.losses) / comparison.n
-        return pairs_to_find(seen, against, comparison.interval.level, comparison.power)
+        level = 1.0 - (1.0 - board.level) / max(1, board.comparisons)
+        return pairs_to_find(seen, against, level, comparison.power)
     # the detectable effect shrinks with the root of the number of pairs
     return math.ceil(comparison.n * (least / seen) ** 2)
 

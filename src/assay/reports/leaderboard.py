@@ -28,7 +28,7 @@ from assay.reports.per_example import PerExample, read_examples
 from assay.reports.prices import Prices, find_prices
 from assay.reports.python_metrics import Kept, found_for, read_python_metrics
 from assay.reports.sandboxes import sandbox_of, told_of
-from assay.reports.slices import MOST, NO_VALUE, slice_rows
+from assay.reports.slices import MOST, NO_VALUE, slice_rows, weak_slices
 from assay.reports.spending import cost_of, judge_rows, total_cost
 from assay.reports.view import View, view_of
 from assay.stats.failure_bounds import with_bounds
@@ -60,6 +60,8 @@ def build_leaderboard(
     rows = [
         _row(definition, tables[definition.name], run, view, python, prices, examples) for definition in run.definitions
     ]
+    marked = weak_slices([row.slices for row in rows], view.level)
+    rows = [msgspec.structs.replace(row, slices=slices) for row, slices in zip(rows, marked, strict=True)]
     overall, reason = overall_score(rows)
     name = str(run.model["name"])
     sandbox = sandbox_of(folder, run)

@@ -11,22 +11,23 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.core.types import Summary
 from assay.reports.board import Calibration, Likelihood
 from assay.stats.aggregates import mean
-from assay.stats.bootstrap import bootstrap_sums, divide, interval_of_draws
-from assay.stats.calibration import bits_per_byte, expected_calibration_error, reliability_bins, word_perplexity
+from assay.stats.calibration import (
+    bits_per_byte,
+    calibration_test,
+    expected_calibration_error,
+    reliability_bins,
+    word_perplexity,
+)
 from assay.stats.intervals import Codes, Floats, Interval, clustered_mean_interval, mean_interval
 from assay.stats.score_table import Numbers, ScoreTable
 
 BINS = 10
-RESAMPLES = 1000
-MANY = 2000
-"""Answers beyond which resampled sums are drawn as normal."""
 LARGEST = 700.0
 """A perplexity of more than e to this power is no number any more."""
 
@@ -85,9 +86,7 @@ def calibration_of(table: ScoreTable, level: float) -> Calibration | None:
     return Calibration(
         answers=len(numbers),
         confidence="scorer's value `confidence`, else geometric mean of token probabilities",
-        expected_error=_summary(
-            "ece", expected_calibration_error(stated, right, bins=BINS), _ece_interval(stated, right, groups, level)
-        ),
+        expected_error=_ece(stated, right, groups, level),
         brier=brier,
         bins=reliability_bins(stated, right, bins=BINS),
     )
@@ -140,32 +139,11 @@ def _mapped(interval: Interval, change: Callable[[float], float]) -> Interval:
     return replace(interval, low=change(interval.low), high=change(interval.high), standard_error=None)
 
 
-def _ece_interval(stated: Floats, right: Floats, groups: Codes | None, level: float) -> Interval:
-    """By bootstrap: the error is a sum of absolute bin sums over the number of answers.
-
-    Beyond a few thousand answers the resampled bin sums are as good as normal, and are drawn as such.
-    """
-    bins = np.clip(np.ceil(stated * BINS).astype(np.intp) - 1, 0, BINS - 1)
-    rows = np.zeros((len(stated), BINS + 1))
-    rows[np.arange(len(stated)), bins] = right - stated
-    rows[:, BINS] = 1.0
-    if len(stated) <= MANY:
-        return bootstrap_sums(rows, _ece, groups=groups, level=level, resamples=RESAMPLES)
-    units = rows if groups is None else _by_cluster(rows, groups)
-    spread = units - units.mean(axis=0)
-    random = np.random.default_rng(0)
-    sums = random.multivariate_normal(units.sum(axis=0), spread.T @ spread, size=RESAMPLES, check_valid="ignore")
-    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
-    method = f"bootstrap-normal|n={RESAMPLES}|seed=0"
-    return interval_of_draws(_ece(sums), float(_ece(rows.sum(axis=0)[None, :])[0]), tails, level=level, method=method)
-
-
-def _by_cluster(rows: Floats, groups: Codes) -> Floats:
-    return np.column_stack([np.bincount(groups, weights=column) for column in rows.T])
-
-
-def _ece(sums: Floats) -> Floats:
-    return divide(np.abs(sums[:, :-1]).sum(axis=1), sums[:, -1])
+def _ece(stated: Floats, right: Floats, groups: Codes | None, level: float) -> Summary:
+    """The error with its interval, beside what a calibrated model shows with these confidences."""
+    tested = calibration_test(stated, right, groups=groups, bins=BINS, level=level)
+    found = _summary("ece", expected_calibration_error(stated, right, bins=BINS), tested.interval)
+    return replace(found, details={"if_calibrated": tested.if_calibrated, "p_value": tested.p_value})
 
 
 def _summary(name: str, value: float, interval: Interval) -> Summary:

@@ -152,4 +152,15 @@ def attempts_of(row: TaskRow) -> int:
 
 
 def _cell(summaries: list[Summary], name: str) -> str:
-    return summary_text(next((each for each in summaries if each.name == name), None))
+    found = next((each for each in summaries if each.name == name), None)
+    return summary_text(found) if found is None else f"{summary_text(found)}{left_out_text(found)}"
+
+
+def left_out_text(summary: Summary) -> str:
+    """Over how many samples a number is, and its bounds, where failed attempts left some out."""
+    if not summary.unscored and summary.bounds is None:
+        return ""
+    over = f" over {summary.scored:,} of {summary.scored + summary.unscored:,} samples"
+    if summary.bounds is None:
+        return over
+    return f"{over}, {summary.bounds.low:z.3f} – {summary.bounds.high:z.3f} with the failed"

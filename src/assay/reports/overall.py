@@ -6,12 +6,10 @@ import math
 
 from msgspec.structs import replace
 
-from assay.core.types import Bounds
+from assay.core.types import Bounds, Summary
 from assay.reports.board import Interval, TaskRow
-
-METHOD = "mover"
-"""Zou & Donner 2008: each task's distance from its score to its own bound, combined as standard errors are."""
-
+from assay.stats.quantiles import normal_quantile
+from assay.stats.task_means import TaskMean, mean_of_tasks_interval
 
 NOT_SHARES = ("perplexity", "bits_per_byte")
 """Measures that are no share of anything and have no place in a mean of shares."""
@@ -36,13 +34,9 @@ def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
 
 
 def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -> Interval | None:
-    """Tasks are independent, so squared distances add up: below the score those to the low bounds, above to the high.
-
-    With symmetric intervals this is the normal interval of the combined standard error. Unlike that, it keeps a
-    width when a task is all right or all wrong, and leans the way its tasks' intervals lean.
-    """
+    """The interval of the mean over tasks; None when there is no mean, or one of the tasks has no interval."""
     counted = [row for row in rows if _counts(row)]
-    return None if overall is None or not counted else mean_of_tasks_interval(counted, overall, level)
+    return None if overall is None or not counted else interval_of_tasks(counted, level)
 
 
 def overall_bounds(rows: list[TaskRow], level: float) -> Bounds | None:
@@ -83,25 +77,42 @@ def in_overall(row: TaskRow) -> bool:
 
 
 def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: float) -> TaskRow:
-    interval = None if ends is None else Interval(low=ends[0], high=ends[1], level=level)
-    return replace(row, refused=None, score=score, interval=interval)
+    """The row at one end of its failed attempts; its aggregates know only what was measured."""
+    method = row.interval.method if row.interval is not None else ""
+    interval = None if ends is None else Interval(low=ends[0], high=ends[1], level=level, method=method)
+    return replace(
+        row, refused=None, score=score, interval=interval, aggregates=[], scored=row.scored + failed_attempts(row)
+    )
 
 
-def mean_of_tasks_interval(counted: list[TaskRow], mean: float, level: float) -> Interval | None:
-    """The same for the mean of any tasks, such as those of a category; None when one of them has no interval."""
+def interval_of_tasks(counted: list[TaskRow], level: float) -> Interval | None:
+    """The same for any tasks, such as those of a category."""
     if len(counted) == 1:
         return counted[0].interval
-    below = above = 0.0
-    for row in counted:
-        if row.score is None or row.interval is None:
-            return None
-        below += (row.score - row.interval.low) ** 2
-        above += (row.interval.high - row.score) ** 2
-    low = mean - math.sqrt(below) / len(counted)
-    high = mean + math.sqrt(above) / len(counted)
-    if all(row.interval.low >= 0.0 and row.interval.high <= 1.0 for row in counted if row.interval is not None):
-        low, high = max(0.0, low), min(1.0, high)
-    return Interval(low=low, high=high, level=level, method=METHOD)
+    means = [mean for row in counted if (mean := _task_mean(row)) is not None]
+    if len(means) < len(counted):
+        return None
+    scale = all(row.interval.low >= 0.0 and row.interval.high <= 1.0 for row in counted if row.interval is not None)
+    found = mean_of_tasks_interval(means, level, scale=scale)
+    if found.low is None or found.high is None:
+        return None
+    return Interval(low=found.low, high=found.high, level=level, method=found.method)
+
+
+def _task_mean(row: TaskRow) -> TaskMean | None:
+    """The row's score with the error that its aggregate has; where that has none, as its interval has it."""
+    if row.score is None or row.interval is None:
+        return None
+    headline = row.aggregates[0] if row.aggregates else Summary(name="", value=row.score, scored=row.scored)
+    details = headline.details or {}
+    units = int(details.get("clusters") or headline.scored)
+    if row.interval.method == "wilson":
+        # independent right/wrong answers: their spread follows from their mean and spends no degrees of freedom
+        return TaskMean(mean=row.score, variance=row.score * (1.0 - row.score) / max(1, units - 1), units=units)
+    error = details.get("standard_error")
+    if error is None:
+        error = (row.interval.high - row.interval.low) / 2.0 / normal_quantile(0.5 + row.interval.level / 2.0)
+    return TaskMean(mean=row.score, variance=error**2, units=units, degrees=max(1, units - 1))
 
 
 def _counts(row: TaskRow) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from msgspec.structs import replace
 
 from assay.core.types import Summary
 from assay.reports.board import Interval, SliceRow
@@ -27,14 +28,12 @@ def slice_rows(
     measure: Measure,
     level: float,
 ) -> list[SliceRow]:
-    """One row per value, in order; those significantly below the rest of the task are marked."""
+    """One row per value, in order; their p-values are corrected, and the weak ones marked, by `weak_slices`."""
     names = sorted(tables, key=_in_order)
     against = _against_rest([tables[name] for name in names], measure) if measure.headline else [None] * len(names)
-    adjusted = iter(holm([each.p_value for each in against if each is not None]))
     rows = []
     for name, compared in zip(names, against, strict=True):
         summary = headline(tables[name])
-        p_value = next(adjusted) if compared is not None else None
         rows.append(
             SliceRow(
                 by=by,
@@ -44,15 +43,25 @@ def slice_rows(
                 scored=summary.scored,
                 failed=summary.failed + summary.timeouts,
                 rest=compared.rest if compared is not None else None,
-                adjusted_p=p_value,
-                weak=compared is not None
-                and p_value is not None
-                and p_value < 1.0 - level
-                and compared.part < compared.rest
-                and summary.scored >= FEWEST,
+                adjusted_p=compared.p_value if compared is not None else None,
             )
         )
     return rows
+
+
+def weak_slices(slices: list[list[SliceRow]], level: float) -> list[list[SliceRow]]:
+    """The slices of all tasks with those significantly below the rest of their task marked.
+
+    Holm's correction is over every slice of the report: who looks at a hundred of them finds five by chance.
+    """
+    adjusted = iter(holm([row.adjusted_p for rows in slices for row in rows if row.adjusted_p is not None]))
+    return [[row if row.adjusted_p is None else _marked(row, next(adjusted), level) for row in rows] for rows in slices]
+
+
+def _marked(row: SliceRow, p_value: float, level: float) -> SliceRow:
+    below = row.score is not None and row.rest is not None and row.score < row.rest
+    weak = below and p_value < 1.0 - level and row.scored >= FEWEST
+    return replace(row, adjusted_p=p_value, weak=weak)
 
 
 def weak_sentences(task: str, rows: list[SliceRow], level: float) -> list[str]:

@@ -9,16 +9,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.reports.board import Cost, Interval, Latency, SliceRow, TaskRow
 from assay.reports.columns import Columns, Side, read_side
-from assay.reports.overall import mean_of_tasks_interval, overall_interval, overall_score
+from assay.reports.overall import interval_of_tasks, overall_interval, overall_score
 from assay.reports.spending import price_notes
 from assay.reports.view import View
-from assay.stats.ranking import RankRange, Standing, rank_ranges, standings
+from assay.stats import intervals
+from assay.stats.ranking import RankRange, Standing, rank_ranges, rank_ranges_of_scores, standings
 
 Normalisation = Literal["z", "chance", "none"]
 
@@ -233,7 +233,7 @@ def _ranges(
     normalisation: Normalisation,
     chance: dict[str, float],
 ) -> tuple[dict[str, RankRange], str]:
-    """By bootstrap over the samples that all models have; without per-example records only the order of the scores."""
+    """By paired tests over the samples that all models have; without per-example records by the scores' intervals."""
     found = [_matrix([side.tasks.get(name) for side in sides]) for name in shared]
     matrices = [matrix for matrix in found if matrix is not None and matrix.units > 1]
     if len(labels) > 1 and shared and len(matrices) == len(shared):
@@ -247,27 +247,46 @@ def _ranges(
         )
         samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
         clusters = "" if units == samples else f" in {units:,} clusters"
-        how = f"bootstrap over {samples:,} shared samples{clusters}, 1000 resamples, seed 0, {view.level * 100:g} %"
+        pairs = len(labels) * (len(labels) - 1) // 2
+        how = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
+        if normalisation == "z":
+            how += "; z-scores are distances from the other models, in their own spread, and have no interval"
         return {each.model: each for each in ranges}, how
-    scores = [side.board.overall_score for side in sides]
-    ranks = {}
-    for label, score in zip(labels, scores, strict=True):
-        better = sum(other is not None and (score is None or other > score) for other in scores)
-        level = sum(other == score for other in scores)
-        ranks[label] = RankRange(model=label, score=score or 0.0, low=1 + better, high=better + max(1, level))
     if len(labels) > 1 and shared and None not in found:
         # one sample says nothing about the next one
-        ranks = {label: replace(each, low=1, high=len(labels)) for label, each in ranks.items()}
-    return ranks, _why_no_intervals(labels, shared, found)
+        ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
+    else:
+        ranks = _of_scores(labels, sides, shared, view.level)
+    return {each.model: each for each in ranks}, _why_no_pairs(labels, shared, found)
 
 
-def _why_no_intervals(labels: Sequence[str], shared: Sequence[str], found: Sequence[_Matrix | None]) -> str:
+def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], level: float) -> list[RankRange]:
+    rows = [[row for row in side.board.tasks if row.task in shared] for side in sides]
+    scores = [
+        overall_score(each)[0] if each else side.board.overall_score for each, side in zip(rows, sides, strict=True)
+    ]
+    found = [overall_interval(each, score, level) for each, score in zip(rows, scores, strict=True)]
+    return rank_ranges_of_scores(
+        labels,
+        scores,
+        [
+            None if each is None else intervals.Interval(low=each.low, high=each.high, level=level, method=each.method)
+            for each in found
+        ],
+        level,
+    )
+
+
+def _why_no_pairs(labels: Sequence[str], shared: Sequence[str], found: Sequence[_Matrix | None]) -> str:
     if len(labels) == 1:
         return "there is one model"
     if not shared:
-        return "order of the overall scores, without intervals: there is no task that every model has a score on"
+        return "cannot be told: there is no task that every model has a score on"
     if None in found:
-        return "order of the overall scores: not every result has per-example records, so ranks have no intervals"
+        return (
+            "scores and their intervals, as of unrelated samples, Holm: "
+            "not every result has per-example records, so models cannot be paired sample by sample"
+        )
     few = [name for name, matrix in zip(shared, found, strict=True) if matrix is not None and matrix.units < 2]
     return f"cannot be told: {', '.join(few)} has fewer than two samples, or groups, that every model was scored on"
 
@@ -335,7 +354,7 @@ def _categories(rows: Sequence[TaskRow], level: float) -> dict[str, Cell]:
     found = {}
     for category, members in grouped.items():
         score = sum(row.score or 0.0 for row in members) / len(members)
-        found[category] = Cell(score=score, interval=mean_of_tasks_interval(members, score, level))
+        found[category] = Cell(score=score, interval=interval_of_tasks(members, level))
     return found
 
 

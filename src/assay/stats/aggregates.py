@@ -13,11 +13,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from assay.core.types import Summary
-from assay.stats.bootstrap import bootstrap_sums, divide
 from assay.stats.cells import cell, empty_cell, groups_of, interval_of_mean, share_of
 from assay.stats.extremes import largest_interval, smallest_interval
-from assay.stats.intervals import Floats
 from assay.stats.score_table import ScoreTable, as_text
+from assay.stats.spread import spread_interval
 
 
 def mean(
@@ -31,18 +30,16 @@ def mean(
 ) -> list[Summary]:
     """The mean of a value over attempts; of true and false, the share of true.
 
-    Interval: Wilson for right/wrong answers, Student's t for other values, their clustered forms as soon as
-    two rows share a sample or a group. `bounds` is the range the value can take, when the interval should
-    respect it.
+    Interval: Wilson for right/wrong answers, its graded form for scores, Student's t for values without a scale, their
+    clustered forms as soon as two rows share a sample or a group. `bounds` is the range the value can take; values that
+    all lie in [0, 1] are taken for scores unless it says otherwise.
     """
     del seed  # closed form; the parameter is part of the common shape
     numbers = table.numbers(field)
     output = name or f"{field}_mean"
     if not len(numbers):
         return [empty_cell(output, "mean", numbers, table)]
-    interval = interval_of_mean(numbers.values, groups_of(numbers), level)
-    if bounds is not None:
-        interval = interval.clipped(*bounds)
+    interval = interval_of_mean(numbers.values, groups_of(numbers), level, bounds)
     return [cell(output, "mean", float(numbers.values.mean()), interval, rows=numbers, table=table)]
 
 
@@ -85,17 +82,14 @@ def std_dev(
     name: str | None = None,
     level: float = 0.95,
     seed: int = 0,
-    resamples: int = 1000,
 ) -> list[Summary]:
-    """The population standard deviation (divided by n) of a value, with a bootstrap interval."""
+    """The population standard deviation (divided by n) of a value, with Bonett's interval."""
+    del seed
     numbers = table.numbers(field)
     output = name or f"{field}_std_dev"
     if not len(numbers):
         return [empty_cell(output, "std_dev", numbers, table)]
-    # centred, so that the difference of squares loses no digits
-    centred = numbers.values - numbers.values.mean()
-    rows = np.column_stack([np.ones_like(centred), centred, centred**2])
-    interval = bootstrap_sums(rows, _spread, groups=groups_of(numbers), level=level, resamples=resamples, seed=seed)
+    interval = spread_interval(numbers.values, groups_of(numbers), level)
     return [cell(output, "std_dev", float(numbers.values.std()), interval, rows=numbers, table=table)]
 
 
@@ -141,7 +135,8 @@ def weighted_average(
         reason = f"no weight for the label {told}; weights are given for {known}"
         return [empty_cell(output, "weighted_average", labels, table, reason)]
     values = np.array([by_text.get(label, 0.0) for label in labels.vocabulary])[codes]
-    interval = interval_of_mean(values, groups_of(labels), level)
+    scale = (min(by_text.values()), max(by_text.values()))
+    interval = interval_of_mean(values, groups_of(labels), level, scale)
     return [cell(output, "weighted_average", float(values.mean()), interval, rows=labels, table=table)]
 
 
@@ -159,8 +154,3 @@ def _extreme(
     interval = find(numbers.values, groups_of(numbers), level, bounds)
     value = highest if which == "max" else lowest
     return cell(output, which, value, interval, rows=numbers, table=table)
-
-
-def _spread(sums: Floats) -> Floats:
-    count, total, squares = sums.T
-    return np.sqrt(np.maximum(divide(squares, count) - divide(total, count) ** 2, 0.0))

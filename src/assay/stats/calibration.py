@@ -9,9 +9,14 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
-from assay.stats.intervals import Codes, Floats, as_floats, is_binary
+from assay.stats.intervals import Codes, Floats, Interval, as_floats, check_level, cluster_codes, is_binary
+from assay.stats.quantiles import normal_quantile
 
 Binning = Literal["equal-width", "equal-mass"]
+_CLEAR = 2.5
+"""Standard errors from which on a bin's gap is taken for one."""
+_EXACT = 2000
+"""Answers beyond which what chance adds is drawn as normal."""
 
 
 class ReliabilityBin(Struct, frozen=True, kw_only=True):
@@ -68,6 +73,51 @@ def expected_calibration_error(
     return math.fsum(count * gap for count, gap in filled) / total
 
 
+class CalibrationTest(Struct, frozen=True, kw_only=True):
+    """How an expected calibration error compares with that of a model which is right as often as it says."""
+
+    interval: Interval
+    """Reaches 0 unless the test tells the model from a calibrated one."""
+    p_value: float
+    """The chance that a calibrated model shows an error this large or larger."""
+    if_calibrated: float
+    """The error that a calibrated model shows on average with these confidences: what few answers alone bring about."""
+
+
+def calibration_test(
+    confidences: ArrayLike,
+    right: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    bins: int = 10,
+    level: float = 0.95,
+    seed: int = 0,
+    draws: int = 2000,
+) -> CalibrationTest:
+    """Interval of the expected calibration error (bins of equal width) and the test that there is none.
+
+    The error is a sum of absolute values, so chance only adds to it. Upper end: the error lies above the signed sum
+    with the true signs, so it falls short of the truth by no more than that sum's normal error. Lower end: less what
+    chance adds (its upper percentile, drawn from a model whose clear gaps are those seen and whose others are none),
+    and 0 unless the test of no gap at all rejects.
+    """
+    check_level(level)
+    stated, truth = _confidences(confidences, right)
+    _, codes = _binned(stated, bins, "equal-width")
+    gaps = np.bincount(codes, weights=truth - stated, minlength=bins) / len(stated)
+    error = float(np.abs(gaps).sum())
+    noise = _noise(stated, truth, codes, groups, bins, draws, np.random.default_rng(seed))
+    calibrated = np.abs(noise).sum(axis=1)
+    p_value = (int((calibrated >= error - 1e-12).sum()) + 1) / (draws + 1)
+    noise = noise * _wider(stated, truth, codes, bins)
+    low = _lower_end(gaps, noise, level) if p_value < 1.0 - level else 0.0
+    reach = normal_quantile(0.5 + level / 2.0) * math.sqrt(float((noise.sum(axis=1) ** 2).mean()))
+    interval = Interval(
+        low=min(low, error), high=min(1.0, error + reach), level=level, method=f"calibration-test|n={draws}|seed={seed}"
+    )
+    return CalibrationTest(interval=interval, p_value=p_value, if_calibrated=float(calibrated.mean()))
+
+
 def word_perplexity(log_likelihoods: ArrayLike, words: ArrayLike) -> float:
     """exp(−Σ log-likelihood / Σ words). Count words by splitting at whitespace, as the field does."""
     return _exp(_rate(log_likelihoods, words))
@@ -102,6 +152,57 @@ def _binned(stated: Floats, bins: int, binning: Binning) -> tuple[Floats, Codes]
             edges = np.array([0.0, 1.0])
     codes = np.searchsorted(edges, stated, side="left") - 1
     return edges, np.clip(codes, 0, len(edges) - 2)
+
+
+def _noise(
+    stated: Floats,
+    truth: Floats,
+    codes: Codes,
+    groups: ArrayLike | None,
+    bins: int,
+    draws: int,
+    random: np.random.Generator,
+) -> Floats:
+    """What chance alone adds to each bin's gap, in every draw: answers right with the chance that was stated."""
+    n = len(stated)
+    if groups is not None:
+        clusters, count = cluster_codes(groups, n)
+        sums = np.zeros((count, bins))
+        np.add.at(sums, (clusters, codes), truth - stated)
+        # answers of one cluster are right or wrong together: their joint spread is taken from the clusters themselves
+        return (
+            random.standard_normal((draws, count)) @ sums / n if count <= _EXACT else _normal(sums, draws, random) / n
+        )
+    if n > _EXACT:
+        spread = np.sqrt(np.bincount(codes, weights=stated * (1.0 - stated), minlength=bins))
+        return random.standard_normal((draws, bins)) * spread / n
+    inside = np.zeros((n, bins))
+    inside[np.arange(n), codes] = 1.0
+    return ((random.random((draws, n)) < stated) - stated) @ inside / n
+
+
+def _wider(stated: Floats, truth: Floats, codes: Codes, bins: int) -> Floats:
+    """By how much answers of each bin scatter more than their confidences say: those stated as sure and often wrong."""
+    counts = np.bincount(codes, minlength=bins)
+    share = (np.bincount(codes, weights=truth, minlength=bins) + 1.0) / (counts + 2.0)
+    said = np.bincount(codes, weights=stated * (1.0 - stated), minlength=bins)
+    seen = counts * share * (1.0 - share)
+    wider: Floats = np.sqrt(np.divide(seen, said, out=np.ones(bins), where=(said > 0.0) & (seen > said)))
+    return wider
+
+
+def _lower_end(gaps: Floats, noise: Floats, level: float) -> float:
+    error = float(np.abs(gaps).sum())
+    clear = np.where(np.abs(gaps) > _CLEAR * noise.std(axis=0), gaps, 0.0)
+    added = np.abs(clear + noise).sum(axis=1) - float(np.abs(clear).sum())
+    # the test has ruled out 0; how far above it the truth lies may still be hard to say
+    return max(error - float(np.quantile(added, 0.5 + level / 2.0, method="weibull")), 1e-3 * error)
+
+
+def _normal(sums: Floats, draws: int, random: np.random.Generator) -> Floats:
+    values, vectors = np.linalg.eigh(sums.T @ sums)
+    drawn: Floats = random.standard_normal((draws, len(values))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return drawn
 
 
 def _rate(log_likelihoods: ArrayLike, units: ArrayLike) -> float:

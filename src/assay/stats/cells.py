@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,20 @@ from assay.stats.intervals import (
     Codes,
     Floats,
     Interval,
+    clustered_graded_interval,
     clustered_mean_interval,
     clustered_wilson,
+    graded_interval,
     is_binary,
     mean_interval,
+    ratio_interval,
     wilson,
 )
 from assay.stats.score_table import Labels, Numbers, ScoreTable
 
 Mask = NDArray[np.bool_]
+UNIT = (0.0, 1.0)
+"""The scale of a share and of most scores."""
 
 
 def cell(
@@ -76,13 +82,39 @@ def empty_cell(
     )
 
 
-def interval_of_mean(values: Floats, clusters: ArrayLike | None, level: float) -> Interval:
-    """The interval that fits the values: Wilson or t, plain or clustered."""
-    if clusters is not None:
-        return (clustered_wilson if is_binary(values) else clustered_mean_interval)(values, clusters, level)
-    if is_binary(values):
-        return wilson(int(values.sum()), len(values), level)
-    return mean_interval(values, level)
+def interval_of_mean(
+    values: Floats, clusters: ArrayLike | None, level: float, bounds: Sequence[float] | None = None
+) -> Interval:
+    """The interval that fits the values: Wilson for right/wrong answers, its graded form for scores on a scale with two
+    ends, t for everything else; clustered where rows belong together.
+
+    Without `bounds`, values that all lie in [0, 1] are on that scale: taking an open-ended measure for a share costs
+    width, taking a share for open-ended costs the truth. Bounds with an infinite end say that a value is open-ended.
+    """
+    if bounds is not None:
+        bounds = float(bounds[0]), float(bounds[1])
+    elif len(values) and values.min() >= 0.0 and values.max() <= 1.0:
+        bounds = UNIT
+    if bounds == UNIT and is_binary(values):
+        return (
+            wilson(float(values.sum()), len(values), level)
+            if clusters is None
+            else clustered_wilson(values, clusters, level)
+        )
+    if bounds is not None and _is_scale(values, bounds):
+        return (
+            graded_interval(values, level, bounds)
+            if clusters is None
+            else clustered_graded_interval(values, clusters, level, bounds)
+        )
+    found = mean_interval(values, level) if clusters is None else clustered_mean_interval(values, clusters, level)
+    return found if bounds is None else found.clipped(*bounds)
+
+
+def _is_scale(values: Floats, bounds: tuple[float, float]) -> bool:
+    low, high = bounds
+    inside = not len(values) or (values.min() >= low and values.max() <= high)
+    return bool(inside and -math.inf < low < high < math.inf)
 
 
 def share_of(name: str, definition: str, right: Mask, *, rows: Labels, table: ScoreTable, level: float) -> Summary:
@@ -112,10 +144,51 @@ def share_among(
     return cell(name, definition, value, interval, rows=rows, table=table, **(details or {}))
 
 
-def ratio_of_counts(
+def share_of_counts(
     name: str,
     definition: str,
-    counts: Floats,
+    parts: Floats,
+    wholes: Floats,
+    empty: str,
+    *,
+    rows: Numbers | Labels,
+    table: ScoreTable,
+    level: float,
+    f1: bool = False,
+) -> Summary:
+    """Counts summed over the samples before dividing; `f1` turns the share of true positives among everything that is
+    or was called positive, J, into F1 = 2J / (1 + J), bounds and all.
+    """
+    if not len(rows):
+        return empty_cell(name, definition, rows, table)
+    if (parts < 0).any() or (wholes < parts).any():
+        return empty_cell(name, definition, rows, table, "a count is negative")
+    if not wholes.sum() > 0.0:
+        return empty_cell(name, definition, rows, table, empty)
+    value = float(parts.sum() / wholes.sum())
+    interval = ratio_interval(parts, wholes, groups_of(rows), level)
+    if f1:
+        interval = _of_f1(interval, value)
+        value = _f1_of(value)
+    return cell(name, definition, value, interval, rows=rows, table=table)
+
+
+def _of_f1(interval: Interval, share: float) -> Interval:
+    if interval.low is None or interval.high is None:
+        return interval
+    # F1 rises with the share, so its bounds are those of the share
+    error = None if interval.standard_error is None else interval.standard_error * 2.0 / (1.0 + share) ** 2
+    return replace(interval, low=_f1_of(interval.low), high=_f1_of(interval.high), standard_error=error)
+
+
+def _f1_of(share: float) -> float:
+    return 2.0 * share / (1.0 + share)
+
+
+def ratio_of_sums(
+    name: str,
+    definition: str,
+    sums: Floats,
     statistic: SumStatistic,
     empty: str,
     *,
@@ -125,19 +198,13 @@ def ratio_of_counts(
     seed: int,
     resamples: int,
 ) -> Summary:
-    """A statistic of counts that are summed over the samples first, with a bootstrap interval."""
+    """A statistic of what is summed over the samples first, with a bootstrap interval."""
     if not len(rows):
         return empty_cell(name, definition, rows, table)
-    if (counts < 0).any():
-        return empty_cell(name, definition, rows, table, "a count is negative")
-    value = float(statistic(counts.sum(axis=0)[None, :])[0])
+    value = float(statistic(sums.sum(axis=0)[None, :])[0])
     if not np.isfinite(value):
         return empty_cell(name, definition, rows, table, empty)
-    interval = bootstrap_sums(counts, statistic, groups=groups_of(rows), level=level, resamples=resamples, seed=seed)
-    if interval.low is None and value in (0.0, 1.0):
-        # no resample can differ where nothing went wrong, or nothing right; as many samples, all alike, still can
-        units = int(rows.clusters.max()) + 1
-        interval = replace(wilson(value * units, units, level), method="wilson-of-samples")
+    interval = bootstrap_sums(sums, statistic, groups=groups_of(rows), level=level, resamples=resamples, seed=seed)
     return cell(name, definition, value, interval, rows=rows, table=table)
 
 

@@ -7,9 +7,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from assay.core.types import Summary
-from assay.stats.bootstrap import divide
-from assay.stats.cells import Mask, empty_cell, ratio_of_counts, share_among
-from assay.stats.intervals import Floats
+from assay.stats.cells import Mask, empty_cell, share_among, share_of_counts
 from assay.stats.score_table import Labels, Numbers, ScoreTable, as_text
 
 
@@ -22,13 +20,13 @@ def binary_classification(
     negative_answer: str | bool | float,
     level: float = 0.95,
     seed: int = 0,
-    resamples: int = 1000,
 ) -> list[Summary]:
     """accuracy, precision, recall and f1_score of a yes/no answer; the confusion matrix is in accuracy's details.
 
     Values are compared as texts. A sample whose truth or prediction is neither answer is left out of all four and
     counted as unscored: many of those make a good score mean little.
     """
+    del seed  # closed form; the parameter is part of the common shape
     labels = table.labels(field_gt, field_pred)
     positive, negative = (_code_of(labels, answer) for answer in (positive_answer, negative_answer))
     known = ((labels.codes == positive) | (labels.codes == negative)).all(axis=1)
@@ -54,17 +52,16 @@ def binary_classification(
         share("accuracy", truth == said, everything, "", confusion=confusion),
         share("precision", truth, said, "nothing was predicted positive"),
         share("recall", said, truth, "nothing is positive in truth"),
-        ratio_of_counts(
+        share_of_counts(
             "f1_score",
             "binary-classification.f1_score",
-            counts,
-            _f1,
+            counts[:, 0],
+            counts.sum(axis=1),
             "nothing is positive, neither in truth nor predicted",
             rows=left,
             table=table,
             level=level,
-            seed=seed,
-            resamples=resamples,
+            f1=True,
         ),
     ]
 
@@ -104,13 +101,14 @@ def recall(
     name: str | None = None,
     level: float = 0.95,
     seed: int = 0,
-    resamples: int = 1000,
 ) -> list[Summary]:
-    """TP / (TP + FN), counts summed over the samples before dividing, with a bootstrap interval."""
+    """TP / (TP + FN), counts summed over the samples before dividing."""
+    del seed
     numbers = table.numbers(num_true_positives_field, num_false_negatives_field)
-    how: _How = {"rows": numbers, "table": table, "level": level, "seed": seed, "resamples": resamples}
+    counts = numbers.rows
     empty = "there is nothing to find: no true positive and no false negative"
-    return [ratio_of_counts(name or "recall", "recall", numbers.rows, _first_share, empty, **how)]
+    how: _How = {"rows": numbers, "table": table, "level": level}
+    return [share_of_counts(name or "recall", "recall", counts[:, 0], counts.sum(axis=1), empty, **how)]
 
 
 def precision(
@@ -121,13 +119,14 @@ def precision(
     name: str | None = None,
     level: float = 0.95,
     seed: int = 0,
-    resamples: int = 1000,
 ) -> list[Summary]:
-    """TP / (TP + FP), counts summed over the samples before dividing, with a bootstrap interval."""
+    """TP / (TP + FP), counts summed over the samples before dividing."""
+    del seed
     numbers = table.numbers(num_true_positives_field, num_false_positives_field)
-    how: _How = {"rows": numbers, "table": table, "level": level, "seed": seed, "resamples": resamples}
+    counts = numbers.rows
     empty = "nothing was claimed: no true positive and no false positive"
-    return [ratio_of_counts(name or "precision", "precision", numbers.rows, _first_share, empty, **how)]
+    how: _How = {"rows": numbers, "table": table, "level": level}
+    return [share_of_counts(name or "precision", "precision", counts[:, 0], counts.sum(axis=1), empty, **how)]
 
 
 def f1_score(
@@ -139,23 +138,22 @@ def f1_score(
     name: str | None = None,
     level: float = 0.95,
     seed: int = 0,
-    resamples: int = 1000,
 ) -> list[Summary]:
-    """2 TP / (2 TP + FP + FN), counts summed over the samples before dividing, with a bootstrap interval."""
+    """2 TP / (2 TP + FP + FN), counts summed over the samples before dividing."""
+    del seed
     numbers = table.numbers(num_true_positives_field, num_false_positives_field, num_false_negatives_field)
-    how: _How = {"rows": numbers, "table": table, "level": level, "seed": seed, "resamples": resamples}
+    counts = numbers.rows
     empty = "there is nothing to find and nothing was claimed"
-    return [ratio_of_counts(name or "f1_score", "f1_score", numbers.rows, _f1, empty, **how)]
+    how: _How = {"rows": numbers, "table": table, "level": level}
+    return [share_of_counts(name or "f1_score", "f1_score", counts[:, 0], counts.sum(axis=1), empty, f1=True, **how)]
 
 
 class _How(TypedDict):
-    """What `ratio_of_counts` wants to know besides the counts."""
+    """What `share_of_counts` wants to know besides the counts."""
 
     rows: Numbers
     table: ScoreTable
     level: float
-    seed: int
-    resamples: int
 
 
 def _code_of(labels: Labels, answer: str | bool | float) -> int:
@@ -176,11 +174,3 @@ def _only(labels: Labels, rows: Mask) -> Labels:
         unscored=labels.unscored + int(len(rows) - rows.sum()),
         reason=labels.reason,
     )
-
-
-def _first_share(sums: Floats) -> Floats:
-    return divide(sums[:, 0], sums[:, 0] + sums[:, 1])
-
-
-def _f1(sums: Floats) -> Floats:
-    return divide(2.0 * sums[:, 0], 2.0 * sums[:, 0] + sums[:, 1] + sums[:, 2])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from assay.core.errors import UsageError
@@ -62,7 +63,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> Interval:
     if n == 0:
         return no_interval("wilson", level, "nothing was scored")
     p = successes / n
-    low, high = _wilson_bounds(p, n, normal_quantile(0.5 + level / 2.0))
+    low, high = wilson_bounds(p, n, normal_quantile(0.5 + level / 2.0))
     return Interval(low=low, high=high, level=level, method="wilson", standard_error=math.sqrt(p * (1.0 - p) / n))
 
 
@@ -81,42 +82,105 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     return around(float(numbers.mean()), standard_error(numbers), n - 1, n=n, level=level, method="t")
 
 
+def graded_interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float] = (0.0, 1.0)) -> Interval:
+    """Mean of independent scores on a scale with two ends: Wilson at the effective number of right/wrong answers.
+
+    t is far too narrow near an end of the scale: twenty scores about 0.99 say nothing about the one in a hundred that
+    is 0. So the spread is taken with one more score at each end, and Wilson's formula with the number of right/wrong
+    answers that would be as sure. Of scores that are all 0 or 1 it is Wilson's interval with t in place of z.
+    """
+    check_level(level)
+    numbers = _on_scale(as_floats(values), bounds)
+    n = len(numbers)
+    if n < 2:
+        reason = "nothing was scored" if n == 0 else "one value has no spread to judge by"
+        return no_interval("graded-wilson", level, reason)
+    found = _effective_wilson(numbers, np.ones(n), level, most=math.inf, method="graded-wilson")
+    return _back_on(found, bounds)
+
+
+def clustered_graded_interval(
+    values: ArrayLike,
+    groups: ArrayLike | Sequence[Any],
+    level: float = 0.95,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Interval:
+    """The same for scores that come in clusters: the two extra scores are clusters of the usual size."""
+    check_level(level)
+    numbers = _on_scale(as_floats(values), bounds)
+    codes, clusters = cluster_codes(groups, len(numbers))
+    if clusters < 2:
+        return no_interval("clustered-graded-wilson", level, _no_clusters(clusters))
+    sums, sizes = _by_code(numbers, codes, clusters)
+    found = _effective_wilson(sums, sizes, level, most=math.inf, method="clustered-graded-wilson")
+    return _back_on(found, bounds)
+
+
 def clustered_mean_interval(values: ArrayLike, groups: ArrayLike | Sequence[Any], level: float = 0.95) -> Interval:
     """Mean of values that come in clusters: several attempts at one sample, several questions on one passage.
 
-    Cluster-robust standard error √(Σ_c(Σ_i(s_ic − s̄))²)/n, times √(G/(G−1)) for few clusters, with Student's
-    t of G − 1 degrees. With one value per cluster it is exactly `mean_interval`.
+    Cluster-robust standard error √(Σ_c r_c²/(1 − n_c/n))/n, where r_c sums a cluster's distances from the mean (CR2,
+    Bell & McCaffrey 2002), with Student's t at their degrees of freedom: G − 1 for clusters of equal size, fewer where
+    a few clusters hold most of the values. With one value per cluster it is exactly `mean_interval`.
     """
     check_level(level)
     numbers = as_floats(values)
     codes, clusters = cluster_codes(groups, len(numbers))
     if clusters < 2:
-        reason = "nothing was scored" if clusters == 0 else "one cluster has no spread to judge by"
-        return no_interval("clustered-t", level, reason)
+        return no_interval("clustered-t", level, _no_clusters(clusters))
     error = clustered_standard_error(numbers, codes, clusters)
-    return around(float(numbers.mean()), error, clusters - 1, n=len(numbers), level=level, method="clustered-t")
+    degrees = cluster_degrees(np.bincount(codes, minlength=clusters))
+    return around(float(numbers.mean()), error, degrees, n=len(numbers), level=level, method="clustered-t")
 
 
 def clustered_wilson(values: ArrayLike, groups: ArrayLike | Sequence[Any], level: float = 0.95) -> Interval:
     """Share of right answers that come in clusters: Wilson at the effective number of independent answers.
 
-    The effective number is n divided by the design effect (cluster-robust variance over binomial variance),
-    never more than n, and the number of clusters when nothing varies; the quantile is Student's t with G − 1
-    degrees. In the middle it agrees with `clustered_mean_interval`; near 0 % and 100 % it stays inside [0, 1]
-    and keeps a width.
+    The spread between clusters is taken with one more cluster all wrong and one all right, so that a few clusters
+    that happen to agree do not pass for certainty; the quantile is Student's t at the clusters' degrees of freedom. The
+    effective number is never more than that of the answers, and the number of clusters when nothing varies.
     """
     check_level(level)
     numbers = as_floats(values)
     codes, clusters = cluster_codes(groups, len(numbers))
     if clusters < 2:
-        reason = "nothing was scored" if clusters == 0 else "one cluster has no spread to judge by"
-        return no_interval("clustered-wilson", level, reason)
-    p = float(numbers.mean())
-    error = clustered_standard_error(numbers, codes, clusters)
-    n = len(numbers)
-    effective = float(clusters) if error == 0.0 else min(float(n), p * (1.0 - p) / error**2)
-    low, high = _wilson_bounds(p, effective, student_t_quantile(0.5 + level / 2.0, clusters - 1))
-    return Interval(low=low, high=high, level=level, method="clustered-wilson", standard_error=error)
+        return no_interval("clustered-wilson", level, _no_clusters(clusters))
+    sums, sizes = _by_code(numbers, codes, clusters)
+    return _effective_wilson(sums, sizes, level, most=len(numbers), method="clustered-wilson")
+
+
+def ratio_interval(
+    parts: ArrayLike,
+    wholes: ArrayLike,
+    groups: ArrayLike | Sequence[Any] | None = None,
+    level: float = 0.95,
+) -> Interval:
+    """Σ parts / Σ wholes, where every sample brings its own counts: recall, precision, the Jaccard index.
+
+    What a sample counts is a cluster of right and wrong answers; samples that count nothing say nothing, however many.
+    """
+    check_level(level)
+    sums, sizes = as_floats(parts), as_floats(wholes)
+    if groups is not None:
+        sums, sizes = (sums_by_cluster(each, groups)[0] for each in (sums, sizes))
+    counted = sizes > 0.0
+    sums, sizes = sums[counted], sizes[counted]
+    if not len(sizes):
+        return no_interval("ratio-wilson", level, "nothing was counted")
+    if (sizes == 1.0).all() and is_binary(sums):
+        return replace(wilson(float(sums.sum()), len(sums), level), method="ratio-wilson")
+    if len(sizes) < 2:
+        return no_interval("ratio-wilson", level, "one sample has no spread to judge by")
+    return _effective_wilson(sums, sizes, level, most=float(sizes.sum()), method="ratio-wilson")
+
+
+def wilson_bounds(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's formula, for a number of answers that need not be whole."""
+    shrink = 1.0 + z * z / n
+    centre = (p + z * z / (2.0 * n)) / shrink
+    reach = z / shrink * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
+    # rounding must not push the bound past the estimate or out of the range of a share
+    return max(0.0, min(centre - reach, p)), min(1.0, max(centre + reach, p))
 
 
 def standard_error(values: Floats) -> float:
@@ -128,11 +192,37 @@ def standard_error(values: Floats) -> float:
 
 
 def clustered_standard_error(values: Floats, codes: Codes, clusters: int) -> float:
-    """Cluster-robust standard error of the mean, with the G/(G−1) correction for few clusters."""
+    """Cluster-robust standard error of the mean (CR2): a large cluster pulls the mean towards itself, so its distance
+    from it is stretched by what it pulled; with clusters of equal size this is the factor √(G/(G − 1)).
+    """
     if values.min() == values.max():
         return 0.0
-    residuals = np.bincount(codes, weights=values - values.mean(), minlength=clusters)
-    return math.sqrt(float(residuals @ residuals) * clusters / (clusters - 1)) / len(values)
+    return robust_error(*_by_code(values - values.mean(), codes, clusters))
+
+
+def robust_error(sums: Floats, sizes: Floats) -> float:
+    """The same, from every cluster's sum and size."""
+    total = float(sizes.sum())
+    residuals = (sums - sizes * (float(sums.sum()) / total)) ** 2
+    # the spread of equal values is rounding, not information
+    if float(residuals.max()) <= 1e-24 * float((sums**2).max()):
+        return 0.0
+    return math.sqrt(float((residuals / (1.0 - sizes / total)).sum())) / total
+
+
+def sums_by_cluster(values: Floats, groups: ArrayLike | Sequence[Any] | None) -> tuple[Floats, Floats]:
+    """Every cluster's sum and size; without groups every value is a cluster."""
+    if groups is None:
+        return values, np.ones(len(values))
+    return _by_code(values, *cluster_codes(groups, len(values)))
+
+
+def cluster_degrees(sizes: ArrayLike) -> float:
+    """Degrees of freedom of that standard error (Bell & McCaffrey 2002), in closed form for a mean."""
+    counts = np.asarray(sizes, dtype=np.float64)
+    weights = counts / counts.sum()
+    pulls = weights**2 / (1.0 - weights)
+    return 1.0 / float(pulls.sum() ** 2 - (pulls**2).sum() + (weights**2).sum())
 
 
 def cluster_codes(groups: ArrayLike | Sequence[Any], n: int) -> tuple[Codes, int]:
@@ -178,9 +268,41 @@ def is_binary(values: Floats) -> bool:
     return bool(((values == 0.0) | (values == 1.0)).all())
 
 
-def _wilson_bounds(p: float, n: float, z: float) -> tuple[float, float]:
-    shrink = 1.0 + z * z / n
-    centre = (p + z * z / (2.0 * n)) / shrink
-    reach = z / shrink * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
-    # rounding must not push the bound past the estimate or out of the range of a share
-    return max(0.0, min(centre - reach, p)), min(1.0, max(centre + reach, p))
+def _effective_wilson(sums: Floats, sizes: Floats, level: float, *, most: float, method: str) -> Interval:
+    """Wilson at the number of independent right/wrong answers that is as sure as these clusters' sums and sizes."""
+    clusters, total = len(sums), float(sizes.sum())
+    p, usual = float(sums.sum()) / total, total / len(sums)
+    # one more cluster of the usual size at either end of the scale
+    centre = (p * clusters + 1.0) / (clusters + 2.0)
+    pull = (1.0 - 1.0 / clusters) / (1.0 - sizes / total)
+    squares = float((pull * (sums - centre * sizes) ** 2).sum()) + usual**2 * (centre**2 + (1.0 - centre) ** 2)
+    variance = squares / (total + 2.0 * usual) ** 2 * (clusters + 2.0) / clusters
+    effective = min(most, centre * (1.0 - centre) / variance)
+    low, high = wilson_bounds(p, effective, student_t_quantile(0.5 + level / 2.0, cluster_degrees(sizes)))
+    return Interval(low=low, high=high, level=level, method=method, standard_error=robust_error(sums, sizes))
+
+
+def _by_code(values: Floats, codes: Codes, clusters: int) -> tuple[Floats, Floats]:
+    sums = np.asarray(np.bincount(codes, weights=values, minlength=clusters), dtype=np.float64)
+    return sums, np.bincount(codes, minlength=clusters).astype(np.float64)
+
+
+def _no_clusters(clusters: int) -> str:
+    return "nothing was scored" if clusters == 0 else "one cluster has no spread to judge by"
+
+
+def _on_scale(values: Floats, bounds: tuple[float, float]) -> Floats:
+    low, high = bounds
+    if not -math.inf < low < high < math.inf:
+        raise ValueError(f"a scale has two ends, the first below the second; got {low} and {high}")
+    if len(values) and not (values.min() >= low and values.max() <= high):
+        raise ValueError(f"a value lies outside the scale from {low:g} to {high:g}")
+    return (values - low) / (high - low)
+
+
+def _back_on(found: Interval, bounds: tuple[float, float]) -> Interval:
+    if bounds == (0.0, 1.0) or found.low is None or found.high is None:
+        return found
+    low, width = bounds[0], bounds[1] - bounds[0]
+    error = None if found.standard_error is None else found.standard_error * width
+    return replace(found, low=low + found.low * width, high=low + found.high * width, standard_error=error)

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.core.types import Summary
 from assay.stats.bootstrap import divide
-from assay.stats.cells import ratio_of_counts
+from assay.stats.cells import ratio_of_sums
 from assay.stats.intervals import Floats
 from assay.stats.score_table import ScoreTable
 
@@ -45,7 +45,7 @@ def perplexity(
 
 def _ratio(table: ScoreTable, name: str, unit: str, statistic: Any, **how: Any) -> Summary:
     numbers = table.numbers("nats", f"{unit}s")
-    return ratio_of_counts(
+    return ratio_of_sums(
         name, name, np.maximum(numbers.rows, 0.0), statistic, "the texts are empty", rows=numbers, table=table, **how
     )
 

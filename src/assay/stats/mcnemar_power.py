@@ -17,6 +17,8 @@ from assay.stats.quantiles import normal_quantile
 _MANY = 400
 """Beyond so many expected flips the normal approximation and the exact test agree."""
 _STEPS = 24
+_LOG_FACTORIALS = np.array([math.lgamma(k + 1) for k in range(2 * _MANY + 2)])
+Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def detectable_share_difference(
@@ -27,9 +29,12 @@ def detectable_share_difference(
     Flips against the difference are taken to be as frequent as the rarer kind seen; the difference comes on top.
     """
     check_level(level)
-    if n < 1:
-        return None
-    against = min(wins, losses) / n
+    return None if n < 1 else _detectable(min(wins, losses), n, level, power)
+
+
+@lru_cache(maxsize=4096)
+def _detectable(rarer: int, n: int, level: float, power: float) -> float | None:
+    against = rarer / n
     largest = 1.0 - 2.0 * against
     if _power(largest, against, n, level) < power:
         return None
@@ -64,13 +69,22 @@ def _power(difference: float, against: float, n: int, level: float) -> float:
     chances = _binomial(n, min(1.0, flips), counts)
     share = (against + difference) / flips if flips > 0.0 else 0.5
     likely = counts[chances > 1e-12]
-    return float(sum(chances[m] * _significant(int(m), share, 1.0 - level) for m in likely))
+    return float(chances[likely] @ _significant(likely, min(1.0, share), 1.0 - level))
 
 
-def _significant(flips: int, share: float, alpha: float) -> float:
-    """The chance that so many flips, each one way with this chance, are significant that way."""
-    least = _least(flips, alpha)
-    return 0.0 if least is None else float(_binomial(flips, min(1.0, share), np.arange(least, flips + 1)).sum())
+def _significant(flips: Counts, share: float, alpha: float) -> Floats:
+    """For each number of flips, each one way with this chance, the chance that they are significant that way."""
+    least = np.array([_least(m, alpha) or m + 1 for m in flips.tolist()])
+    if share >= 1.0:
+        return (least <= flips).astype(np.float64)
+    one_way = np.arange(int(least.min()), int(flips.max()) + 1)
+    rest = flips[:, None] - one_way
+    inside = (one_way >= least[:, None]) & (rest >= 0)
+    rest = np.maximum(rest, 0)
+    logs = _LOG_FACTORIALS[flips][:, None] - _LOG_FACTORIALS[one_way] - _LOG_FACTORIALS[rest]
+    logs += one_way * math.log(share) + rest * math.log1p(-share)
+    found: Floats = np.where(inside, np.exp(logs), 0.0).sum(axis=1)
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -81,21 +95,13 @@ def _least(flips: int, alpha: float) -> int | None:
     return int(enough[0]) if len(enough) else None
 
 
-def _binomial(n: int, p: float, counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+def _binomial(n: int, p: float, counts: Counts) -> Floats:
     if p <= 0.0 or p >= 1.0:
         return np.asarray(counts == (n if p >= 1.0 else 0), dtype=np.float64)
-    logs = math.lgamma(n + 1) - _log_factorials(counts) - _log_factorials(n - counts)
+    rest = np.array([math.lgamma(n - k + 1) for k in counts.tolist()])
+    logs = math.lgamma(n + 1) - _LOG_FACTORIALS[counts] - rest
     found: Floats = np.exp(logs + counts * math.log(p) + (n - counts) * math.log1p(-p))
     return found
-
-
-def _log_factorials(counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
-    return np.array([_log_factorial(k) for k in counts.tolist()], dtype=np.float64)
-
-
-@lru_cache(maxsize=8192)
-def _log_factorial(k: int) -> float:
-    return math.lgamma(k + 1)
 
 
 def _normal_tail(z: float) -> float:

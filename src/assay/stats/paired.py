@@ -8,30 +8,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
-from assay.stats.bootstrap import random_bytes
 from assay.stats.intervals import (
     Floats,
     Interval,
+    around,
     as_floats,
     check_level,
     cluster_codes,
+    cluster_degrees,
     clustered_mean_interval,
     is_binary,
     mean_interval,
     no_interval,
+    robust_error,
+    sums_by_cluster,
 )
-from assay.stats.quantiles import binomial_half_tail, normal_quantile
+from assay.stats.mcnemar_power import detectable_share_difference
+from assay.stats.permutation import permutation_test
+from assay.stats.quantiles import binomial_half_tail, normal_quantile, student_t_quantile, student_t_tail
 
-EXACT_FLIPS = 16
-"""So many differences at most are flipped in every possible way."""
-_FEW_DISTINCT = 4096
-_CHUNK_CELLS = 1 << 21
+MCNEMAR = "mcnemar-exact"
+CLUSTERED_T = "clustered-t"
+FEW_CLUSTERS = 6
+"""Five clusters flipped in all ways give no p below 0.06."""
 
 
 class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,9 +52,10 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The two means, over the same pairs."""
     difference: float | None
     interval: Interval
+    """Excludes 0 if and only if the test finds a difference, corrected where it was corrected."""
     p_value: float | None
     test: str
-    """`mcnemar-exact`, `permutation-exact`, or `permutation` with its resamples and seed."""
+    """`mcnemar-exact`, `permutation-exact`, `permutation` with its resamples and seed, or `clustered-t`."""
     wins: int = 0
     """Pairs in which the second is better."""
     losses: int = 0
@@ -56,11 +63,26 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     effect_sizes: dict[str, float] = {}
     """`cohen_dz` always where there is spread; `cohen_h` and `odds_ratio` for right/wrong answers."""
     minimum_detectable_effect: float | None = None
-    """The true difference this many pairs would find with the stated power."""
+    """The true difference this many pairs would find with the stated power, at the level of the test; None when they
+    would find none, however large.
+    """
+    least_p: float | None = None
+    """The smallest p-value that the test could give for this many pairs or clusters: all of them moving one way."""
+    least_p_drop: float | None = None
+    """The smallest one-sided p-value that a drop could give, everything lost; None where there is nothing to lose."""
+    degrees: float | None = None
+    """Degrees of freedom of the interval's standard error; None where it is normal."""
+    scale: bool = False
+    """Whether all scores lie in [0, 1], so that no difference is larger than 1."""
     power: float = 0.8
     signature: str = ""
     reason: str | None = None
     """Why there is no difference to report, when there is none."""
+
+    @property
+    def p_drop(self) -> float | None:
+        """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
+        return None if self.p_value is None else one_sided(self.p_value, self.difference or 0.0)
 
 
 def compare(
@@ -75,8 +97,10 @@ def compare(
 ) -> PairedComparison:
     """Compare two aligned lists of scores, one pair per sample (or attempt, with the sample as its group).
 
-    Right/wrong answers: Bonett–Price interval and McNemar's exact test. Other scores, or clusters: t interval of the
-    differences (cluster-robust with groups) and a sign-flip permutation test that flips whole clusters.
+    Right/wrong answers: Bonett–Price interval and McNemar's exact test. Other scores, or clusters: the graded form of
+    that interval (t of the differences where scores have no scale) and a sign-flip permutation test that flips whole
+    clusters. Fewer than six clusters cannot be flipped into significance: there the test is the cluster-robust t, and
+    never surer than if every pair stood alone.
     """
     check_level(level)
     before, after = _aligned(first, second)
@@ -88,16 +112,15 @@ def compare(
             n=0, first=None, second=None, difference=None, interval=empty, p_value=None, test="none", reason=nothing
         )
     binary = is_binary(before) and is_binary(after)
+    scale = _in_unit(before) and _in_unit(after)
     wins, losses = int((after > before).sum()), int((after < before).sum())
-    if binary and groups is None:
-        interval = paired_share_difference(wins, losses, n, level)
-        test, p_value = "mcnemar-exact", mcnemar_exact(wins, losses)
-    else:
-        interval = mean_difference(before, after, groups=groups, level=level)
-        test, p_value = permutation_test(after - before, groups=groups, seed=seed, resamples=resamples)
-    return PairedComparison(
+    clusters = None if groups is None else cluster_codes(groups, n)[1]
+    how = _Pairs(after - before, groups, clusters or n, binary=binary, scale=scale, level=level)
+    interval, degrees = _interval(how)
+    test, p_value = _test(how, wins, losses, interval, degrees, seed=seed, resamples=resamples)
+    found = PairedComparison(
         n=n,
-        clusters=None if groups is None else cluster_codes(groups, n)[1],
+        clusters=clusters,
         first=float(before.mean()),
         second=float(after.mean()),
         difference=float((after - before).mean()),
@@ -108,10 +131,61 @@ def compare(
         losses=losses,
         ties=n - wins - losses,
         effect_sizes=_effect_sizes(before, after, wins, losses, binary),
-        minimum_detectable_effect=_detectable(before, after, groups, level, power),
+        least_p=_least_p(how, test, degrees),
+        least_p_drop=_least_p_drop(how, before, test),
+        degrees=degrees,
+        scale=scale,
         power=power,
         signature=f"paired|{interval.method}|{test}|level={level:g}",
     )
+    agreed = agreeing(interval, found.difference or 0.0, p_value, significant=p_value < 1.0 - level)
+    return replace(found, interval=agreed, minimum_detectable_effect=detectable(found, level))
+
+
+class Corrected(Struct, frozen=True, kw_only=True):
+    """One of several comparisons, corrected by Holm for their number."""
+
+    comparison: PairedComparison
+    """With the interval and the detectable difference that belong to the corrected test."""
+    adjusted_p: float
+    significant: bool
+
+
+def corrected(comparisons: Sequence[PairedComparison], level: float, others: Sequence[float] = ()) -> list[Corrected]:
+    """Comparisons of one report together, corrected by Holm; `others` are p-values that count as well."""
+    p_values = [1.0 if each.p_value is None else each.p_value for each in comparisons]
+    adjusted = holm([*p_values, *others])
+    hardest = 1.0 - (1.0 - level) / max(1, len(adjusted))
+    found = []
+    for each, raw, p in zip(comparisons, p_values, adjusted, strict=False):
+        significant = p < 1.0 - level
+        interval = agreeing(each.interval, each.difference or 0.0, raw, significant=significant)
+        own = replace(each, interval=interval, minimum_detectable_effect=detectable(each, hardest))
+        found.append(Corrected(comparison=own, adjusted_p=p, significant=significant))
+    return found
+
+
+def agreeing(interval: Interval, difference: float, p_value: float, *, significant: bool) -> Interval:
+    """The interval, widened to 0 where the test finds nothing.
+
+    Where the test is the surer of the two the interval ends where the test does: at the difference, less as many of the
+    test's own standard errors as the level asks for.
+    """
+    if interval.low is None or interval.high is None:
+        return interval
+    low, high = interval.low, interval.high
+    if not significant:
+        low, high = min(low, 0.0), max(high, 0.0)
+    elif low <= 0.0 <= high and difference != 0.0:
+        left = 1.0 - normal_quantile(0.5 + interval.level / 2.0) / -normal_quantile(max(p_value, 1e-300) / 2.0)
+        end = difference * max(left, 1e-6)
+        low, high = (end, high) if difference > 0.0 else (low, end)
+    return replace(interval, low=low, high=high)
+
+
+def one_sided(p_value: float, difference: float) -> float:
+    """The p-value on the side of a drop, of a test whose distribution is symmetric."""
+    return p_value / 2.0 if difference < 0.0 else 1.0 - p_value / 2.0
 
 
 def mean_difference(
@@ -149,6 +223,47 @@ def paired_share_difference(wins: int, losses: int, n: int, level: float = 0.95)
     )
 
 
+def paired_score_difference(
+    differences: ArrayLike, groups: ArrayLike | Sequence[Any] | None = None, level: float = 0.95
+) -> Interval:
+    """Interval of the mean difference of scores in [0, 1]: Bonett and Price's for scores between right and wrong.
+
+    One win and one loss more (pairs, or clusters of the usual size), as large as the largest seen; as large as can be
+    while fewer than six differ, since those say little about the others. Of right/wrong answers it is their interval
+    with t in place of the normal quantile.
+    """
+    check_level(level)
+    values = as_floats(differences)
+    sums, sizes = sums_by_cluster(values, groups)
+    method = "graded-bonett-price" if groups is None else "clustered-bonett-price"
+    units, difference = len(sums), float(values.mean())
+    if units < 2:
+        return no_interval(method, level, "one pair, or one cluster, has no spread to judge by")
+    centre, error = difference * units / (units + 2.0), _error_with_two_more(sums, sizes)
+    reach = student_t_quantile(0.5 + level / 2.0, cluster_degrees(sizes)) * error
+    plain = robust_error(sums, sizes)
+    return Interval(
+        low=max(-1.0, min(centre - reach, difference)),
+        high=min(1.0, max(centre + reach, difference)),
+        level=level,
+        method=method,
+        # the test knows nothing of the two that are added, unless nothing varies
+        standard_error=plain if plain > 0.0 else error,
+    )
+
+
+def _error_with_two_more(sums: Floats, sizes: Floats) -> float:
+    units, total = len(sums), float(sizes.sum())
+    usual = total / units
+    differing = int((sums != 0.0).sum())
+    end = 1.0 if differing < FEW_CLUSTERS else min(1.0, float(np.abs(sums).max()) / usual)
+    centre = float(sums.sum()) / total * units / (units + 2.0)
+    pull = (1.0 - 1.0 / units) / (1.0 - sizes / total)
+    squares = float((pull * (sums - centre * sizes) ** 2).sum())
+    squares += usual**2 * ((end - centre) ** 2 + (end + centre) ** 2)
+    return math.sqrt(squares) / (total + 2.0 * usual)
+
+
 def mcnemar_exact(b: int, c: int) -> float:
     """Two-sided exact p-value of McNemar's test: are b pairs one way and c the other as likely as coin flips?"""
     if b < 0 or c < 0:
@@ -156,37 +271,6 @@ def mcnemar_exact(b: int, c: int) -> float:
     if b == c:
         return 1.0
     return min(1.0, 2.0 * binomial_half_tail(min(b, c), b + c))
-
-
-def permutation_test(
-    differences: ArrayLike,
-    *,
-    groups: ArrayLike | Sequence[Any] | None = None,
-    seed: int = 0,
-    resamples: int | None = None,
-) -> tuple[str, float]:
-    """The sign-flip test that the mean difference is 0: its name, as a signature tells it, and its two-sided p-value.
-
-    Exact over all sign patterns while at most 16 differences are not 0; beyond that Monte Carlo, (count + 1) /
-    (resamples + 1), so it is never 0. With groups a whole cluster flips at once.
-    """
-    units = as_floats(differences)
-    if groups is not None:
-        codes, clusters = cluster_codes(groups, len(units))
-        units = np.asarray(np.bincount(codes, weights=units, minlength=clusters), dtype=np.float64)
-    sizes = np.sort(np.abs(units[units != 0.0]))
-    observed = abs(math.fsum(units))
-    # a sum that equals the observed one but for rounding counts as equal
-    threshold = observed - 1e-12 * float(sizes.sum())
-    if len(sizes) <= EXACT_FLIPS:
-        return "permutation-exact", _exact_share(sizes, threshold)
-    distinct, counts = np.unique(sizes, return_counts=True)
-    few = len(distinct) <= _FEW_DISTINCT
-    number = resamples or (10_000 if few or len(sizes) <= 20_000 else 1000)
-    random = np.random.default_rng(seed)
-    sums = _flipped_histogram(distinct, counts, number, random) if few else _flipped(sizes, number, random)
-    extreme = int((np.abs(sums) >= threshold).sum())
-    return f"permutation|n={number}|seed={seed}", (extreme + 1) / (number + 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -219,12 +303,128 @@ def odds_ratio(wins: int, losses: int) -> float | None:
 
 
 def minimum_detectable_effect(
-    sd_of_differences: float, n: int, level: float = 0.95, power: float = 0.8
-) -> float | None:
-    """The smallest true mean difference that n pairs find significant with this power: (z₁₋α⁄₂ + z_power)·sd/√n."""
-    if n < 2:
+    error: float, degrees: float | None = None, level: float = 0.95, power: float = 0.8
+) -> float:
+    """The smallest true mean difference that is found with this power: (t₁₋α⁄₂ + t_power) standard errors of it."""
+    check_level(level)
+    if not 0.0 < power < 1.0:
+        raise ValueError(f"power lies between 0 and 1, such as 0.8; got {power!r}")
+    tails = 0.5 + level / 2.0, power
+    if degrees is None:
+        return math.fsum(normal_quantile(p) for p in tails) * error
+    return math.fsum(student_t_quantile(p, degrees) for p in tails) * error
+
+
+def detectable(found: PairedComparison, level: float) -> float | None:
+    """The true difference that this comparison would find at this level, with the test that it uses; None when it would
+    find none, however large.
+    """
+    if found.test == MCNEMAR:
+        return detectable_share_difference(found.wins, found.losses, found.n, level, found.power)
+    error = found.interval.standard_error
+    if error is None or found.least_p is None or found.least_p > 1.0 - level:
         return None
-    return _reach(level, power) * sd_of_differences / math.sqrt(n)
+    least = minimum_detectable_effect(error, found.degrees, level, found.power)
+    if found.test != CLUSTERED_T and 1.0 - level < 3.0 * found.least_p:
+        # nothing but all of them moving one way is significant
+        units = found.clusters or found.n
+        least = max(least, normal_quantile(found.power ** (1.0 / units)) * error * math.sqrt(units))
+    return None if found.scale and least > 1.0 else least
+
+
+class _Pairs(NamedTuple):
+    """The differences of a comparison, and what they are."""
+
+    differences: Floats
+    groups: ArrayLike | Sequence[Any] | None
+    units: int
+    """Clusters, or pairs that stand alone."""
+    binary: bool
+    scale: bool
+    level: float
+
+    @property
+    def few_clusters(self) -> bool:
+        return self.groups is not None and 2 <= self.units < FEW_CLUSTERS
+
+
+def _interval(pairs: _Pairs) -> tuple[Interval, float | None]:
+    """The interval of the mean difference and its degrees of freedom."""
+    values, groups, level = pairs.differences, pairs.groups, pairs.level
+    if pairs.binary and groups is None:
+        wins, losses = int((values > 0.0).sum()), int((values < 0.0).sum())
+        return paired_share_difference(wins, losses, len(values), level), None
+    sizes = sums_by_cluster(values, groups)[1]
+    degrees = cluster_degrees(sizes) if len(sizes) > 1 else 1.0
+    if pairs.few_clusters and pairs.scale:
+        return _few_clusters(pairs, degrees), degrees
+    if pairs.scale:
+        return paired_score_difference(values, groups, level), degrees
+    return mean_interval(values, level) if groups is None else clustered_mean_interval(values, groups, level), degrees
+
+
+def _few_clusters(pairs: _Pairs, degrees: float) -> Interval:
+    """Cluster-robust t. Clusters that agree to the last sample would leave no error, so it is at least that of as many
+    pairs that stand alone.
+    """
+    difference = float(pairs.differences.mean())
+    robust = robust_error(*sums_by_cluster(pairs.differences, pairs.groups))
+    alone = _error_with_two_more(pairs.differences, np.ones(len(pairs.differences)))
+    found = around(
+        difference, max(robust, alone), degrees, n=len(pairs.differences), level=pairs.level, method="clustered-t"
+    )
+    return found.clipped(-1.0, 1.0)
+
+
+def _test(
+    pairs: _Pairs,
+    wins: int,
+    losses: int,
+    interval: Interval,
+    degrees: float | None,
+    *,
+    seed: int,
+    resamples: int | None,
+) -> tuple[str, float]:
+    if pairs.binary and pairs.groups is None:
+        return MCNEMAR, mcnemar_exact(wins, losses)
+    if not pairs.few_clusters:
+        return permutation_test(pairs.differences, groups=pairs.groups, seed=seed, resamples=resamples)
+    if wins == losses == 0:
+        return CLUSTERED_T, 1.0
+    # however much clusters agree, pairs in clusters say no more than as many that stand alone
+    alone = mcnemar_exact(wins, losses) if pairs.binary else permutation_test(pairs.differences, seed=seed)[1]
+    if not interval.standard_error or degrees is None:
+        return CLUSTERED_T, alone
+    t = abs(float(pairs.differences.mean())) / interval.standard_error
+    return CLUSTERED_T, max(alone, min(1.0, 2.0 * student_t_tail(t, degrees)))
+
+
+def _least_p(pairs: _Pairs, test: str, degrees: float | None) -> float:
+    """The p-value had every pair moved one way, and all the way."""
+    alone = 2.0 ** (1 - (len(pairs.differences) if test == CLUSTERED_T else pairs.units))
+    if test != CLUSTERED_T or degrees is None or not pairs.scale:
+        return alone
+    everything = np.ones(len(pairs.differences))
+    error = _error_with_two_more(everything, everything)
+    return max(alone, 2.0 * student_t_tail(1.0 / error, degrees))
+
+
+def _least_p_drop(pairs: _Pairs, before: Floats, test: str) -> float | None:
+    """The one-sided p-value had the second run lost all that the first had; without a scale a drop has no end."""
+    if not pairs.scale:
+        return 2.0 ** -(len(before) if test == CLUSTERED_T else pairs.units)
+    if not before.any():
+        return None
+    if test == CLUSTERED_T:
+        lost = pairs._replace(differences=-before)
+        interval, degrees = _interval(lost)
+        return _test(lost, 0, int((before > 0.0).sum()), interval, degrees, seed=0, resamples=None)[1] / 2.0
+    return 2.0 ** -int((sums_by_cluster(before, pairs.groups)[0] > 0.0).sum())
+
+
+def _in_unit(values: Floats) -> bool:
+    return bool(values.min() >= 0.0 and values.max() <= 1.0)
 
 
 def _aligned(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
@@ -240,49 +440,3 @@ def _effect_sizes(before: Floats, after: Floats, wins: int, losses: int, binary:
         sizes["cohen_h"] = cohen_h(float(before.mean()), float(after.mean()))
         sizes["odds_ratio"] = odds_ratio(wins, losses)
     return {name: size for name, size in sizes.items() if size is not None}
-
-
-def _detectable(
-    before: Floats, after: Floats, groups: ArrayLike | Sequence[Any] | None, level: float, power: float
-) -> float | None:
-    error = mean_difference(before, after, groups=groups, level=level).standard_error
-    return None if error is None else _reach(level, power) * error
-
-
-def _reach(level: float, power: float) -> float:
-    check_level(level)
-    if not 0.0 < power < 1.0:
-        raise ValueError(f"power lies between 0 and 1, such as 0.8; got {power!r}")
-    return normal_quantile(0.5 + level / 2.0) + normal_quantile(power)
-
-
-def _exact_share(sizes: Floats, threshold: float) -> float:
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.concatenate([sums + size, sums - size])
-    return float((np.abs(sums) >= threshold).mean())
-
-
-def _flipped_histogram(
-    distinct: Floats, counts: np.ndarray[Any, Any], number: int, random: np.random.Generator
-) -> Floats:
-    """Sums under random signs: of c equal sizes, a binomial number is positive."""
-    per_chunk = max(1, _CHUNK_CELLS // len(distinct))
-    parts = []
-    for start in range(0, number, per_chunk):
-        positive = random.binomial(counts, 0.5, size=(min(per_chunk, number - start), len(distinct)))
-        parts.append((2 * positive - counts) @ distinct)
-    return np.concatenate(parts)
-
-
-def _flipped(sizes: Floats, number: int, random: np.random.Generator) -> Floats:
-    """Sums under random signs, one random bit per difference, a block of differences at a time."""
-    block = max(256, _CHUNK_CELLS // number)
-    sums = np.full(number, -float(sizes.sum()))
-    for first in range(0, len(sizes), block):
-        part = sizes[first : first + block]
-        width = -(-len(part) // 8)
-        packed = random_bytes(random, number * width).reshape(number, width)
-        positive = np.unpackbits(packed, axis=1, count=len(part)).astype(np.float64)
-        sums += 2.0 * (positive @ part)
-    return sums

@@ -16,9 +16,10 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from assay.stats.bootstrap import resampled_sums, row_histogram
-from assay.stats.intervals import Floats, check_level, cluster_codes
-from assay.stats.paired import EXACT_FLIPS, permutation_test
-from assay.stats.quantiles import normal_cdf, student_t_quantile
+from assay.stats.intervals import Floats, Interval, check_level, cluster_codes
+from assay.stats.pair_tests import PairTests
+from assay.stats.paired import holm
+from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantile
 
 Normalisation = Literal["none", "chance", "z"]
 
@@ -94,13 +95,16 @@ def ranks(values: ArrayLike) -> Floats:
 
 
 class RankRange(Struct, frozen=True, kw_only=True):
-    """The ranks a model may really have, and its other standings between the same percentiles."""
+    """The ranks a model may really have, and its other standings between percentiles of resamples."""
 
     model: str
     score: float
     low: int
     high: int
     normalised: tuple[float, float] | None = None
+    """None for z-scores: they measure the distance from the other models in units of the models' own spread, so that
+    two models are always +1 and −1, whatever the data say.
+    """
     win_rate: tuple[float, float] | None = None
     mean_rank: tuple[float, float] | None = None
 
@@ -121,48 +125,47 @@ def rank_ranges(
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[RankRange]:
-    """Rank ranges by bootstrap over samples, or over whole clusters where `groups` names them, one per sample.
+    """Rank ranges from paired tests of every two models, corrected by Holm.
 
-    Each task is a samples × models matrix of scores; its samples are resampled for all models at once, so that what
-    the models share cancels. A model's place is that of the mean over tasks of its scores, normalised between chance
-    and 1 where chance is given; `normalisation` is that of the column `normalised`. Two models that differ on so few
-    samples that resampling cannot tell share their ranges unless the exact sign-flip test tells them apart.
+    A model's best rank is 1 + the number of models that are significantly better, its worst the number that are not
+    significantly worse, itself included. Resampled ranks claim too much where models tie: more than half of twenty
+    equal models would be denied rank 1 (Hall & Miller 2009). Each task is a samples × models matrix of scores, with
+    `groups` naming the cluster of each sample. What is compared is the mean over tasks of the scores, normalised
+    between chance and 1 where chance is given. Win rate, mean rank and the column `normalised` are resampled, for all
+    models at once, so that what the models share cancels.
     """
     check_level(level)
     random = np.random.default_rng(seed)
     lows = list(chance) if chance is not None else [0.0] * len(tasks)
     point = np.zeros(len(models))
     fewest = sys.maxsize
-    pairs = _FewDifferences(len(models))
-    places, columns, wins, rank_sums = (np.zeros((resamples, len(models))) for _ in range(4))
+    pairs = PairTests(len(models))
+    columns, wins, rank_sums = (np.zeros((resamples, len(models))) for _ in range(3))
     for matrix, low, clusters in zip(tasks, lows, groups or [None] * len(tasks), strict=True):
         rows = _checked(matrix, len(models))
-        means = rows.mean(axis=0)
         units = _units(rows, clusters)
         fewest = min(fewest, len(units))
-        pairs.add(units[:, :-1] / len(rows) / (1.0 - low))
+        pairs.add(rows, clusters, weight=1.0 / (1.0 - low))
         sums = resampled_sums(*row_histogram(units), resamples, random)
         draws = sums[:, :-1] / sums[:, -1:]
-        point += normalised(means, "chance", low)
-        places += normalised(draws, "chance", low)
-        columns += _normalised_draws(draws, normalisation, low)
+        point += normalised(rows.mean(axis=0), "chance", low)
+        if normalisation != "z":
+            columns += normalised(draws, normalisation, low)
         better, worst = _best_ranks(draws), _worst_ranks(draws)
         rank_sums += (better + worst) / 2.0
         # others that are worse are wins, others that are level are half of one
         wins += len(models) - worst + (worst - better) / 2.0
+    ranges = ranges_of(pairs.p_values(), pairs.differences(), level)
     tails = _tails(level, fewest)
-    low_ranks = np.quantile(_best_ranks(places), tails[0], axis=0, method="inverted_cdf")
-    high_ranks = np.quantile(_worst_ranks(places), tails[1], axis=0, method="inverted_cdf")
-    low_ranks, high_ranks = pairs.shared(low_ranks, high_ranks, level)
     others = max(1, len(models) - 1)
     between = [np.quantile(each / len(tasks), tails, axis=0) for each in (columns, wins / others, rank_sums)]
     found = [
         RankRange(
             model=model,
             score=float(point[i] / len(tasks)),
-            low=int(low_ranks[i]),
-            high=int(high_ranks[i]),
-            normalised=(float(between[0][0, i]), float(between[0][1, i])),
+            low=ranges[i][0],
+            high=ranges[i][1],
+            normalised=None if normalisation == "z" else (float(between[0][0, i]), float(between[0][1, i])),
             win_rate=(float(between[1][0, i]), float(between[1][1, i])),
             mean_rank=(float(between[2][0, i]), float(between[2][1, i])),
         )
@@ -171,27 +174,54 @@ def rank_ranges(
     return sorted(found, key=lambda each: (-each.score, each.model))
 
 
-class _FewDifferences:
-    """What samples or clusters add to the difference of two models, for every pair that differs on few of them."""
+def rank_ranges_of_scores(
+    models: Sequence[str], scores: Sequence[float | None], intervals: Sequence[Interval | None], level: float = 0.95
+) -> list[RankRange]:
+    """Rank ranges where samples cannot be paired: from the scores and their intervals, taken as independent.
 
-    def __init__(self, models: int) -> None:
-        self._found: dict[tuple[int, int], list[Floats]] = {(i, j): [] for j in range(models) for i in range(j)}
+    That is less sure than pairing. A model without an interval is told apart from nobody; one without a score is last.
+    """
+    z = normal_quantile(0.5 + level / 2.0)
+    known = np.array([math.nan if score is None else score for score in scores], dtype=np.float64)
+    errors = np.array([_error(interval) / z for interval in intervals], dtype=np.float64)
+    count = len(models)
+    p_values, differences = np.ones((count, count)), np.zeros((count, count))
+    for i in range(count):
+        for j in range(i):
+            differences[i, j] = known[i] - known[j]
+            error = math.hypot(errors[i], errors[j])
+            if math.isfinite(differences[i, j]) and 0.0 < error < math.inf:
+                p_values[i, j] = min(1.0, 2.0 * normal_cdf(-abs(differences[i, j]) / error))
+    differences -= differences.T
+    ranges = ranges_of(np.minimum(p_values, p_values.T), differences, level)
+    scored = int((~np.isnan(known)).sum())
+    return [
+        RankRange(
+            model=model,
+            score=score or 0.0,
+            low=low if score is not None else scored + 1,
+            high=min(high, scored) if score is not None else count,
+        )
+        for model, score, (low, high) in zip(models, scores, ranges, strict=True)
+    ]
 
-    def add(self, units: Floats) -> None:
-        for (i, j), parts in list(self._found.items()):
-            differences = units[:, i] - units[:, j]
-            parts.append(differences[differences != 0.0])
-            if sum(map(len, parts)) > EXACT_FLIPS:
-                del self._found[i, j]
 
-    def shared(self, low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
-        """The ranges, with those of two models put together where the exact test cannot tell the two apart."""
-        lowest, highest = low.copy(), high.copy()
-        for (i, j), parts in self._found.items():
-            if permutation_test(np.concatenate(parts))[1] > 1.0 - level:
-                for one, other in ((i, j), (j, i)):
-                    lowest[one], highest[one] = min(lowest[one], low[other]), max(highest[one], high[other])
-        return lowest, highest
+def ranges_of(p_values: Floats, differences: Floats, level: float) -> list[tuple[int, int]]:
+    """Each model's best and worst rank, from a p-value and a difference (row minus column) of every two models."""
+    count = len(p_values)
+    pairs = [(i, j) for i in range(count) for j in range(i)]
+    apart = np.zeros((count, count), dtype=bool)
+    for (i, j), p in zip(pairs, holm([float(p_values[pair]) for pair in pairs]), strict=True):
+        apart[i, j] = apart[j, i] = p < 1.0 - level
+    better = (apart & (differences < 0.0)).sum(axis=1)
+    worse = (apart & (differences > 0.0)).sum(axis=1)
+    return [(1 + int(above), count - int(below)) for above, below in zip(better, worse, strict=True)]
+
+
+def _error(interval: Interval | None) -> float:
+    if interval is None or interval.low is None or interval.high is None:
+        return math.inf
+    return (interval.high - interval.low) / 2.0
 
 
 def _units(rows: Floats, clusters: ArrayLike | None) -> Floats:
@@ -209,15 +239,6 @@ def _tails(level: float, units: int) -> tuple[float, float]:
     """Percentiles moved outwards by what resamples of few units lack, as `bootstrap.py` does."""
     low = normal_cdf(math.sqrt(units / (units - 1.0)) * student_t_quantile(0.5 - level / 2.0, units - 1.0))
     return low, 1.0 - low
-
-
-def _normalised_draws(draws: Floats, normalisation: Normalisation, chance: float) -> Floats:
-    if normalisation != "z":
-        return normalised(draws, normalisation, chance)
-    spread = draws.std(axis=1, keepdims=True)
-    centred: Floats = draws - draws.mean(axis=1, keepdims=True)
-    scaled: Floats = centred / np.where(spread > 0.0, spread, 1.0)
-    return scaled
 
 
 def _number(score: float | None) -> float:

@@ -2,7 +2,8 @@
 
 Every estimate uses all attempts of a sample, averaged over all ways to choose k of them, and every interval is over
 samples: more attempts at the same questions do not make more questions. A sample with fewer than k attempts, because
-some failed, is left out of the numbers for that k and counted as unscored.
+some failed, is left out of the numbers for that k and counted as unscored; `failure_bounds.py` says what the number
+would be over all samples had every failed attempt been wrong, or right.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from assay.core.types import Summary
 from assay.stats.cells import interval_of_mean
 from assay.stats.intervals import Codes, Floats, Interval, as_floats
 from assay.stats.pass_at_k import majority_at_k, pass_at_k, pass_hat_k
-from assay.stats.score_table import ScoreTable
+from assay.stats.score_table import Numbers, ScoreTable
 
 
 class Attempts(Struct, frozen=True, kw_only=True):
@@ -50,6 +51,11 @@ class Attempts(Struct, frozen=True, kw_only=True):
     def __len__(self) -> int:
         return len(self.starts)
 
+    @property
+    def even(self) -> bool:
+        """Whether every sample has as many attempts, so that the mean over attempts is that over samples."""
+        return bool(len(self)) and int(self.sizes.min()) == int(self.sizes.max())
+
     def right(self, threshold: float) -> Codes:
         """How many attempts of each sample reach the threshold."""
         return self._sums((self.values >= threshold).astype(np.float64)).astype(np.intp)
@@ -76,15 +82,18 @@ def repetitions(
 ) -> list[Summary]:
     """Everything this page knows about a value's repetitions, as an aggregate; an attempt is right from `threshold` on.
 
-    Names: mean, pass@k, pass^k, majority@k, best@k, worst@k for each k, then consistency and flip_rate.
+    Names: mean, pass@k, pass^k, majority@k, best@k, worst@k for each k, then consistency and flip_rate. `scored` counts
+    the samples that a number is over, `unscored` those that it leaves out.
     """
     del seed
     numbers = table.numbers(field)
     attempts = Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters)
     if len(np.unique(numbers.clusters)) == len(attempts):
         attempts = Attempts(values=attempts.values, starts=attempts.starts, sizes=attempts.sizes)
+    every = [k] if isinstance(k, int) else list(k)
+    samples = len({*numbers.samples.tolist(), *table.failed_samples})
     estimates = [mean(attempts, level)]
-    for each in [k] if isinstance(k, int) else k:
+    for each in every:
         estimates += [
             pass_at(attempts, each, threshold, level),
             pass_hat(attempts, each, threshold, level),
@@ -93,24 +102,24 @@ def repetitions(
             worst(attempts, each, level),
         ]
     estimates += [consistency(attempts, level), flip_rate(attempts, level)]
-    return [
-        Summary(
-            name=estimate.name,
-            value=estimate.value,
-            low=estimate.interval.low,
-            high=estimate.interval.high,
-            scored=estimate.samples,
-            unscored=len(attempts) - estimate.samples,
-            failed=table.failed,
-            timeouts=table.timeouts,
-            signature=estimate.interval.signature(estimate.name),
-            reason=None if estimate.value is not None else numbers.reason or estimate.interval.reason,
-            details=None
-            if estimate.value is None or estimate.interval.reason is None
-            else {"no_interval": estimate.interval.reason},
-        )
-        for estimate in estimates
-    ]
+    return [_summary(estimate, samples, numbers, table) for estimate in estimates]
+
+
+def _summary(estimate: Estimate, samples: int, numbers: Numbers, table: ScoreTable) -> Summary:
+    no_interval = estimate.interval.reason if estimate.value is not None else None
+    return Summary(
+        name=estimate.name,
+        value=estimate.value,
+        low=estimate.interval.low,
+        high=estimate.interval.high,
+        scored=estimate.samples,
+        unscored=samples - estimate.samples,
+        failed=table.failed,
+        timeouts=table.timeouts,
+        signature=estimate.interval.signature(estimate.name),
+        reason=None if estimate.value is not None else numbers.reason or estimate.interval.reason,
+        details=None if no_interval is None else {"no_interval": no_interval},
+    )
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
@@ -127,8 +136,7 @@ def mean(attempts: Attempts, level: float = 0.95) -> Estimate:
     """The mean over all attempts, clustered by sample."""
     if not len(attempts):
         return _estimate("mean", np.empty(0), None, level, "nothing was scored")
-    interval = interval_of_mean(attempts.values, attempts.clusters_of_rows(), level)
-    return Estimate(name="mean", value=float(attempts.values.mean()), interval=interval, samples=len(attempts))
+    return _of_rows("mean", attempts, attempts.values, level)
 
 
 def pass_at(attempts: Attempts, k: int, threshold: float = 1.0, level: float = 0.95) -> Estimate:
@@ -207,6 +215,10 @@ def _by_counts(
     level: float,
 ) -> Estimate:
     _check_k(k)
+    if k == 1 and attempts.even:
+        # the share of right attempts, by whatever name
+        right = (attempts.values >= threshold).astype(np.float64)
+        return _of_rows(name, attempts, right, level)
     enough = attempts.sizes >= k
     counts = np.column_stack([attempts.sizes[enough], attempts.right(threshold)[enough]])
     # few samples differ in (attempts, right attempts), so each such pair is worked out once
@@ -219,6 +231,8 @@ def _by_counts(
 def _by_order(name: str, attempts: Attempts, k: int, level: float, *, largest: bool) -> Estimate:
     """Expected extreme of k of n scores: the i-th smallest is the largest of C(i−1, k−1) of the C(n, k) choices."""
     _check_k(k)
+    if k == 1 and attempts.even:
+        return _of_rows(name, attempts, attempts.values, level)
     enough = attempts.sizes >= k
     values = np.zeros(len(attempts))
     for n in np.unique(attempts.sizes[enough]).tolist():
@@ -234,9 +248,12 @@ def _estimate(name: str, values: Floats, groups: Codes | None, level: float, emp
     if not len(values):
         none = Interval(low=None, high=None, level=level, method=interval.method, reason=empty)
         return Estimate(name=name, value=None, interval=none, samples=0)
-    if values.min() >= 0.0 and values.max() <= 1.0 and not name.startswith(("best", "worst")):
-        interval = interval.clipped(0.0, 1.0)
     return Estimate(name=name, value=float(values.mean()), interval=interval, samples=len(values))
+
+
+def _of_rows(name: str, attempts: Attempts, values: Floats, level: float) -> Estimate:
+    interval = interval_of_mean(values, attempts.clusters_of_rows(), level)
+    return Estimate(name=name, value=float(values.mean()), interval=interval, samples=len(attempts))
 
 
 def _of(attempts: Attempts, chosen: NDArray[np.bool_]) -> Codes | None:

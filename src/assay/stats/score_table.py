@@ -198,6 +198,11 @@ class ScoreTable:
         return table
 
     @property
+    def failed_samples(self) -> set[int]:
+        """The samples that an attempt failed of, as far as they are known by their place."""
+        return {sample for sample, _, _ in self._broken}
+
+    @property
     def names(self) -> list[str]:
         """The value names seen, sorted."""
         return sorted(self._columns)

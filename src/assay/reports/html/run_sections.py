@@ -14,7 +14,7 @@ from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import folded, grid, listed, said
 from assay.reports.html.plots import Mark, bars, forest, reliability
 from assay.reports.markdown import interval, notes, number, optional_cells, optional_columns
-from assay.reports.more_tables import JUDGE_COLUMNS, REPETITIONS, TOKEN_COLUMNS, TOKENS, attempts_of
+from assay.reports.more_tables import JUDGE_COLUMNS, REPETITIONS, TOKEN_COLUMNS, TOKENS, attempts_of, left_out_text
 from assay.reports.per_example import PerExample
 from assay.reports.spending import is_told, money, price_notes
 
@@ -115,7 +115,7 @@ def repetitions_section(named: Named) -> Child:
             if row.repetitions:
                 names = [name.format(k=attempts_of(row)) for name in REPETITIONS]
                 found = {each.name: each for each in row.repetitions}
-                cells = [_number_cell(found.get(name)) for name in names]
+                cells = [[_number_cell(found.get(name)), _left_out(found.get(name))] for name in names]
                 rows.append([*([label] if len(named) > 1 else []), row.task, *cells])
     if not rows:
         return None
@@ -329,6 +329,11 @@ def _number_cell(summary: Summary | None) -> Child:
     if summary.low is None or summary.high is None:
         return f"{summary.value:z.3f}"
     return [f"{summary.value:z.3f} ", tag("span", f"{summary.low:z.3f} – {summary.high:z.3f}", class_="soft")]
+
+
+def _left_out(summary: Summary | None) -> Child:
+    said = left_out_text(summary) if summary is not None else ""
+    return tag("span", said, class_="soft") if said else None
 
 
 def _prices(board: Leaderboard) -> str | None:

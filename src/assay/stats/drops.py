@@ -1,0 +1,74 @@
+"""Whether something got worse: tests on the side of a drop, and whether a drop stays within a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from assay.stats.intervals import Interval, check_level
+from assay.stats.paired import holm
+
+Outcome = Literal["met", "not met", "cannot tell"]
+
+
+class DropTest(Struct, frozen=True, kw_only=True):
+    """Whether one of several comparisons got worse, tested on that side alone and corrected by Holm."""
+
+    p_value: float
+    adjusted_p: float
+    significant: bool
+    attainable: float | None
+    """The adjusted p-value had everything been lost, all other comparisons being as they are; None where there was
+    nothing to lose.
+    """
+    can_tell: bool
+    """False when not even the loss of everything would have been significant: no drop was found as none can be."""
+
+
+def drop_tests(p_values: Sequence[float], least: Sequence[float | None], level: float) -> list[DropTest]:
+    """From the one-sided `p_drop` and `least_p_drop` of every comparison that a report makes."""
+    check_level(level)
+    alpha = 1.0 - level
+    adjusted = holm(p_values)
+    found = []
+    for index, (p, own, smallest) in enumerate(zip(p_values, adjusted, least, strict=True)):
+        attainable = None if smallest is None else _adjusted_had_it_been(p_values, index, min(p, smallest))
+        can_tell = attainable is None or attainable < alpha
+        found.append(
+            DropTest(p_value=p, adjusted_p=own, significant=own < alpha, attainable=attainable, can_tell=can_tell)
+        )
+    return found
+
+
+def _adjusted_had_it_been(p_values: Sequence[float], index: int, p_value: float) -> float:
+    return holm([*p_values[:index], p_value, *p_values[index + 1 :]])[index]
+
+
+class NonInferiority(Struct, frozen=True, kw_only=True):
+    """Whether the second run is worse than the first by no more than a margin."""
+
+    margin: float
+    low: float | None
+    """The lower end of the interval of the difference."""
+    high: float | None
+    level: float
+    outcome: Outcome
+    """`met` when the whole interval lies above −margin, `not met` when it all lies below."""
+
+
+def non_inferiority(interval: Interval, margin: float) -> NonInferiority:
+    """Judge the interval of a paired difference, of right/wrong answers or other scores, clustered or not.
+
+    It is the two-sided interval that `compare` gives, so a drop beyond the margin is called none with a chance of at
+    most (1 − level)/2.
+    """
+    if not margin >= 0.0:
+        raise ValueError(f"a margin is 0 or more, got {margin}")
+    outcome: Outcome = "cannot tell"
+    if interval.low is not None and interval.low >= -margin:
+        outcome = "met"
+    elif interval.high is not None and interval.high < -margin:
+        outcome = "not met"
+    return NonInferiority(margin=margin, low=interval.low, high=interval.high, level=interval.level, outcome=outcome)

@@ -1,0 +1,120 @@
+"""Every two of many models tested against each other, on the mean over tasks of their paired scores.
+
+The variance of a difference is that of two models' scores less twice what they share, so one product of matrices serves
+all pairs, however many samples there are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.stats.intervals import Floats, cluster_codes, cluster_degrees, is_binary
+from assay.stats.paired import FEW_CLUSTERS, compare, mcnemar_exact
+from assay.stats.permutation import EXACT_FLIPS, permutation_test
+from assay.stats.quantiles import normal_cdf, student_t_tail
+from assay.stats.task_means import MANY, satterthwaite, with_shared_ends
+
+_FEW = 20_000
+"""So many samples at most are compared one pair of models at a time."""
+
+
+class PairTests:
+    """Filled one task at a time; then a p-value and a difference for every two models."""
+
+    def __init__(self, models: int) -> None:
+        self._models = models
+        self._means: list[Floats] = []
+        self._variances: list[Floats] = []
+        self._units: list[int] = []
+        self._degrees: list[float] = []
+        self._weights: list[float] = []
+        self._scale: list[bool] = []
+        self._few: dict[tuple[int, int], list[Floats]] = {(i, j): [] for i in range(models) for j in range(i)}
+        self._only: tuple[Floats, ArrayLike | None] | None = None
+
+    def add(self, rows: Floats, clusters: ArrayLike | None, *, weight: float = 1.0) -> None:
+        """One task: a samples × models matrix and the cluster of each sample; differences count by `weight`."""
+        sums, sizes = _by_cluster(rows, clusters)
+        means = rows.mean(axis=0)
+        residuals = (sums - sizes[:, None] * means) / np.sqrt(1.0 - sizes[:, None] / len(rows)) / len(rows)
+        shared = residuals.T @ residuals
+        own = np.diag(shared)
+        self._means.append(means[:, None] - means[None, :])
+        self._variances.append(np.maximum(own[:, None] + own[None, :] - 2.0 * shared, 0.0))
+        self._units.append(len(sizes))
+        self._degrees.append(cluster_degrees(sizes))
+        self._weights.append(weight)
+        self._scale.append(bool(rows.min() >= 0.0 and rows.max() <= 1.0))
+        self._keep_few(sums / len(rows) * weight)
+        self._only = (rows, clusters) if len(self._means) == 1 else None
+
+    def differences(self) -> Floats:
+        """The first model's mean over tasks less the second's."""
+        found: Floats = np.tensordot(np.array(self._weights), np.array(self._means), axes=1) / len(self._weights)
+        return found
+
+    def p_values(self) -> Floats:
+        """Two-sided and not corrected: the tests of `assay diff`, with t where they would resample."""
+        found = self._t_tests()
+        alone = self._only is not None and self._units[0] < FEW_CLUSTERS
+        for (i, j), parts in self._few.items():
+            if not alone:
+                found[i, j] = found[j, i] = permutation_test(np.concatenate(parts))[1]
+        if self._only is not None:
+            self._as_compared(found, *self._only)
+        return found
+
+    def _t_tests(self) -> Floats:
+        weights = np.array(self._weights)[:, None, None]
+        variances, units = np.array(self._variances), np.array(self._units, dtype=np.float64)[:, None, None]
+        scale = np.array(self._scale)
+        if scale.any():
+            means = np.array(self._means)
+            variances[scale] = with_shared_ends(means[scale], units[scale], variances[scale], ends=(-1.0, 1.0))[1]
+        variances = variances * weights**2
+        degrees = satterthwaite(variances, np.array(self._degrees)[:, None, None])
+        errors = np.sqrt(variances.sum(axis=0)) / len(weights)
+        differences = np.abs(self.differences())
+        found = np.ones((self._models, self._models))
+        for i in range(self._models):
+            for j in range(i):
+                if errors[i, j] > 0.0:
+                    t = float(differences[i, j] / errors[i, j])
+                    found[i, j] = found[j, i] = min(1.0, 2.0 * _tail(t, float(degrees[i, j])))
+        return found
+
+    def _as_compared(self, found: Floats, rows: Floats, clusters: ArrayLike | None) -> None:
+        """One task alone is tested as `compare` tests it, as far as that does not take long."""
+        if clusters is None and is_binary(rows.reshape(-1)):
+            wins = rows.T @ (1.0 - rows)
+            for i in range(self._models):
+                for j in range(i):
+                    found[i, j] = found[j, i] = mcnemar_exact(round(wins[i, j]), round(wins[j, i]))
+        elif self._models == 2 and len(rows) <= _FEW:
+            p_value = compare(rows[:, 0], rows[:, 1], groups=clusters).p_value
+            found[0, 1] = found[1, 0] = 1.0 if p_value is None else p_value
+
+    def _keep_few(self, units: Floats) -> None:
+        """What samples or clusters add to the difference of two models, for every pair that differs on few of them."""
+        for (i, j), parts in list(self._few.items()):
+            differences = units[:, i] - units[:, j]
+            parts.append(differences[differences != 0.0])
+            if sum(map(len, parts)) > EXACT_FLIPS:
+                del self._few[i, j]
+
+
+def _by_cluster(rows: Floats, clusters: ArrayLike | None) -> tuple[Floats, Floats]:
+    if clusters is None:
+        return rows, np.ones(len(rows))
+    codes, count = cluster_codes(clusters, len(rows))
+    sums: NDArray[np.float64] = np.column_stack(
+        [np.bincount(codes, weights=column, minlength=count) for column in rows.T]
+    )
+    return sums, np.bincount(codes, minlength=count).astype(np.float64)
+
+
+def _tail(t: float, degrees: float) -> float:
+    return normal_cdf(-t) if degrees > MANY or math.isinf(degrees) else student_t_tail(t, degrees)
