@@ -66,14 +66,14 @@ def test_every_shape_holds_every_model(runs: Path) -> None:
     assert page.count("<svg") >= 6
 
 
-def test_without_examples_ranks_come_from_intervals_as_of_unrelated_samples(runs: Path, tmp_path: Path) -> None:
+def test_without_examples_ranks_come_from_intervals_that_do_not_overlap(runs: Path, tmp_path: Path) -> None:
     paths = []
     for name in ("good", "poor"):
         paths.append(tmp_path / f"{name}.json")
         write_leaderboard_file(paths[-1], build_leaderboard(runs / name, View()))
     found = build_standings(paths)
     assert [row.rank for row in found.models] == ["1", "2"]
-    assert found.ranking.startswith("scores and their intervals, as of unrelated samples")
+    assert found.ranking.startswith("intervals of the scores that do not overlap")
 
 
 def test_a_task_that_one_model_lacks_is_left_out_of_overall_numbers(runs: Path, tmp_path: Path) -> None:

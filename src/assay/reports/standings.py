@@ -284,7 +284,7 @@ def _why_no_pairs(labels: Sequence[str], shared: Sequence[str], found: Sequence[
         return "cannot be told: there is no task that every model has a score on"
     if None in found:
         return (
-            "scores and their intervals, as of unrelated samples, Holm: "
+            "intervals of the scores that do not overlap, Holm: "
             "not every result has per-example records, so models cannot be paired sample by sample"
         )
     few = [name for name, matrix in zip(shared, found, strict=True) if matrix is not None and matrix.units < 2]

@@ -19,6 +19,8 @@ from assay.stats.task_means import MANY, satterthwaite, with_shared_ends
 
 _FEW = 20_000
 """So many samples at most are compared one pair of models at a time."""
+_GLANCE = 256
+"""So many samples mostly show that two models differ on more than a few."""
 
 
 class PairTests:
@@ -37,7 +39,7 @@ class PairTests:
 
     def add(self, rows: Floats, clusters: ArrayLike | None, *, weight: float = 1.0) -> None:
         """One task: a samples × models matrix and the cluster of each sample; differences count by `weight`."""
-        sums, sizes = _by_cluster(rows, clusters)
+        sums, sizes = _rows_by_cluster(rows, clusters)
         means = rows.mean(axis=0)
         residuals = (sums - sizes[:, None] * means) / np.sqrt(1.0 - sizes[:, None] / len(rows)) / len(rows)
         shared = residuals.T @ residuals
@@ -58,13 +60,13 @@ class PairTests:
 
     def p_values(self) -> Floats:
         """Two-sided and not corrected: the tests of `assay diff`, with t where they would resample."""
+        alone = None if self._only is None else self._as_compared(*self._only)
+        if alone is not None:
+            return alone
         found = self._t_tests()
-        alone = self._only is not None and self._units[0] < FEW_CLUSTERS
-        for (i, j), parts in self._few.items():
-            if not alone:
+        if self._only is None or self._units[0] >= FEW_CLUSTERS:
+            for (i, j), parts in self._few.items():
                 found[i, j] = found[j, i] = permutation_test(np.concatenate(parts))[1]
-        if self._only is not None:
-            self._as_compared(found, *self._only)
         return found
 
     def _t_tests(self) -> Floats:
@@ -86,27 +88,35 @@ class PairTests:
                     found[i, j] = found[j, i] = min(1.0, 2.0 * _tail(t, float(degrees[i, j])))
         return found
 
-    def _as_compared(self, found: Floats, rows: Floats, clusters: ArrayLike | None) -> None:
+    def _as_compared(self, rows: Floats, clusters: ArrayLike | None) -> Floats | None:
         """One task alone is tested as `compare` tests it, as far as that does not take long."""
+        found = np.ones((self._models, self._models))
         if clusters is None and is_binary(rows.reshape(-1)):
             wins = rows.T @ (1.0 - rows)
             for i in range(self._models):
                 for j in range(i):
                     found[i, j] = found[j, i] = mcnemar_exact(round(wins[i, j]), round(wins[j, i]))
-        elif self._models == 2 and len(rows) <= _FEW:
+            return found
+        if self._models == 2 and len(rows) <= _FEW:
             p_value = compare(rows[:, 0], rows[:, 1], groups=clusters).p_value
             found[0, 1] = found[1, 0] = 1.0 if p_value is None else p_value
+            return found
+        return None
 
     def _keep_few(self, units: Floats) -> None:
         """What samples or clusters add to the difference of two models, for every pair that differs on few of them."""
+        first = units[:_GLANCE]
         for (i, j), parts in list(self._few.items()):
+            if np.count_nonzero(first[:, i] != first[:, j]) > EXACT_FLIPS:
+                del self._few[i, j]  # as nearly always
+                continue
             differences = units[:, i] - units[:, j]
             parts.append(differences[differences != 0.0])
             if sum(map(len, parts)) > EXACT_FLIPS:
                 del self._few[i, j]
 
 
-def _by_cluster(rows: Floats, clusters: ArrayLike | None) -> tuple[Floats, Floats]:
+def _rows_by_cluster(rows: Floats, clusters: ArrayLike | None) -> tuple[Floats, Floats]:
     if clusters is None:
         return rows, np.ones(len(rows))
     codes, count = cluster_codes(clusters, len(rows))

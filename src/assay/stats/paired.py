@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -264,6 +265,7 @@ def _error_with_two_more(sums: Floats, sizes: Floats) -> float:
     return math.sqrt(squares) / (total + 2.0 * usual)
 
 
+@lru_cache(maxsize=4096)
 def mcnemar_exact(b: int, c: int) -> float:
     """Two-sided exact p-value of McNemar's test: are b pairs one way and c the other as likely as coin flips?"""
     if b < 0 or c < 0:

@@ -177,9 +177,12 @@ def rank_ranges(
 def rank_ranges_of_scores(
     models: Sequence[str], scores: Sequence[float | None], intervals: Sequence[Interval | None], level: float = 0.95
 ) -> list[RankRange]:
-    """Rank ranges where samples cannot be paired: from the scores and their intervals, taken as independent.
+    """Rank ranges where samples cannot be paired: two models are told apart where their intervals, at the level that
+    Holm's correction asks for, do not overlap.
 
-    That is less sure than pairing. A model without an interval is told apart from nobody; one without a score is last.
+    How the errors of two models on the same questions go together is not known, and the standard error of a difference
+    is at most the sum of the two: this is less sure than pairing. A model without an interval is told apart from
+    nobody; one without a score is last.
     """
     z = normal_quantile(0.5 + level / 2.0)
     known = np.array([math.nan if score is None else score for score in scores], dtype=np.float64)
@@ -189,7 +192,7 @@ def rank_ranges_of_scores(
     for i in range(count):
         for j in range(i):
             differences[i, j] = known[i] - known[j]
-            error = math.hypot(errors[i], errors[j])
+            error = errors[i] + errors[j]
             if math.isfinite(differences[i, j]) and 0.0 < error < math.inf:
                 p_values[i, j] = min(1.0, 2.0 * normal_cdf(-abs(differences[i, j]) / error))
     differences -= differences.T

@@ -9,7 +9,15 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
-from assay.stats.intervals import Floats, as_floats, cluster_codes, clustered_standard_error, is_binary, standard_error
+from assay.stats.intervals import (
+    Floats,
+    as_floats,
+    cluster_codes,
+    cluster_degrees,
+    clustered_standard_error,
+    is_binary,
+    standard_error,
+)
 from assay.stats.quantiles import student_t_tail
 
 _ENOUGH = 10
@@ -82,7 +90,8 @@ def _error(values: Floats, groups: Sequence[object] | ArrayLike | None) -> tuple
     codes, clusters = cluster_codes(groups, len(values))
     if clusters < 2:
         return None
-    return clustered_standard_error(values, codes, clusters) ** 2, clusters - 1.0
+    degrees = cluster_degrees(np.bincount(codes, minlength=clusters))
+    return clustered_standard_error(values, codes, clusters) ** 2, degrees
 
 
 def _welch(difference: float, first: tuple[float, float], second: tuple[float, float]) -> float:
