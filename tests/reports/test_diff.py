@@ -8,12 +8,14 @@ import msgspec
 import pytest
 from scipy import stats as scipy_stats
 from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.reports.scripted_boards import write_run
 
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, read_records
 from assay.reports.board import write_leaderboard_file
 from assay.reports.diff import diff
 from assay.reports.diff_markdown import diff_page
+from assay.reports.diff_types import BoardDiff
 from assay.reports.diff_words import difference_text
 from assay.reports.html.diff_page import diff_page as html_page
 from assay.reports.leaderboard import build_leaderboard
@@ -202,6 +204,77 @@ def test_repetitions_cluster_by_sample(tmp_path: Path) -> None:
     assert (comparison.n, comparison.losses) == (90, 12)
     # four questions went wrong, not twelve: an exact test over four clusters cannot go below 2 / 2**4
     assert comparison.p_value == pytest.approx(0.125)
+
+
+def scripted_diff(folder: Path, tasks: dict[str, tuple[list[float], list[float]]]) -> BoardDiff:
+    for at, side in enumerate("ab"):
+        write_run(folder / side, {name: [[score] for score in scores[at]] for name, scores in tasks.items()})
+    return diff(folder / "a", folder / "b")
+
+
+def test_what_could_have_been_found_is_said_at_the_corrected_level(tmp_path: Path) -> None:
+    """Six of six lost is significant alone (0.031) and not among seven comparisons; nothing larger can happen."""
+    same = ([1.0] * 20, [1.0] * 20)
+    alone = scripted_diff(tmp_path / "alone", {"lost": ([1.0] * 6, [0.0] * 6)}).tasks[0]
+    assert alone.significant
+    found = scripted_diff(tmp_path / "six", {"lost": ([1.0] * 6, [0.0] * 6)} | {f"same{n}": same for n in range(5)})
+    lost = found.tasks[0]
+    assert lost.comparison is not None
+    assert not lost.significant
+    assert lost.comparison.minimum_detectable_effect is None
+    assert "no difference, however large, is significant with 6 pairs like these" in lost.verdict
+    # the interval agrees with the verdict
+    assert (lost.comparison.interval.low, lost.comparison.interval.high) == (-1.0, 0.0)
+    # 0.05 / 7 takes nine losses and no gain of twenty
+    assert found.tasks[1].comparison is not None
+    least = found.tasks[1].comparison.minimum_detectable_effect
+    assert scipy_stats.binom.sf(8, 20, least) == pytest.approx(0.8, abs=1e-4)
+
+
+def test_five_graded_pairs_find_nothing(tmp_path: Path) -> None:
+    task = scripted_diff(tmp_path, {"q": ([0.9, 0.95, 0.9, 1.0, 0.92], [0.1, 0.05, 0.1, 0.0, 0.2])}).tasks[0]
+    assert task.comparison is not None
+    assert (task.comparison.p_value, task.comparison.minimum_detectable_effect) == (0.0625, None)
+    assert task.comparison.interval.low is not None
+    assert task.comparison.interval.low >= -1.0
+
+
+def test_a_collapse_in_few_groups_is_found(tmp_path: Path) -> None:
+    """96 of 100 answers lost in four groups: sign flips of four clusters cannot go below 0.125."""
+    tasks = write_sums(tmp_path, "sums", 100, metadata=lambda n: {"group": str(n % 4)})
+    run_into(tmp_path / "a", tasks, Adder())
+    run_into(tmp_path / "b", tasks, Adder(range(4, 100)))
+    [task] = diff(tmp_path / "a", tmp_path / "b").tasks
+    assert task.comparison is not None
+    assert (task.comparison.test, task.significant) == ("clustered-t", True)
+    assert (task.comparison.interval.low, task.comparison.interval.high < -0.8) == (-1.0, True)
+    assert task.drop is not None
+    assert task.drop.significant
+
+
+def test_a_drop_is_tested_on_its_side_and_says_when_it_could_not_be_found(tmp_path: Path) -> None:
+    found = scripted_diff(
+        tmp_path,
+        {
+            "few": ([1.0] * 5, [0.0] * 5),
+            "many": ([1.0] * 50, [1.0] * 50),
+            "low": ([1.0] * 4 + [0.0] * 46, [0.0] * 50),
+            "floor": ([0.0] * 50, [0.0] * 50),
+        },
+    )
+    drops = {task.task: task.drop for task in found.tasks if task.drop is not None}
+    assert drops["few"].adjusted_p == drops["few"].attainable == pytest.approx(4 * 2**-5)
+    assert {name: each.can_tell for name, each in drops.items()} == {
+        "few": False,
+        "many": True,
+        "low": False,
+        "floor": True,
+    }
+    assert not any(each.significant for each in drops.values())
+    assert found.overall is not None
+    assert found.overall.drop is not None
+    # nine pairs, all lost
+    assert found.overall.drop.significant
 
 
 def test_groups_cluster_too(tmp_path: Path) -> None:

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.reports.runs import Adder, number, run_into, write_sums
+from tests.reports.scripted_boards import BROKEN, board_of
 
 from assay.core.types import Completion, Request
+from assay.reports.html.report_page import report_page
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.more_tables import repetition_table
+from assay.reports.view import View
 
 
 class EverySecond:
@@ -39,6 +42,22 @@ def test_pass_worst_majority_and_consistency(tmp_path: Path) -> None:
     assert "worst@3" in table
 
 
+def test_numbers_of_k_attempts_say_over_how_many_samples_they_are(tmp_path: Path) -> None:
+    """Five steady samples, five that lost an attempt each: pass^4 is 1 over the steady ones, and anything overall."""
+    unsteady = [1.0, 1.0, 0.0, BROKEN]
+    board = board_of(tmp_path, {"sums": [[1.0] * 4] * 5 + [unsteady] * 5})
+    found = {each.name: each for each in board.tasks[0].repetitions}
+    for name in ("pass^4", "majority@4", "worst@4"):
+        assert (found[name].value, found[name].scored, found[name].unscored) == (1.0, 5, 5)
+    bounds = found["pass^4"].bounds
+    assert bounds is not None
+    assert (bounds.low, bounds.high) == (0.5, 0.5)
+    assert "1.000 (0.566 – 1.000) over 5 of 10 samples, 0.500 – 0.500 with the failed" in (
+        repetition_table(board) or ""
+    )
+    assert "over 5 of 10 samples" in report_page([tmp_path], View())
+
+
 def test_one_attempt_has_no_repetitions(tmp_path: Path) -> None:
     run_into(tmp_path / "run", write_sums(tmp_path, "sums", 5), Adder())
     board = build_leaderboard(tmp_path / "run")
@@ -49,8 +68,6 @@ def test_one_attempt_has_no_repetitions(tmp_path: Path) -> None:
 def test_groups_widen_the_interval(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path, "sums", 100, metadata=lambda n: {"group": n // 20, "own": n})
     run_into(tmp_path / "run", tasks, Adder(range(40)))
-    from assay.reports.view import View
-
     grouped, alone = (
         build_leaderboard(tmp_path / "run", View(group_by=key)).tasks[0].interval for key in ("group", "own")
     )

@@ -298,3 +298,26 @@ def _scipy_exact(differences):
         n_resamples=np.inf,
         vectorized=True,
     ).pvalue
+
+
+@pytest.mark.parametrize("pairs", [6, 8, 14])
+def test_few_graded_pairs_find_what_is_said_to_be_detectable(pairs):
+    """By simulation with the test that is used: with six pairs nothing but all of them moving one way is significant."""
+    random = np.random.default_rng(12)
+    noise = random.normal(size=pairs)
+    # a spread of exactly 1, so that what is said is said about the draws below
+    standard = (noise - noise.mean()) / noise.std(ddof=1)
+    effect = compare(np.full(pairs, 50.0), 50.0 + standard).minimum_detectable_effect
+    draws = random.normal(effect, 1.0, size=(500, pairs))
+    assert np.mean([permutation_p(row) < 0.05 for row in draws]) == pytest.approx(0.8, abs=0.06)
+
+
+def test_every_table_of_wins_and_losses_has_an_interval_that_agrees_with_its_test():
+    for n in (5, 6, 9, 20, 30):
+        for wins in range(n // 2 + 1):
+            for losses in range(wins, n - wins + 1):
+                first = [0] * wins + [1] * (n - wins)
+                second = [1] * wins + [0] * losses + [1] * (n - wins - losses)
+                found = compare(first, second)
+                excludes_zero = found.interval.low > 0.0 or found.interval.high < 0.0
+                assert excludes_zero == (found.p_value < 0.05), (wins, losses, n)

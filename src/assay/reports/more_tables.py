@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.core.types import Summary
 from assay.reports.board import Leaderboard, SliceRow, TaskRow
+from assay.reports.diff_words import equals
 from assay.reports.markdown import aggregates_table, escaped, interval, leaderboard_table, number, table
 from assay.reports.slices import NO_VALUE
 from assay.reports.spending import money
@@ -64,13 +65,22 @@ def calibration_table(board: Leaderboard) -> str | None:
             escaped(row.task),
             f"{row.calibration.answers:,}",
             summary_text(row.calibration.expected_error),
+            if_calibrated_text(row.calibration.expected_error),
             summary_text(row.calibration.brier),
         ]
         for row in board.tasks
         if row.calibration is not None
     ]
-    header = ["task", "answers", "expected calibration error", "Brier score"]
+    header = ["task", "answers", "expected calibration error", IF_CALIBRATED, "Brier score"]
     return table(header, rows, numeric_from=1) if rows else None
+
+
+def if_calibrated_text(error: Summary) -> str:
+    """The error that chance alone brings about, and whether it explains the one that was found."""
+    details = error.details or {}
+    if "if_calibrated" not in details:
+        return "–"
+    return f"{details['if_calibrated']:.3f} ({equals(details['p_value'])})"
 
 
 def likelihood_table(board: Leaderboard) -> str | None:
@@ -115,6 +125,7 @@ def judge_table(board: Leaderboard) -> str | None:
     return table(["task", *JUDGE_COLUMNS], rows, numeric_from=2) if rows else None
 
 
+IF_CALIBRATED = "if calibrated"
 TOKENS = ("tokens_in", "tokens_out", "cached", "judge_tokens_in", "judge_tokens_out")
 TOKEN_COLUMNS = ("tokens in", "tokens out", "from cache", "judges in", "judges out", "cost", "judges' cost")
 JUDGE_COLUMNS = ("judge", "answers", "from cache", "tokens in", "tokens out", "cost")

@@ -14,7 +14,16 @@ from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import folded, grid, listed, said
 from assay.reports.html.plots import Mark, bars, forest, reliability
 from assay.reports.markdown import interval, notes, number, optional_cells, optional_columns
-from assay.reports.more_tables import JUDGE_COLUMNS, REPETITIONS, TOKEN_COLUMNS, TOKENS, attempts_of, left_out_text
+from assay.reports.more_tables import (
+    IF_CALIBRATED,
+    JUDGE_COLUMNS,
+    REPETITIONS,
+    TOKEN_COLUMNS,
+    TOKENS,
+    attempts_of,
+    if_calibrated_text,
+    left_out_text,
+)
 from assay.reports.per_example import PerExample
 from assay.reports.spending import is_told, money, price_notes
 
@@ -168,14 +177,22 @@ def calibration_section(named: Named) -> Child:
                 rows.append([name, *_likelihood_cells(row)])
     if not rows:
         return None
-    header = ["task", "expected calibration error", "Brier score", "perplexity per token", "bits per byte"]
+    header = [
+        "task",
+        "expected calibration error",
+        IF_CALIBRATED,
+        "Brier score",
+        "perplexity per token",
+        "bits per byte",
+    ]
     return [
         tag("div", figures, class_="figures") if figures else None,
-        grid(header, rows, numeric=range(1, 5)),
+        grid(header, rows, numeric=range(1, 6)),
         tag(
             "p",
             "On the dashed line answers are right as often as their confidence says; the size of a point is how many "
-            "answers it stands for.",
+            "answers it stands for. “If calibrated” is the error that a model which is right as often as it says would "
+            "show by chance with these confidences, and how likely one as large as this is.",
             class_="soft",
         )
         if figures
@@ -186,6 +203,7 @@ def calibration_section(named: Named) -> Child:
 def _likelihood_cells(row: TaskRow) -> list[Child]:
     return [
         _number_cell(row.calibration.expected_error if row.calibration else None),
+        if_calibrated_text(row.calibration.expected_error) if row.calibration else "–",
         _number_cell(row.calibration.brier if row.calibration else None),
         _number_cell(row.likelihood.perplexity if row.likelihood else None),
         _number_cell(row.likelihood.bits_per_byte if row.likelihood else None),
