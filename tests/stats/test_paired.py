@@ -302,7 +302,7 @@ def _scipy_exact(differences):
 
 @pytest.mark.parametrize("pairs", [6, 8, 14])
 def test_few_graded_pairs_find_what_is_said_to_be_detectable(pairs):
-    """By simulation with the test that is used: with six pairs nothing but all of them moving one way is significant."""
+    """By simulation with the test that is used; six pairs are significant only when all move one way."""
     random = np.random.default_rng(12)
     noise = random.normal(size=pairs)
     # a spread of exactly 1, so that what is said is said about the draws below

@@ -36,13 +36,21 @@ class PairTests:
         self._scale: list[bool] = []
         self._few: dict[tuple[int, int], list[Floats]] = {(i, j): [] for i in range(models) for j in range(i)}
         self._only: tuple[Floats, ArrayLike | None] | None = None
+        self._wins: Floats | None = None
+        """How often one model is right and another is not, in a single task of right/wrong answers."""
 
     def add(self, rows: Floats, clusters: ArrayLike | None, *, weight: float = 1.0) -> None:
         """One task: a samples × models matrix and the cluster of each sample; differences count by `weight`."""
         sums, sizes = _rows_by_cluster(rows, clusters)
         means = rows.mean(axis=0)
-        residuals = (sums - sizes[:, None] * means) / np.sqrt(1.0 - sizes[:, None] / len(rows)) / len(rows)
-        shared = residuals.T @ residuals
+        self._wins = None
+        if clusters is None and is_binary(rows.reshape(-1)):
+            both = rows.T @ rows
+            self._wins = np.diag(both)[:, None] - both if not self._means else None
+            shared = (both / len(rows) - np.outer(means, means)) / max(1, len(rows) - 1)
+        else:
+            residuals = (sums - sizes[:, None] * means) / np.sqrt(1.0 - sizes[:, None] / len(rows)) / len(rows)
+            shared = residuals.T @ residuals
         own = np.diag(shared)
         self._means.append(means[:, None] - means[None, :])
         self._variances.append(np.maximum(own[:, None] + own[None, :] - 2.0 * shared, 0.0))
@@ -91,11 +99,10 @@ class PairTests:
     def _as_compared(self, rows: Floats, clusters: ArrayLike | None) -> Floats | None:
         """One task alone is tested as `compare` tests it, as far as that does not take long."""
         found = np.ones((self._models, self._models))
-        if clusters is None and is_binary(rows.reshape(-1)):
-            wins = rows.T @ (1.0 - rows)
+        if self._wins is not None:
             for i in range(self._models):
                 for j in range(i):
-                    found[i, j] = found[j, i] = mcnemar_exact(round(wins[i, j]), round(wins[j, i]))
+                    found[i, j] = found[j, i] = mcnemar_exact(round(self._wins[i, j]), round(self._wins[j, i]))
             return found
         if self._models == 2 and len(rows) <= _FEW:
             p_value = compare(rows[:, 0], rows[:, 1], groups=clusters).p_value
