@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -156,3 +157,23 @@ def test_the_exact_test_weighs_tasks_and_not_samples() -> None:
     sizes = np.array([1 / 3] * 3 + [1 / 1000] * 3)
     sums = np.abs(np.array(list(itertools.product((-1.0, 1.0), repeat=6))) @ sizes)
     assert overall([small, large]).p_value == pytest.approx(float(np.mean(sums >= 1 - 0.003 - 1e-12)))
+
+
+@functools.cache
+def five_answers(wins: int, losses: int) -> Found:
+    before = [0.0] * wins + [1.0] * (5 - wins)
+    return task(before, [1.0] * wins + [0.0] * losses + [1.0] * (5 - wins - losses))
+
+
+def test_fifty_seven_tasks_of_five_answers_seldom_cry_wolf() -> None:
+    random = np.random.default_rng(12)
+    moves = random.multinomial(5, [0.15, 0.15, 0.7], (DATA_SETS, 57))
+    alarms = covered = 0
+    for data_set in moves.tolist():
+        found = overall([five_answers(wins, losses) for wins, losses, _ in data_set])
+        assert found.interval.low is not None
+        assert found.interval.high is not None
+        covered += found.interval.low <= 0.0 <= found.interval.high
+        alarms += found.p_value < 0.05
+    assert 0.93 <= covered / DATA_SETS <= 0.97
+    assert alarms / DATA_SETS <= 0.06

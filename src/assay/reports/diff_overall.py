@@ -16,6 +16,7 @@ from assay.stats.intervals import (
     cluster_codes,
     cluster_degrees,
     clustered_standard_error,
+    is_binary,
     no_interval,
     standard_error,
 )
@@ -40,6 +41,8 @@ class Units(NamedTuple):
     variance: float
     """Of the mean difference, unbiased."""
     degrees: float
+    answers: bool
+    """Whether they are right/wrong answers that stand alone."""
 
 
 def units_of(before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> Units:
@@ -47,15 +50,16 @@ def units_of(before: NDArray[np.float64], after: NDArray[np.float64], groups: ND
     added = differences / max(1, n)
     if groups is None:
         error = standard_error(differences) if n > 1 else 0.0
-        return Units(added[added != 0.0], n, int((before > 0.0).sum()), error**2, max(1.0, n - 1.0))
+        answers = is_binary(before) and is_binary(after)
+        return Units(added[added != 0.0], n, int((before > 0.0).sum()), error**2, max(1.0, n - 1.0), answers)
     codes, clusters = cluster_codes(groups, n)
     added = np.asarray(np.bincount(codes, weights=added, minlength=clusters), dtype=np.float64)
     to_lose = len(np.unique(codes[before > 0.0]))
     if clusters < 2:
-        return Units(added[added != 0.0], clusters, to_lose, 0.0, 1.0)
+        return Units(added[added != 0.0], clusters, to_lose, 0.0, 1.0, answers=False)
     error = clustered_standard_error(differences, codes, clusters)
     degrees = cluster_degrees(np.bincount(codes, minlength=clusters))
-    return Units(added[added != 0.0], clusters, to_lose, error**2, degrees)
+    return Units(added[added != 0.0], clusters, to_lose, error**2, degrees, answers=False)
 
 
 def overall_diff(compared: Sequence[PairedComparison], units: Sequence[Units], level: float) -> OverallDiff:
@@ -124,12 +128,12 @@ def _detectable(found: OverallDiff, level: float) -> float | None:
 def _error(compared: Sequence[PairedComparison], units: Sequence[Units]) -> tuple[float, float]:
     """The standard error of the mean over tasks, and its degrees of freedom."""
     variances = np.array([each.variance for each in units])
-    scale = np.array([each.scale for each in compared])
-    if scale.any():
+    answers = np.array([each.answers for each in units])
+    if answers.any():
         # Bonett and Price add one win and one loss; here they are shared among the tasks, not added to each
         means = np.array([each.difference or 0.0 for each in compared])
         sizes = np.array([each.size for each in units], dtype=np.float64)
-        variances[scale] = with_shared_ends(means[scale], sizes[scale], variances[scale], ends=(-1.0, 1.0))[1]
+        variances[answers] = with_shared_ends(means[answers], sizes[answers], variances[answers], ends=(-1.0, 1.0))[1]
     degrees = satterthwaite(variances[:, None], np.array([[each.degrees] for each in units]))
     return math.sqrt(math.fsum(variances)) / len(compared), float(degrees[0])
 

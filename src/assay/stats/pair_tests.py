@@ -33,7 +33,7 @@ class PairTests:
         self._units: list[int] = []
         self._degrees: list[float] = []
         self._weights: list[float] = []
-        self._scale: list[bool] = []
+        self._answers: list[bool] = []
         self._few: dict[tuple[int, int], list[Floats]] = {(i, j): [] for i in range(models) for j in range(i)}
         self._only: tuple[Floats, ArrayLike | None] | None = None
         self._wins: Floats | None = None
@@ -44,7 +44,8 @@ class PairTests:
         sums, sizes = _rows_by_cluster(rows, clusters)
         means = rows.mean(axis=0)
         self._wins = None
-        if clusters is None and is_binary(rows.reshape(-1)):
+        answers = clusters is None and is_binary(rows.reshape(-1))
+        if answers:
             both = rows.T @ rows
             self._wins = np.diag(both)[:, None] - both if not self._means else None
             shared = (both / len(rows) - np.outer(means, means)) / max(1, len(rows) - 1)
@@ -57,7 +58,7 @@ class PairTests:
         self._units.append(len(sizes))
         self._degrees.append(cluster_degrees(sizes))
         self._weights.append(weight)
-        self._scale.append(bool(rows.min() >= 0.0 and rows.max() <= 1.0))
+        self._answers.append(answers)
         self._keep_few(sums / len(rows) * weight)
         self._only = (rows, clusters) if len(self._means) == 1 else None
 
@@ -80,10 +81,10 @@ class PairTests:
     def _t_tests(self) -> Floats:
         weights = np.array(self._weights)[:, None, None]
         variances, units = np.array(self._variances), np.array(self._units, dtype=np.float64)[:, None, None]
-        scale = np.array(self._scale)
-        if scale.any():
+        among = np.array(self._answers)
+        if among.any():
             means = np.array(self._means)
-            variances[scale] = with_shared_ends(means[scale], units[scale], variances[scale], ends=(-1.0, 1.0))[1]
+            variances[among] = with_shared_ends(means[among], units[among], variances[among], ends=(-1.0, 1.0))[1]
         variances = variances * weights**2
         degrees = satterthwaite(variances, np.array(self._degrees)[:, None, None])
         errors = np.sqrt(variances.sum(axis=0)) / len(weights)
