@@ -127,6 +127,64 @@ def test_a_task_that_only_one_result_has_is_unequal_coverage(tmp_path: Path) -> 
         diff(tmp_path / "a", tmp_path / "b")
 
 
+def test_another_answer_key_is_refused_and_with_allow_unequal_its_samples_compare_nothing(tmp_path: Path) -> None:
+    """Ten targets are edited so that ten wrong answers become right, while eight of the thirty others are lost."""
+    tasks = write_sums(tmp_path, "sums", 40)
+    run_into(tmp_path / "a", tasks, Adder(range(10)))
+    lines = [msgspec.json.decode(line) for line in tasks.read_bytes().splitlines()]
+    for line in lines[:10]:
+        line["targets"] = ["wrong"]
+    tasks.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    run_into(tmp_path / "b", tasks, Adder(range(18)))
+    with pytest.raises(UsageError, match=r"sums: 10 with other targets, 30 in both.*--allow-unequal"):
+        diff(tmp_path / "a", tmp_path / "b")
+    [task] = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True).tasks
+    assert task.comparison is not None
+    assert (task.compared, task.comparison.wins, task.comparison.losses) == (30, 0, 8)
+    assert (task.score_a, task.score_b) == pytest.approx((1.0, 22 / 30))
+    assert task.significant
+
+
+def test_a_change_of_what_answers_are_scored_by_is_refused_where_no_target_shows_it(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 6)
+    run_into(tmp_path / "a", tasks, Adder())
+    lines = [msgspec.json.decode(line) for line in tasks.read_bytes().splitlines()]
+    lines[0]["extras"] = {"note": "another way to be right"}
+    tasks.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    run_into(tmp_path / "b", tasks, Adder())
+    with pytest.raises(UsageError, match="sums: its content changed, and whether what counts as right"):
+        diff(tmp_path / "a", tmp_path / "b")
+    assert diff(tmp_path / "a", tmp_path / "b", allow_unequal=True).tasks[0].compared == 6
+
+
+def test_scores_beside_a_difference_over_shared_samples_are_over_those_samples(tmp_path: Path) -> None:
+    """A misses the second half; B was asked the first half only, and missed two."""
+    write_sums(tmp_path / "tasks", "sums", 20)
+    write_sums(tmp_path / "tasks", "more", 10)
+    run_into(tmp_path / "a", tmp_path / "tasks", Adder(range(10, 20)))
+    run_into(tmp_path / "b", tmp_path / "tasks", Adder(range(2)), limit=10)
+    found = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True)
+    for task in found.tasks:
+        assert task.comparison is not None
+        assert (task.score_a, task.score_b) == (1.0, 0.8)
+        assert task.comparison.difference == pytest.approx(-0.2)
+    assert (found.overall_a, found.overall_b) == (1.0, 0.8)
+    assert found.overall is not None
+    assert found.overall_moved == pytest.approx(found.overall.difference)
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for name, path in zip("ab", files, strict=True):
+        write_leaderboard_file(path, build_leaderboard(tmp_path / name, View(per_example=True)))
+    of_files = diff(*files, allow_unequal=True)
+    assert [(task.score_a, task.score_b) for task in of_files.tasks] == [(1.0, 0.8)] * 2
+
+
+def test_results_without_a_task_in_common_have_no_overall_difference(tmp_path: Path) -> None:
+    run_into(tmp_path / "a", write_sums(tmp_path, "sums", 4), Adder([1]))
+    run_into(tmp_path / "b", write_sums(tmp_path, "more", 4), Adder())
+    found = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True)
+    assert (found.overall_a, found.overall_b, found.overall_moved, found.overall) == (None, None, None, None)
+
+
 def test_a_failed_attempt_that_was_made_again_counts_once(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path, "sums", 10)
     run_into(tmp_path / "a", tasks, Adder(name="broken"))
@@ -144,7 +202,7 @@ def test_changes_of_prompt_targets_and_settings_are_told_apart_from_changes_of_a
     lines[3]["targets"] = ["four"]
     tasks.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     run_into(tmp_path / "b", tasks, Adder([5]), temperature=0.5)
-    found = diff(tmp_path / "a", tmp_path / "b")
+    found = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True)
     task = found.tasks[0]
     assert task.content == "changed"
     assert task.changes is not None

@@ -16,7 +16,10 @@ from assay.core.errors import UsageError
 from assay.core.types import PartSpec, Score
 from assay.reports.board import Leaderboard
 from assay.reports.diff_ends import diff_ends
-from assay.reports.gates import GateResult, check_gates, check_names, parse_gates
+from assay.reports.gate_expression import parse_gates
+from assay.reports.gate_names import TaskNumbers, check_names, numbers_of_board
+from assay.reports.gate_result import GateResult
+from assay.reports.gates import check_gates
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.view import View
 
@@ -57,7 +60,7 @@ def boards(runs: Path) -> tuple[Leaderboard, Leaderboard]:
 )
 def test_gates_on_a_finished_run(gate: str, passed: bool, boards: tuple[Leaderboard, Leaderboard]) -> None:
     [result] = check_gates(parse_gates([gate]), boards[1], baseline=boards[0])
-    assert result.passed is passed
+    assert result.met is passed
     assert len(result.sentences) == 1
     assert gate in result.sentences[0]
 
@@ -73,14 +76,15 @@ def test_no_significant_drop_names_every_task_that_dropped(runs: Path, boards: t
             parse_gates(["no-significant-drop"]),
             build_leaderboard(runs / b),
             baseline=build_leaderboard(runs / a),
-            drops=lambda: diff_ends(runs / a, runs / b, View()),
+            pairs=lambda: diff_ends(runs / a, runs / b, View()),
         )
-        assert result.passed is not any("dropped" in sentence for sentence in result.sentences)
+        assert result.met is not any("dropped" in sentence for sentence in result.sentences)
         return result.sentences
 
-    assert [sentence.split(" dropped")[0] for sentence in check("a", "b")] == ["more-sums", "sums", "overall"]
-    assert check("b", "a") == ["no significant drop"]
-    assert check("a", "a") == ["no significant drop"]
+    dropped = [sentence.split(": ")[1].split(" dropped")[0] for sentence in check("a", "b")]
+    assert dropped == ["more-sums", "sums", "overall"]
+    assert check("b", "a") == ["no-significant-drop: no significant drop"]
+    assert check("a", "a") == ["no-significant-drop: no significant drop"]
 
 
 @pytest.mark.parametrize(
@@ -95,21 +99,21 @@ def test_a_name_nobody_knows_is_refused_before_the_run(
     gate: str, sentence: str, boards: tuple[Leaderboard, Leaderboard]
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        check_names(parse_gates([gate]), ["sums", "more-sums"], baseline=boards[0])
+        check_names(parse_gates([gate]), numbers_of_board(boards[1]), baseline=boards[0])
     assert sentence in str(caught.value)
 
 
 @pytest.mark.parametrize("gate", ["sums >= baseline", "no-significant-drop"])
 def test_a_gate_that_needs_a_baseline_is_refused_without_one(gate: str) -> None:
     with pytest.raises(UsageError, match="--baseline"):
-        check_names(parse_gates([gate]), ["sums"], baseline=None)
+        check_names(parse_gates([gate]), {"sums": TaskNumbers(names=())}, baseline=None)
 
 
 def test_repetitions_and_cost_have_names_too(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path, "sums", 4)
     board = build_leaderboard(run_into(tmp_path / "run", tasks, Adder([1]), repeat=2))
     results = check_gates(parse_gates(["sums.pass@2 >= 0.75", "sums.consistency == 1", "cost <= 5"]), board)
-    assert [result.passed for result in results] == [True, True, False]
+    assert [result.met for result in results] == [True, True, False]
     assert "the result has no value for `cost`: no price is known for `adder`" in results[2].sentences[0]
 
 
@@ -118,7 +122,7 @@ def test_a_missing_score_never_passes(tmp_path: Path) -> None:
     board = build_leaderboard(run_into(tmp_path / "run", tasks, Broken(range(3))))
     for gate in ("sums >= 0", "overall >= 0", "sums < 1"):
         [result] = check_gates(parse_gates([gate]), board)
-        assert not result.passed
+        assert not result.met
         assert "has no value for" in result.sentences[0]
         assert "nothing was scored" in result.sentences[0] or "no sample was scored" in result.sentences[0]
 
@@ -129,35 +133,39 @@ def check(gate: str, board: Leaderboard, baseline: Leaderboard | None = None) ->
 
 
 @pytest.mark.parametrize(
-    ("gate", "passed", "sentence"),
+    ("gate", "outcome", "sentence"),
     [
-        ("sums >= 0.4", True, "0.75 is >= 0.4, whatever the failed attempts would have been (1 attempt failed)"),
-        ("sums >= 0.9", False, "0.75 is not >= 0.9, whatever the failed attempts would have been (1 attempt failed)"),
+        ("sums >= 0.4", "met", "0.75 is >= 0.4, whatever the failed attempts would have been (1 attempt failed)"),
+        (
+            "sums >= 0.9",
+            "not met",
+            "0.75 is not >= 0.9, whatever the failed attempts would have been (1 attempt failed)",
+        ),
         (
             "sums >= 0.7",
-            False,
-            "not decided: 0.6 is not >= 0.7 if every failed attempt had been wrong, 0.8 is >= 0.7 if every failed "
+            "cannot tell",
+            "0.6 is not >= 0.7 if every failed attempt had been wrong, 0.8 is >= 0.7 if every failed "
             "attempt had been right (1 attempt failed); rerun the same `assay run` command to retry them",
         ),
-        ("sums <= 0.7", False, "not decided: 0.8 is not <= 0.7 if every failed attempt had been right"),
-        ("sums.score_mean >= 0.7", False, "not decided"),
-        ("overall >= 0.7", False, "not decided"),
-        ("1 - sums <= 0.3", False, "not decided"),
-        ("sums == 0.75", False, "not decided"),
-        ("sums == 0.9", False, "0.75 is not == 0.9, whatever"),
-        ("sums.low >= 0.25", False, "not decided: 0.2307 is not >= 0.25"),
-        ("sums.low >= 0.2", True, "whatever the failed attempts would have been"),
-        ("overall.high <= 0.9", False, "not decided"),
-        ("sums.high - sums.low <= 0.7", True, "whatever the failed attempts would have been"),
-        ("sums - sums >= 0", True, "0 is >= 0"),
-        ("overall >= sums", True, "0.75 is >= 0.75"),
+        ("sums <= 0.7", "cannot tell", "0.8 is not <= 0.7 if every failed attempt had been right"),
+        ("sums.score_mean >= 0.7", "cannot tell", "0.6 is not >= 0.7"),
+        ("overall >= 0.7", "cannot tell", "0.6 is not >= 0.7"),
+        ("1 - sums <= 0.3", "cannot tell", "0.4 is not <= 0.3"),
+        ("sums == 0.75", "cannot tell", "0.6 is not == 0.75"),
+        ("sums == 0.9", "not met", "0.75 is not == 0.9, whatever"),
+        ("sums.low >= 0.25", "cannot tell", "0.2307 is not >= 0.25"),
+        ("sums.low >= 0.2", "met", "whatever the failed attempts would have been"),
+        ("overall.high <= 0.9", "cannot tell", "0.9638 is not <= 0.9"),
+        ("sums.high - sums.low <= 0.7", "met", "whatever the failed attempts would have been"),
+        ("sums - sums >= 0", "met", "0 is >= 0"),
+        ("overall >= sums", "met", "0.75 is >= 0.75"),
     ],
 )
 def test_a_gate_on_a_score_is_met_only_when_it_holds_at_both_ends_of_the_failed_attempts(
-    gate: str, passed: bool, sentence: str, tmp_path: Path
+    gate: str, outcome: str, sentence: str, tmp_path: Path
 ) -> None:
     result = check(gate, board_of(tmp_path, {"sums": [[1.0], [1.0], [1.0], [0.0], [BROKEN]]}))
-    assert result.passed is passed
+    assert result.outcome == outcome
     assert result.sentences[0].startswith(f"{gate}: ")
     assert sentence in result.sentences[0]
 
@@ -165,18 +173,18 @@ def test_a_gate_on_a_score_is_met_only_when_it_holds_at_both_ends_of_the_failed_
 @pytest.mark.parametrize("gate", ["sums.failed == 1", "sums.coverage >= 0.8", "sums.p95 < 60000", "tokens == 0"])
 def test_what_was_measured_is_compared_as_it_is(gate: str, tmp_path: Path) -> None:
     board = board_of(tmp_path, {"sums": [[1.0], [1.0], [1.0], [0.0], [BROKEN]]})
-    assert check(gate, board).passed
+    assert check(gate, board).met
     assert "whatever" not in check(gate, board).sentences[0]
 
 
 def test_failures_of_the_baseline_count_against_the_gate_too(tmp_path: Path) -> None:
     now = board_of(tmp_path / "now", {"sums": [[1.0], [1.0], [1.0], [0.0], [BROKEN]]})
     then = board_of(tmp_path / "then", {"sums": [[1.0], [1.0], [0.0], [BROKEN], [BROKEN]]})
-    assert check("sums >= baseline - 0.3", now, then).passed
+    assert check("sums >= baseline - 0.3", now, then).met
     result = check("sums >= baseline", now, then)
-    assert not result.passed
+    assert result.outcome == "cannot tell"
     assert result.sentences == [
-        "sums >= baseline: not decided: 0.6 is not >= 0.8 with the failed attempts against it, 0.8 is >= 0.4 with them "
+        "sums >= baseline: 0.6 is not >= 0.8 with the failed attempts against it, 0.8 is >= 0.4 with them "
         "in its favour (1 attempt failed, 2 attempts failed in the baseline); "
         "rerun the same `assay run` command to retry them"
     ]
@@ -184,10 +192,10 @@ def test_failures_of_the_baseline_count_against_the_gate_too(tmp_path: Path) -> 
 
 def test_a_refused_task_keeps_a_gate_on_the_overall_score_from_being_decided(tmp_path: Path) -> None:
     board = board_of(tmp_path, {"sums": [[1.0], [1.0]], "code": [[REFUSED], [REFUSED]]})
-    assert not check("overall >= 0.9", board).passed
-    assert "not decided: 0.5 is not >= 0.9" in check("overall >= 0.9", board).sentences[0]
-    assert check("overall >= 0.5", board).passed
-    assert check("sums >= 0.9", board).passed
+    assert not check("overall >= 0.9", board).met
+    assert "0.5 is not >= 0.9" in check("overall >= 0.9", board).sentences[0]
+    assert check("overall >= 0.5", board).met
+    assert check("sums >= 0.9", board).met
     assert "the result has no value for `code`: the line is down" in check("code >= 0", board).sentences[0]
 
 
@@ -196,28 +204,28 @@ def test_a_gate_on_a_number_without_bounds_is_not_decided_when_attempts_failed(t
     board = board_of(tmp_path, {"sums": [[1.0], [0.0], [BROKEN]]}, spread)
     for gate in ("sums <= 5", "overall <= 5"):
         result = check(gate, board)
-        assert not result.passed
-        assert "not decided: 1 attempt failed in the result, and `" in result.sentences[0]
+        assert not result.met
+        assert "1 attempt failed in the result, and `" in result.sentences[0]
         assert "has no bounds" in result.sentences[0]
     whole = board_of(tmp_path, {"sums": [[1.0], [0.0]]}, spread)
-    assert check("sums <= 5", whole).passed
+    assert check("sums <= 5", whole).met
 
 
 def test_a_gate_on_repetitions_is_decided_at_both_ends_too(tmp_path: Path) -> None:
     board = board_of(tmp_path, {"sums": [[1.0, 0.0], [0.0, BROKEN], [1.0, 1.0]]})
-    assert check("sums.pass@2 >= 0.6", board).passed
-    assert "not decided: 0.6667 is not >= 0.7" in check("sums.pass@2 >= 0.7", board).sentences[0]
+    assert check("sums.pass@2 >= 0.6", board).met
+    assert "0.6667 is not >= 0.7" in check("sums.pass@2 >= 0.7", board).sentences[0]
     assert "`sums.consistency` has no bounds" in check("sums.consistency >= 0", board).sentences[0]
 
 
 def test_weak_passes_have_a_name_in_gates(tmp_path: Path) -> None:
     weak = Score(name="code", values={"score": 1.0, "outcome": "pass"}, metadata={"grade": "weak"})
     board = board_of(tmp_path, {"sums": [[1.0]], "code": [[weak], [weak]]})
-    assert check("code.weak <= 2", board).passed
-    assert check("weak == 2", board).passed
+    assert check("code.weak <= 2", board).met
+    assert check("weak == 2", board).met
     assert check("code.weak <= 1", board).sentences == ["code.weak <= 1: 2 is not <= 1"]
     missing = check("sums.weak == 0", board)
-    assert not missing.passed
+    assert not missing.met
     assert missing.sentences == ["sums.weak == 0: the result has no value for `sums.weak`: no outcome of it was graded"]
 
 
@@ -254,8 +262,8 @@ def test_a_gate_is_met_exactly_when_it_holds_for_every_outcome_of_the_failed_att
     board, baseline = made(now), made(then)
     assume(board.overall_score is not None and baseline.overall_score is not None)
     for gate in LINEAR:
-        held = [check(gate, each, other).passed for each in boards for other in baselines]
-        assert check(gate, board, baseline).passed is all(held), gate
+        held = [check(gate, each, other).met for each in boards for other in baselines]
+        assert check(gate, board, baseline).met is all(held), gate
 
 
 def outcomes(tasks: dict[str, list[Came]]) -> Iterator[dict[str, list[Came]]]:
@@ -276,25 +284,25 @@ def test_no_significant_drop_is_decided_at_both_ends_of_the_failed_attempts(tmp_
             parse_gates(["no-significant-drop"]),
             build_leaderboard(tmp_path / "b"),
             baseline=build_leaderboard(tmp_path / "a"),
-            drops=lambda: diff_ends(tmp_path / "a", tmp_path / "b", View()),
+            pairs=lambda: diff_ends(tmp_path / "a", tmp_path / "b", View()),
         )
         return result
 
     few = drop([1.0] * 20, [1.0] * 18 + [BROKEN] * 2)
-    assert few.passed
+    assert few.met
     assert few.sentences == [
-        "no significant drop, whatever the failed attempts would have been (2 attempts failed)",
+        "no-significant-drop: no significant drop, whatever the failed attempts would have been (2 attempts failed)",
     ]
     many = drop([1.0] * 20, [1.0] * 10 + [BROKEN] * 10)
-    assert not many.passed
-    assert "not decided: with the failed attempts against it sums dropped significantly" in many.sentences[0]
+    assert many.outcome == "cannot tell"
+    assert "with the failed attempts against it sums dropped significantly" in many.sentences[0]
     assert "(10 attempts failed)" in many.sentences[0]
     both = drop([1.0] * 10 + [BROKEN] * 10, [1.0] * 10 + [BROKEN] * 10)
-    assert not both.passed
+    assert both.outcome == "cannot tell"
     assert "(10 attempts failed, 10 attempts failed in the baseline)" in both.sentences[0]
     certain = drop([1.0] * 20, [0.0] * 15 + [1.0] * 4 + [BROKEN])
-    assert not certain.passed
-    assert certain.sentences[0].startswith("sums dropped significantly")
+    assert certain.outcome == "not met"
+    assert certain.sentences[0].startswith("no-significant-drop: sums dropped significantly")
 
 
 def test_a_drop_of_a_measure_without_bounds_cannot_be_ruled_out_when_attempts_failed(tmp_path: Path) -> None:
@@ -307,8 +315,8 @@ def test_a_drop_of_a_measure_without_bounds_cannot_be_ruled_out_when_attempts_fa
         parse_gates(["no-significant-drop"]),
         build_leaderboard(tmp_path / "b"),
         baseline=build_leaderboard(tmp_path / "a"),
-        drops=lambda: found,
+        pairs=lambda: found,
     )
     assert found.unbounded == ["sums"]
-    assert not result.passed
+    assert result.outcome == "cannot tell"
     assert any("attempts of sums failed, and its measure has no bounds" in each for each in result.sentences)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from tests.reports.runs import Broken, run_into, write_sums
 
-from assay.reports.gates import GateResult
+from assay.reports.gate_result import GateResult
 from assay.reports.junit import junit_xml
 from assay.reports.leaderboard import build_leaderboard
 
@@ -18,16 +18,23 @@ def test_gates_and_tasks_are_test_cases(tmp_path: Path) -> None:
     write_sums(tmp_path / "tasks", "torn", 9)
     board = build_leaderboard(run_into(tmp_path / "run", tmp_path / "tasks", Broken([7])))
     gates = [
-        GateResult(gate="overall >= 0.5", passed=True, sentences=["fine"]),
-        GateResult(gate="good < 0", passed=False, sentences=["good < 0: 1 is not < 0", "and more"]),
+        GateResult(gate="overall >= 0.5", outcome="met", sentences=["fine"]),
+        GateResult(gate="good < 0", outcome="not met", sentences=["good < 0: 1 is not < 0", "and more"]),
+        GateResult(gate="torn >= 0.9", outcome="cannot tell", sentences=["one attempt failed"]),
     ]
     root = ET.fromstring(junit_xml(board, gates))
     suites = {suite.get("name"): suite for suite in root}
-    assert (suites["gates"].get("tests"), suites["gates"].get("failures")) == ("2", "1")
+    assert [suites["gates"].get(word) for word in ("tests", "failures", "errors", "skipped")] == ["3", "1", "1", "0"]
+    unsure = root.find(".//testcase[@name='torn >= 0.9']/error[@type='cannot tell']")
+    assert unsure is not None
+    assert unsure.get("message") == "cannot tell: one attempt failed"
+    passing = ET.fromstring(junit_xml(board, gates, cannot_tell_passes=True))
+    assert passing.find(".//testcase[@name='torn >= 0.9']/skipped[@type='cannot tell']") is not None
+    assert passing.find(".//testcase[@name='good < 0']/failure[@type='not met']") is not None
     assert (suites["tasks"].get("tests"), suites["tasks"].get("errors")) == ("2", "1")
     failure = root.find(".//testcase[@name='good < 0']/failure")
     assert failure is not None
-    assert failure.get("message") == "good < 0: 1 is not < 0"
+    assert failure.get("message") == "not met: good < 0: 1 is not < 0"
     error = root.find(".//testcase[@name='torn']/error")
     assert error is not None
     assert error.get("message") == "1 attempts failed"

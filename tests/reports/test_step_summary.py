@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.reports.runs import Adder, run_into, write_sums
 
-from assay.reports.gates import GateResult
+from assay.reports.gate_result import GateResult
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.step_summary import LARGEST, run_summary, write_step_summary
 
@@ -29,7 +29,12 @@ def test_a_summary_that_would_be_dropped_is_cut(tmp_path: Path) -> None:
 
 def test_it_shows_scores_and_gates_without_anybody_elses_markup(tmp_path: Path) -> None:
     board = build_leaderboard(run_into(tmp_path / "run", write_sums(tmp_path, "sums", 4), Adder([1], name="<b>x")))
-    text = run_summary(board, [GateResult(gate="g", passed=False, sentences=["<script> @everyone is not met"])])
+    gates = [
+        GateResult(gate="g", outcome="not met", sentences=["<script> @everyone is not met"]),
+        GateResult(gate="h", outcome="cannot tell", sentences=["too few pairs"]),
+    ]
+    text = run_summary(board, gates)
     assert "| sums" in text
-    assert "❌ &lt;script> &#64;everyone is not met" in text
+    assert "❌ not met: &lt;script> &#64;everyone is not met" in text
+    assert "❔ cannot tell: too few pairs" in text
     assert "<b>" not in text

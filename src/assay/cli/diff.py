@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.reports.columns import Side
+    from assay.reports.gate_expression import DropGate, Gate
+    from assay.reports.gate_result import GateResult
+    from assay.reports.view import View
 
 EPILOG = """\
 Pairs samples by task, id and attempt. Run folders, and leaderboards written with --include-per-example, can be
-compared sample by sample; of other leaderboards only the scores. Positive means that B is better.
+compared sample by sample; of other leaderboards only the scores. Positive means that B is better. Results that do not
+cover the same samples, or whose samples have other targets, are refused; --allow-unequal compares those that both have,
+and every number is over them.
 
 examples:
   assay diff runs/before runs/after
-  assay diff main.json branch.json --gate no-significant-drop
+  assay diff main.json branch.json --gate no-significant-drop --junit gates.xml
+  assay diff main.json branch.json --gate "no-drop-beyond 0.02"
   assay diff runs/before runs/after --gate "overall >= baseline - 0.02" --html diff.html
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.gate_flags import GATES, add_gate_arguments
     from assay.cli.view_flags import add_view_arguments
 
-    parser.epilog = EPILOG
+    parser.epilog = f"{EPILOG}\n{GATES}"
     parser.add_argument("a", metavar="A", help="a leaderboard.json or a run folder: before")
     parser.add_argument("b", metavar="B", help="a leaderboard.json or a run folder: after")
     parser.add_argument("--samples", type=int, default=5, metavar="N", help="flipped samples to show (default 5)")
-    parser.add_argument("--allow-unequal", action="store_true", help="compare only the samples that both have scored")
     parser.add_argument(
-        "--gate", action="append", default=[], metavar="GATE", help="no-significant-drop, or as in `assay run`"
+        "--allow-unequal",
+        action="store_true",
+        help="compare only the samples that both have scored, with the same targets",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--html", metavar="FILE", help="write a page that opens from disk")
+    add_gate_arguments(parser, baseline=False)
     add_view_arguments(parser)
 
 
@@ -37,38 +51,63 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.cli.gate_flags import tell_gates
+    from assay.cli.gate_flags import tell_gates, write_for_ci
     from assay.cli.main import DONE, GATE_NOT_MET
     from assay.cli.view_flags import view_from
     from assay.core.errors import UsageError
     from assay.reports.columns import read_side
     from assay.reports.diff import diff_of
-    from assay.reports.diff_ends import diff_ends_of
     from assay.reports.diff_markdown import diff_page
-    from assay.reports.gates import check_gates, parse_gates
+    from assay.reports.gate_expression import parse_gates
     from assay.reports.marks import marks_sentence
+    from assay.reports.step_summary import diff_summary
 
     if options.samples < 0:
         raise UsageError(f"--samples must not be negative, not {options.samples}")
-    gates = parse_gates(options.gate)
     view = view_from(options)
+    gates = parse_gates(options.gate)
     a, b = read_side(options.a, view), read_side(options.b, view)
-    found = diff_of(a, b, view, allow_unequal=options.allow_unequal, samples=options.samples)
-    results = check_gates(
-        gates,
-        b.board,
-        baseline=a.board,
-        drops=lambda: diff_ends_of(a, b, view, allow_unequal=options.allow_unequal),
-    )
+    results = gates_of(gates, a, b, view, allow_unequal=options.allow_unequal)
+    try:
+        found = diff_of(a, b, view, allow_unequal=options.allow_unequal, samples=options.samples)
+    except UsageError:
+        # a comparison that is refused hides no gate
+        if results or options.junit:
+            write_for_ci(options, b.board, results, diff_summary(None, results))
+            tell_gates(results, options)
+        raise
     if options.html:
         from assay.reports.html.diff_page import write_diff_page
 
         write_diff_page(Path(options.html), found)
         print(f"wrote {options.html}", file=sys.stderr)
-    print(
-        msgspec.json.encode(found).decode() if options.json else diff_page(found), end="" if not options.json else "\n"
-    )
+    if options.json:
+        shown = {**msgspec.structs.asdict(found), **({"gates": results} if results else {})}
+        print(msgspec.json.encode(shown).decode())
+    else:
+        print(diff_page(found), end="")
     for name in (options.a, options.b):
         if said := marks_sentence(Path(name)):
             print(f"{name}: {said}", file=sys.stderr if options.json else sys.stdout)
-    return DONE if tell_gates(results) else GATE_NOT_MET
+    if results or options.junit:
+        write_for_ci(options, b.board, results, diff_summary(found, results))
+    return DONE if tell_gates(results, options) else GATE_NOT_MET
+
+
+def gates_of(
+    gates: Sequence[Gate | DropGate], a: Side, b: Side, view: View, *, allow_unequal: bool
+) -> list[GateResult]:
+    """B against A; where samples may be left out, over those that both were asked."""
+    from functools import partial
+
+    from assay.reports.diff_ends import diff_ends_of
+    from assay.reports.gate_names import check_names, numbers_of_board
+    from assay.reports.gates import check_gates
+    from assay.reports.shared_samples import asked, over_shared
+
+    if not gates:
+        return []
+    check_names(gates, numbers_of_board(b.board), baseline=a.board)
+    boards = [side.board for side in (over_shared((a, b), view, asked) if allow_unequal else (a, b))]
+    pairs = partial(diff_ends_of, a, b, view)
+    return check_gates(gates, boards[1], baseline=boards[0], pairs=pairs, allow_unequal=allow_unequal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.run_flags import add_arguments, config_of, models_by_key, refuse_contradictions, resources_of
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from assay.core.config import RunConfig
     from assay.core.types import TaskDefinition
     from assay.evaluation import RunResult
+    from assay.reports.gate_result import GateResult
 
 __all__ = ["add_arguments", "run"]
 
@@ -20,7 +22,7 @@ STARTER_OUTPUT = "outputs/leaderboard.json"
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.cli.gate_flags import GateKeeper
+    from assay.cli.gate_flags import GateKeeper, tell_gates
     from assay.cli.main import GATE_NOT_MET
     from assay.core.errors import UsageError
 
@@ -33,16 +35,17 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("these tasks name several models, one run each: leave out --run-dir and --output")
     if options.dry_run:
         return tell_estimate(groups, options)
-    gates = [GateKeeper(options, [definition.name for definition in group]) for _, group in groups]
+    gates = [GateKeeper(options, group) for _, group in groups]
     code, gates_met = 0, True
     for (group_config, group), keeper in zip(groups, gates, strict=True):
         if options.shard is not None:
             code = max(code, run_one_shard(group, group_config, options))
             continue
         result = run_whole(group, group_config, options)
-        code = max(code, tell(result, options, write_output(result, options)))
-        if keeper.check(result):
-            gates_met = False
+        results = keeper.check(result)
+        code = max(code, tell(result, options, write_output(result, options), results))
+        keeper.write(result.leaderboard, results)
+        gates_met = tell_gates(results, options) and gates_met
         if result.interrupted:
             break
     return code if gates_met else GATE_NOT_MET
@@ -206,7 +209,7 @@ def by_model(
     return list(groups.values())
 
 
-def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> int:
+def tell(result: RunResult, options: argparse.Namespace, output: str | None, gates: Sequence[GateResult] = ()) -> int:
     """The table on stdout, what a reader should know besides on stderr, and the exit code."""
     import msgspec
 
@@ -217,7 +220,7 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
 
     board = result.leaderboard
     if options.json:
-        print(msgspec.json.encode(board).decode())
+        print(msgspec.json.encode({**msgspec.structs.asdict(board), **({"gates": gates} if gates else {})}).decode())
     else:
         print(board_tables(board))
     for note in notes(board):

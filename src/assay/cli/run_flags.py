@@ -20,7 +20,7 @@ The same command again goes on where it stopped: finished attempts are never mad
 
 exit codes:
   0    every attempt was made and none failed, and every task has at least one scored attempt
-  1    a gate was not met, or the failed attempts leave it undecided
+  1    a gate was not met, or cannot tell (unless --gate-cannot-tell pass)
   2    bad input
   3    finished with failures: attempts failed or are not made yet, or a task could not be run here or scored nothing
   130  interrupted
@@ -28,9 +28,10 @@ exit codes:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.gate_flags import GATES, add_gate_arguments
     from assay.cli.view_flags import add_view_arguments
 
-    parser.epilog = EPILOG
+    parser.epilog = f"{EPILOG}\n{GATES}"
     parser.add_argument(
         "tasks", nargs="*", metavar="TASKS", help="task files, folders, or `starter` (default: starter)"
     )
@@ -162,20 +163,6 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--allow-bad-tasks", action="store_true", help="leave bad records out, and say how many")
     out.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
     out.add_argument("--quiet", action="store_true", help="no progress")
-
-
-def add_gate_arguments(parser: argparse.ArgumentParser) -> None:
-    ci = parser.add_argument_group("gates, for CI")
-    ci.add_argument(
-        "--gate",
-        action="append",
-        default=[],
-        metavar="GATE",
-        help='exit code 1 unless it holds, whatever failed attempts would have been: "overall >= 0.8", '
-        '"sums >= baseline - 0.02", "code.weak <= 3", no-significant-drop',
-    )
-    ci.add_argument("--baseline", metavar="FILE|RUN", help="what gates compare with: a leaderboard or a run folder")
-    ci.add_argument("--junit", metavar="FILE", help="gates and tasks as JUnit XML")
 
 
 def add_safety_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ Texts are not kept: equal digests mean equal texts, and `Side.example` goes back
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,14 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.identities)
+
+    def only(self, rows: NDArray[np.bool_]) -> Columns:
+        """Some of the attempts."""
+        kept = {name: getattr(self, name)[rows] for name in _PER_ATTEMPT}
+        return replace(self, **kept, slices={key: codes[rows] for key, codes in self.slices.items()})
+
+
+_PER_ATTEMPT = ("identities", "samples", "questions", "targets", "answers", "groups", "scores", "failed", "places")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +206,13 @@ def _asked(trace: _Trace) -> str | None:
     return "\n\n".join(f"{turn.role}: {turn.content}" for turn in trace.messages if turn.role not in OWN_TURNS)
 
 
+def identity(sample: str, attempt: int) -> int:
+    """Of an attempt, in `Columns.identities`. Python's own 64-bit hash: columns never leave this process, and a million
+    texts are hashed in no time.
+    """
+    return hash(sample) if attempt == 1 else hash((sample, attempt))
+
+
 def _put(
     rows: _Rows,
     view: View,
@@ -211,10 +226,9 @@ def _put(
     metadata: dict[str, Any],
     place: int,
 ) -> None:
-    # Python's own 64-bit hash: columns never leave this process, and a million texts are hashed in no time
     of_sample = hash(sample)
     group = metadata_value(metadata, view.group_by) if metadata else None
-    rows.identities.append(of_sample if attempt == 1 else hash((sample, attempt)))
+    rows.identities.append(identity(sample, attempt))
     rows.samples.append(of_sample)
     rows.questions.append(hash(question))
     rows.targets.append(hash(targets))

@@ -18,8 +18,9 @@ from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.columns import Columns, Side, read_side
 from assay.reports.diff_overall import Units, corrected_overall, overall_diff, units_of
 from assay.reports.diff_types import BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
-from assay.reports.diff_words import board_verdict, task_verdict
+from assay.reports.diff_words import board_verdict, task_verdict, unequal_sentence
 from assay.reports.per_example import PerExample
+from assay.reports.shared_samples import key_unknown, over_shared
 from assay.reports.view import View
 from assay.stats.drops import DropTest, drop_tests
 from assay.stats.paired import PairedComparison, compare, corrected, holm
@@ -43,19 +44,48 @@ def diff(
 
 def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, samples: int = SAMPLES) -> BoardDiff:
     """The same, of two results that have been read."""
+    found = paired_diff(a, b, view, samples=samples)
+    if not found.unequal:
+        return found
+    if not allow_unequal:
+        raise UsageError(
+            f"{a.source} and {b.source} do not cover the same samples: {'; '.join(found.unequal)}. "
+            "A comparison over what both have can favour the one that failed more, or whose answer key was changed; "
+            "finish the runs, or use --allow-unequal."
+        )
+    return _with_scores_of(found, *(side.board for side in over_shared((a, b), view)))
+
+
+def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> BoardDiff:
+    """Whatever compares, compared; the scores beside the differences are those of the whole results."""
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
     units: dict[str, Units] = {}
     tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples, units) for name in names]
-    unequal = [sentence for task in tasks if (sentence := _unequal(task))]
-    if unequal and not allow_unequal:
-        raise UsageError(
-            f"{a.source} and {b.source} do not cover the same samples: {'; '.join(unequal)}. "
-            "A comparison over what both have can favour the one that failed more; "
-            "finish the runs, or use --allow-unequal."
-        )
+    unequal = [sentence for task in tasks if (sentence := unequal_sentence(task))]
     return _corrected(_board(sides, tasks, units, unequal, view))
+
+
+def _with_scores_of(found: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
+    """Scores over the very samples that the differences are over."""
+    before, after = ({row.task: row.score for row in board.tasks} for board in (a, b))
+    tasks = [
+        replace(
+            task,
+            score_a=before.get(task.task),
+            score_b=after.get(task.task),
+            moved=_moved(before.get(task.task), after.get(task.task)),
+        )
+        for task in found.tasks
+    ]
+    return replace(
+        found,
+        tasks=tasks,
+        overall_a=a.overall_score,
+        overall_b=b.overall_score,
+        overall_moved=_moved(a.overall_score, b.overall_score),
+    )
 
 
 def _task(
@@ -103,7 +133,8 @@ def _paired(
     a, b = columns
     _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
     both = a.scored[rows_a] & b.scored[rows_b]
-    pairs_a, pairs_b = rows_a[both], rows_b[both]
+    same_key = a.targets[rows_a] == b.targets[rows_b]
+    pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
     before, after = a.scores[pairs_a], b.scores[pairs_b]
     groups = _groups(b, pairs_b)
     units[found.task] = units_of(before, after, groups)
@@ -113,8 +144,10 @@ def _paired(
     return replace(
         found,
         compared=len(before),
-        only_a=int(a.scored.sum()) - len(before),
-        only_b=int(b.scored.sum()) - len(before),
+        only_a=int(a.scored.sum()) - int(both.sum()),
+        only_b=int(b.scored.sum()) - int(both.sum()),
+        other_targets=int((both & ~same_key).sum()),
+        key_unknown=found.content == "changed" and key_unknown(a, b),
         comparison=compare(before, after, groups=groups, level=view.level),
         changes=_changes(a, b, rows_a, rows_b),
         flips=len(flipped),
@@ -275,13 +308,6 @@ def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
         )
         for task in tasks
     ]
-
-
-def _unequal(task: TaskDiff) -> str | None:
-    if task.content in ("only in A", "only in B"):
-        return f"task `{task.task}` is {task.content}"
-    parts = [f"{count:,} scored only in {side}" for count, side in ((task.only_a, "A"), (task.only_b, "B")) if count]
-    return f"{task.task}: {' and '.join(parts)}, {task.compared:,} in both" if parts else None
 
 
 def _content(a: TaskRow | None, b: TaskRow | None) -> str:

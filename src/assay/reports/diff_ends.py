@@ -9,30 +9,31 @@ import msgspec
 import numpy as np
 
 from assay.reports.columns import Columns, Side, read_side
-from assay.reports.diff import diff_of
+from assay.reports.diff import paired_diff
 from assay.reports.diff_types import DiffEnds
 from assay.reports.view import View
 from assay.stats.failure_bounds import Range, holds_all
 
 
 def diff_ends(a: Path | str, b: Path | str, view: View) -> DiffEnds:
-    """Compare run folders or leaderboard files; `UsageError` when they were not asked the same samples."""
+    """Compare run folders or leaderboard files, as far as they compare."""
     return diff_ends_of(read_side(a, view), read_side(b, view), view)
 
 
-def diff_ends_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False) -> DiffEnds:
+def diff_ends_of(a: Side, b: Side, view: View) -> DiffEnds:
     """The same, of two results that have been read."""
-    unbounded = sorted({name for side in (a, b) for name in side.tasks if _is_unbounded(side, name)})
+    unbounded = sorted({name for side in (a, b) for name in side.tasks if is_unbounded(side, name)})
     a, b = (_without(side, unbounded) for side in (a, b))
     worst, best = (
-        diff_of(_filled(a, right=against), _filled(b, right=not against), view, allow_unequal=allow_unequal, samples=0)
+        paired_diff(filled(a, right=against), filled(b, right=not against), view, samples=0)
         for against in (True, False)
     )
     failed_baseline, failed = (sum(_failed(side, name) for name in side.tasks) for side in (a, b))
     return DiffEnds(worst=worst, best=best, failed_baseline=failed_baseline, failed=failed, unbounded=unbounded)
 
 
-def _is_unbounded(side: Side, task: str) -> bool:
+def is_unbounded(side: Side, task: str) -> bool:
+    """Whether attempts of the task failed that could have scored anything."""
     return _failed(side, task) > 0 and _range(side, task) is None
 
 
@@ -53,7 +54,7 @@ def _without(side: Side, tasks: list[str]) -> Side:
     return replace(side, board=msgspec.structs.replace(side.board, tasks=rows), tasks=columns)
 
 
-def _filled(side: Side, *, right: bool) -> Side:
+def filled(side: Side, *, right: bool) -> Side:
     """The result had every failed attempt been right, or wrong."""
     return replace(side, tasks={name: _scored(side, name, each, right=right) for name, each in side.tasks.items()})
 

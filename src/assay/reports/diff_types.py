@@ -88,7 +88,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     score_a: float | None
     score_b: float | None
     moved: float | None
-    """The task scores, b − a; None when one of them has none."""
+    """The task scores, b − a; None when one of them has none. Where the two do not cover the same samples, the scores
+    are those over the samples that compare."""
     content: str
     """`same`, `changed`, `only in A` or `only in B`: the questions and targets of the file."""
     asking: str
@@ -98,10 +99,14 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     lower_is_better: bool = False
     """Then differences are of −bits per byte, so that a positive one is still better."""
     compared: int
-    """Attempts that are scored in both results."""
+    """Attempts that are scored in both results, with the same targets."""
     only_a: int
     """Attempts that are scored in A but failed or missing in B."""
     only_b: int
+    other_targets: int = 0
+    """Attempts that are scored in both, with other targets, which compare nothing."""
+    key_unknown: bool = False
+    """The content changed, and whether what counts as right did cannot be seen in the attempts."""
     coverage_a: float | None
     coverage_b: float | None
     weak_a: int | None = None
@@ -140,7 +145,7 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     per_example: bool
     """Whether both carry per-example records; without them only scores can be compared."""
     unequal: list[str]
-    """Sentences on samples that only one of the two has scored."""
+    """Sentences on samples that do not compare: scored in one of the two only, or with other targets."""
     overall: OverallDiff | None = None
     comparisons: int = 0
     """How many comparisons the p-values are corrected for."""

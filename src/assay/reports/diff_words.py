@@ -56,21 +56,62 @@ def board_verdict(found: BoardDiff) -> str:
 
 
 def drop_sentences(found: BoardDiff) -> list[str]:
-    """One sentence per significant drop, and one when nothing could be compared: silence must mean no drop."""
-    compared = [task for task in found.tasks if task.comparison is not None and task.comparison.n]
-    if not compared:
-        return ["nothing could be compared sample by sample, so a drop cannot be ruled out"]
-    unknown = [task.task for task in found.tasks if task.comparison is None and task.content not in ONE_SIDED]
-    said = [f"{name} has no per-example records, so a drop cannot be ruled out" for name in unknown]
-    for task in compared:
-        if task.significant and _difference(task) < 0 and task.comparison is not None:
-            said.append(f"{task.task} dropped significantly: {_moved(task.comparison)}{_test(task, found)}")
+    """One sentence per significant drop."""
+    said = [
+        f"{task.task} dropped significantly: {_moved(task.comparison)}{_test(task, found)}"
+        for task in found.tasks
+        if task.significant and _difference(task) < 0 and task.comparison is not None
+    ]
     if found.overall is not None and found.overall.significant and found.overall.difference < 0:
         said.append(f"overall dropped significantly: {_overall(found.overall)}")
     return said
 
 
 ONE_SIDED = ("only in A", "only in B")
+
+
+def unequal_sentence(task: TaskDiff) -> str | None:
+    """What keeps a part of the task from being compared."""
+    if task.content in ONE_SIDED:
+        return f"task `{task.task}` is {task.content}"
+    parts = [f"{count:,} scored only in {side}" for count, side in ((task.only_a, "A"), (task.only_b, "B")) if count]
+    parts += [f"{task.other_targets:,} with other targets"] if task.other_targets else []
+    if parts:
+        return f"{task.task}: {' and '.join(parts)}, {task.compared:,} in both"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown else None
+
+
+def hidden_sentence(task: TaskDiff) -> str | None:
+    """What of the task in A (the baseline) is compared with nothing in B, and so could hide a drop."""
+    if task.content == "only in B":
+        return None
+    if task.content == "only in A":
+        return f"task `{task.task}` of the baseline is missing from the result"
+    if task.comparison is None:
+        return f"{task.task} has no per-example records"
+    parts = [f"{task.only_a:,} that the baseline has are missing from the result"] if task.only_a else []
+    parts += [f"{task.other_targets:,} have other targets than in the baseline"] if task.other_targets else []
+    if parts:
+        return f"of the samples of {task.task} {' and '.join(parts)}, and {task.compared:,} could be compared"
+    if not task.compared:
+        return f"no sample of {task.task} was scored in both"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown else None
+
+
+def other_samples_sentence(task: TaskDiff) -> str | None:
+    """Why the task's score in B does not compare with that in A: they are of other samples, or of another key."""
+    if task.content in ONE_SIDED:
+        return f"task `{task.task}` is only in the {'baseline' if task.content == 'only in A' else 'result'}"
+    parts = [f"{task.only_a:,} are only in the baseline"] if task.only_a else []
+    parts += [f"{task.only_b:,} are only in the result"] if task.only_b else []
+    parts += [f"{task.other_targets:,} have other targets than in the baseline"] if task.other_targets else []
+    if parts:
+        return f"of the samples of {task.task} {' and '.join(parts)}"
+    unseen = task.comparison is None and task.content == "changed"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown or unseen else None
+
+
+KEY_UNKNOWN = "its content changed, and whether what counts as right is still the same cannot be seen"
 
 
 def _moved(comparison: PairedComparison) -> str:

@@ -1,23 +1,26 @@
 """The language of gates: `overall >= 0.8`, `arithmetic >= baseline - 0.02`. Read strictly; errors name the place.
 
-    gate  := sum comparison sum
+    gate  := sum comparison sum | "no-significant-drop" | "no-drop-beyond" number [name]
     sum   := term (("+" | "-") term)*
     term  := number | number "%" | name | "baseline" | "baseline." name
 
 A name is a task, a task and one of its numbers (`sums.low`, `sums.pass@4`), or a number of the whole run (`overall`,
-`failed`, `cost`). Names with spaces go in backticks. A minus between terms stands between spaces, so that task
-names may have hyphens.
+`failed`, `cost`). Names with spaces go in backticks; a name in backticks is always a task's, one that begins with
+`run.` always the whole run's. A minus between terms stands between spaces, so that task names may have hyphens.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from assay.core.errors import UsageError
+
+NO_DROP = "no-significant-drop"
+NO_DROP_BEYOND = "no-drop-beyond"
 
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">=": lambda a, b: a >= b,
@@ -48,6 +51,8 @@ class Term(Struct, frozen=True, kw_only=True):
     name: str | None = None
     """None with `baseline`: whatever the other side of the comparison names."""
     baseline: bool = False
+    quoted: bool = False
+    """In backticks: the name of a task, whatever else is called so."""
 
 
 class Gate(Struct, frozen=True, kw_only=True):
@@ -61,6 +66,33 @@ class Gate(Struct, frozen=True, kw_only=True):
     @property
     def terms(self) -> tuple[Term, ...]:
         return (*self.left, *self.right)
+
+
+class DropGate(Struct, frozen=True, kw_only=True):
+    """A gate on what the pairs with the baseline say."""
+
+    text: str
+    margin: float | None = None
+    """The largest drop that is tolerated; None asks for no significant drop, however small."""
+    name: str | None = None
+    """A task, or `overall`; None asks every task, and the overall difference."""
+    quoted: bool = False
+    position: int = 0
+    """Of the name."""
+
+    @property
+    def overall_only(self) -> bool:
+        return self.name in ("overall", "run.overall") and not self.quoted
+
+    def looks_at(self, task: str) -> bool:
+        return self.name in (None, task) or self.overall_only
+
+
+def parse_gates(texts: Iterable[str]) -> list[Gate | DropGate]:
+    """Every gate, read before anything runs."""
+    return [
+        _drop_gate(text) if text.split()[:1] in ([NO_DROP], [NO_DROP_BEYOND]) else parse_gate(text) for text in texts
+    ]
 
 
 class _Token(NamedTuple):
@@ -83,6 +115,24 @@ def parse_gate(text: str) -> Gate:
     gate = Gate(text=text, left=left, comparison=tokens[middle].text, right=right)
     _check_baseline(gate)
     return gate
+
+
+def _drop_gate(text: str) -> DropGate:
+    kind, *words = text.split(maxsplit=2)
+    if kind == NO_DROP:
+        if words:
+            raise wrong(text, text.index(words[0]), f"{NO_DROP} takes no argument; every task is looked at")
+        return DropGate(text=text)
+    tokens = _tokens(words[0]) if words else []
+    if [token.kind for token in tokens] != ["number"]:
+        at = text.index(words[0]) if words else len(text)
+        raise wrong(text, at, f"expected the largest drop that is tolerated, such as `{NO_DROP_BEYOND} 0.02`")
+    margin = _term(tokens[0], 1).number
+    if len(words) == 1:
+        return DropGate(text=text, margin=margin)
+    name = words[1].strip()
+    plain = name.removeprefix("`").removesuffix("`")
+    return DropGate(text=text, margin=margin, name=plain, quoted=plain != name, position=text.rindex(name))
 
 
 def wrong(text: str, position: int, detail: str) -> UsageError:
@@ -110,16 +160,17 @@ def _tokens(text: str) -> list[_Token]:
 def _sum(text: str, tokens: list[_Token], end: int) -> tuple[Term, ...]:
     terms: list[Term] = []
     sign: int | None = 1
+    signed = False
     for token in tokens:
         if token.kind == "sign":
-            if sign is not None and terms:
+            if signed:
                 raise wrong(text, token.position, f"`{token.text}` follows another sign")
-            sign = 1 if token.text == "+" else -1
+            sign, signed = 1 if token.text == "+" else -1, True
         elif sign is None:
             raise wrong(text, token.position, f"expected `+`, `-` or the end before `{token.text}`")
         else:
             terms.append(_term(token, sign))
-            sign = None
+            sign, signed = None, False
     if sign is not None:
         at = tokens[-1].position if tokens else end
         raise wrong(text, at, "expected a name or a number here")
@@ -135,7 +186,7 @@ def _term(token: _Token, sign: int) -> Term:
         return Term(sign=sign, position=token.position, baseline=True)
     if token.kind == "name" and token.text.startswith("baseline."):
         return Term(sign=sign, position=token.position, baseline=True, name=token.text.removeprefix("baseline."))
-    return Term(sign=sign, position=token.position, name=token.text)
+    return Term(sign=sign, position=token.position, name=token.text, quoted=token.kind == "quoted")
 
 
 def _check_baseline(gate: Gate) -> None:

@@ -7,6 +7,7 @@ coverage, latency, tokens and cost are what was measured, and the failed attempt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -43,6 +44,10 @@ MEASURED_OF_TASK: dict[str, Callable[[TaskRow], float | None]] = {
 
 OF_RUN = (*OVERALL, *MEASURED)
 """Every name that is no task's."""
+OF_THE_RUN = "run."
+"""Before such a name, where a task has the same."""
+INTERVALS = ("low", "high")
+CALIBRATION = "ece"
 
 Ends = tuple[float, float]
 """A number had every failed attempt been wrong, and had every one been right."""
@@ -61,26 +66,50 @@ class Reading(Struct, frozen=True, kw_only=True):
     """Per task, the attempts that keep it from being certain."""
 
 
-def read(board: Leaderboard | None, name: str) -> Reading:
+class Meaning(NamedTuple):
+    """What a name stands for: a number of the whole run, or a task's."""
+
+    task: str | None
+    """None: of the whole run."""
+    aspect: str
+    """Of the run, which number; of a task, one of its other numbers, or "" for its score."""
+
+    @property
+    def is_score(self) -> bool:
+        """Whether it is made of scores, and not counted, timed or paid."""
+        return self.aspect not in (MEASURED if self.task is None else MEASURED_OF_TASK)
+
+
+def meanings(name: str, tasks: Iterable[str], *, quoted: bool = False) -> list[Meaning]:
+    """All that the name may stand for: nothing when nobody knows it, two things when a task is called like a number of
+    the run and neither backticks nor `run.` say which is meant.
+    """
+    known = list(tasks)
+    found = [Meaning(name, "")] if name in known else []
+    task = max((each for each in known if name.startswith(each + ".")), key=len, default=None)
+    if not found and task is not None:
+        found = [Meaning(task, name[len(task) + 1 :])]
+    if not quoted and name in OF_RUN:
+        found.append(Meaning(None, name))
+    elif not quoted and not found and name.removeprefix(OF_THE_RUN) in OF_RUN:
+        found.append(Meaning(None, name.removeprefix(OF_THE_RUN)))
+    return found
+
+
+def read(board: Leaderboard | None, name: str, *, quoted: bool = False) -> Reading:
     """What the name stands for in a result."""
     if board is None:
         return Reading(value=None)
     rows = {row.task: row for row in board.tasks}
-    if name in rows:
-        return _score(rows[name])
-    if name in OVERALL:
-        return _overall(board, name)
-    if name in MEASURED:
-        return _certain(MEASURED[name](board), _why_unmeasured(board, name))
-    task, aspect = split(name, rows)
-    return Reading(value=None) if task is None else _of_task(rows[task], aspect)
-
-
-def split(name: str, tasks: Iterable[str]) -> tuple[str | None, str]:
-    """`task.aspect`, where task names may have dots themselves."""
-    fitting = [task for task in tasks if name.startswith(task + ".")]
-    task = max(fitting, key=len, default=None)
-    return task, name[len(task) + 1 :] if task is not None else ""
+    found = meanings(name, rows, quoted=quoted)
+    if not found:
+        return Reading(value=None)
+    task, aspect = found[-1]
+    if task is not None:
+        return _of_task(rows[task], aspect) if aspect else _score(rows[task])
+    if aspect in OVERALL:
+        return _overall(board, aspect)
+    return _certain(MEASURED[aspect](board), _why_unmeasured(board, aspect))
 
 
 def _score(row: TaskRow) -> Reading:
@@ -91,10 +120,10 @@ def _of_task(row: TaskRow, aspect: str) -> Reading:
     if aspect in MEASURED_OF_TASK:
         reason = "no outcome of it was graded" if aspect == "weak" else None
         return _certain(MEASURED_OF_TASK[aspect](row), reason)
-    if aspect in ("low", "high"):
+    if aspect in INTERVALS:
         value = None if row.interval is None else getattr(row.interval, aspect)
         return _bounded(row, value, row.bounds, failed_attempts(row), lambda bounds: _interval_ends(bounds, aspect))
-    if aspect == "ece":
+    if aspect == CALIBRATION:
         value = row.calibration.expected_error.value if row.calibration else None
         return _bounded(row, value, None, failed_attempts(row), lambda bounds: None)
     summary = next((each for each in [*row.aggregates, *row.repetitions] if each.name == aspect), None)

@@ -1,91 +1,59 @@
-"""Gates: conditions that a result must meet, checked after a run or a comparison, one sentence for each that broke.
+"""Gates: conditions that a result must meet, checked after a run or a comparison, with a sentence for each.
 
 A gate on a score is met only when it holds whatever the failed attempts would have been: every one wrong, and every
-one right. Where it holds at one end only it is not decided, says so, and is not met.
+one right. Where it holds at one end only nobody can tell, and the gate says so.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.reports.board import Leaderboard
-from assay.reports.diff_types import DiffEnds
-from assay.reports.diff_words import drop_sentences
-from assay.reports.gate_expression import COMPARISONS, Gate, Term, parse_gate, wrong
-from assay.reports.gate_terms import OF_RUN, Ends, Reading, read, split
+from assay.reports.diff_types import DiffEnds, TaskDiff
+from assay.reports.diff_words import ONE_SIDED, other_samples_sentence
+from assay.reports.gate_drops import RETRY, WHATEVER, attempts_words, check_drop, failed_words
+from assay.reports.gate_expression import COMPARISONS, DropGate, Gate, Term
+from assay.reports.gate_names import name_of
+from assay.reports.gate_result import GateResult, Outcome
+from assay.reports.gate_terms import Ends, Meaning, Reading, meanings, read
 
-NO_DROP = "no-significant-drop"
-RETRY = "rerun the same `assay run` command to retry them"
-WHATEVER = "whatever the failed attempts would have been"
-
-
-class GateResult(Struct, frozen=True, kw_only=True):
-    """One gate, checked."""
-
-    gate: str
-    passed: bool
-    sentences: list[str]
-    """What the gate found: why it broke, or what it compared."""
-
-
-def parse_gates(texts: Iterable[str]) -> list[Gate | str]:
-    """Every gate, read before anything runs; `no-significant-drop` stands for itself."""
-    return [NO_DROP if text.strip() == NO_DROP else parse_gate(text) for text in texts]
-
-
-def check_names(gates: Sequence[Gate | str], tasks: Sequence[str], *, baseline: Leaderboard | None) -> None:
-    """Refuse a gate that could never be checked, before any model is asked."""
-    for gate in gates:
-        if baseline is None and needs_baseline(gate):
-            text = gate if isinstance(gate, str) else gate.text
-            raise UsageError(f"--gate {text!r} compares with a baseline: give one with --baseline FILE or RUN")
-        if isinstance(gate, str):
-            continue
-        for term in gate.terms:
-            if term.name is not None:
-                known = [row.task for row in baseline.tasks] if term.baseline and baseline is not None else list(tasks)
-                _check_name(gate, term, known)
-
-
-def needs_baseline(gate: Gate | str) -> bool:
-    return isinstance(gate, str) or any(term.baseline for term in gate.terms)
+Pairs = Callable[[], DiffEnds]
+"""Compares the result with the baseline sample by sample, when a gate needs that."""
 
 
 def check_gates(
-    gates: Sequence[Gate | str],
+    gates: Sequence[Gate | DropGate],
     board: Leaderboard,
     *,
     baseline: Leaderboard | None = None,
-    drops: Callable[[], DiffEnds] | None = None,
+    pairs: Pairs | None = None,
+    allow_unequal: bool = False,
 ) -> list[GateResult]:
-    """Every gate against the result; `drops` compares it with the baseline sample by sample when a gate needs that."""
-    check_names(gates, [row.task for row in board.tasks], baseline=baseline)
+    """Every gate against the result; what keeps one of them from being checked leaves the others alone.
+
+    `allow_unequal`: both boards are over the samples that compare, and the others are left out by the user's own wish.
+    """
+    known = None if pairs is None else cache(pairs)
     return [
-        _check_drops(gate, drops() if drops is not None else None)
-        if isinstance(gate, str)
-        else _check(gate, board, baseline)
+        _check_drop(gate, known, allow_unequal=allow_unequal)
+        if isinstance(gate, DropGate)
+        else _check(gate, board, baseline, None if allow_unequal else known)
         for gate in gates
     ]
 
 
-def _check_drops(gate: str, found: DiffEnds | None) -> GateResult:
-    if found is None:
-        return GateResult(gate=gate, passed=False, sentences=["there is nothing to compare with"])
-    failed = _failed(found.failed, found.failed_baseline)
-    worst = drop_sentences(found.worst)
-    if not worst and not found.unbounded:
-        whatever = f", {WHATEVER} ({failed})" if failed else ""
-        return GateResult(gate=gate, passed=True, sentences=[f"no significant drop{whatever}"])
-    certain = drop_sentences(found.best)
-    possible = [f"with the failed attempts against it {each} ({failed})" for each in worst if not certain]
-    possible += [f"attempts of {task} failed, and its measure has no bounds" for task in found.unbounded]
-    undecided = [f"{gate}: not decided: {each}; {RETRY}" for each in possible]
-    return GateResult(gate=gate, passed=False, sentences=[*certain, *undecided])
+def _check_drop(gate: DropGate, pairs: Pairs | None, *, allow_unequal: bool) -> GateResult:
+    if pairs is None:
+        return _cannot_tell(gate, "there is nothing to compare with")
+    try:
+        return check_drop(gate, pairs(), allow_unequal=allow_unequal)
+    except UsageError as error:
+        return _cannot_tell(gate, str(error))
 
 
 class _Sum(Struct, frozen=True, kw_only=True):
@@ -107,34 +75,60 @@ class _Corner(NamedTuple):
     """What the failed attempts are there: `wrong`, `right`, or of some tasks the one and of some the other."""
 
 
-def _check(gate: Gate, board: Leaderboard, baseline: Leaderboard | None) -> GateResult:
+def _check(gate: Gate, board: Leaderboard, baseline: Leaderboard | None, pairs: Pairs | None) -> GateResult:
     sums: list[_Sum] = []
     for side, other in ((gate.left, gate.right), (gate.right, gate.left)):
-        found = _sum_of(side, next((term.name for term in other if term.name is not None), ""), board, baseline)
+        terms = [(term, name_of(term, other)) for term in side]
+        if (why := _incomparable(terms, baseline, pairs)) is not None:
+            return _cannot_tell(gate, why)
+        found = _sum_of(terms, board, baseline)
         if isinstance(found, str):
-            return _broken(gate, found)
+            return _cannot_tell(gate, found)
         sums.append(found)
     left, right = sums
     return _decide(gate, left, right, (_corner(left.ends, right.ends, min), _corner(left.ends, right.ends, max)))
 
 
-def _sum_of(terms: Sequence[Term], opposite: str, board: Leaderboard, baseline: Leaderboard | None) -> _Sum | str:
-    """The terms added up, or why they cannot be; a bare `baseline` stands for the name opposite."""
+def _incomparable(terms: Sequence[tuple[Term, Term]], baseline: Leaderboard | None, pairs: Pairs | None) -> str | None:
+    """Why the baseline's scores are of other samples, or of another answer key, than the result's."""
+    if pairs is None or baseline is None:
+        return None
+    tasks = [row.task for row in baseline.tasks]
+    named = [meanings(name.name or "", tasks, quoted=name.quoted)[-1:] for term, name in terms if term.baseline]
+    scores = [meaning for [meaning] in filter(None, named) if meaning.is_score]
+    try:
+        compared = pairs().worst.tasks if scores else []
+    except UsageError as error:
+        return str(error)
+    concerned = [task for task in compared if any(_has_a_part(task, score) for score in scores)]
+    said = [sentence for task in concerned if (sentence := other_samples_sentence(task)) is not None]
+    return f"{'; '.join(said)}, so the scores do not compare" if said else None
+
+
+def _has_a_part(task: TaskDiff, score: Meaning) -> bool:
+    if score.task is None:
+        return not task.lower_is_better
+    # against another task's score a task that only one result has is compared by the user's own wish
+    return task.task == score.task and task.content not in ONE_SIDED
+
+
+def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Leaderboard | None) -> _Sum | str:
+    """The terms, each with the one that names it, added up; or why they cannot be."""
     measured = 0.0
     ends: dict[str, Ends] = {}
     failed: dict[tuple[bool, str], int] = {}
-    for term in terms:
+    for term, named in terms:
         where = "the baseline" if term.baseline else "the result"
-        name = term.name or opposite
+        name = named.name or ""
         if term.number is not None:
             found = Reading(value=term.number, ends={"": (term.number, term.number)})
         else:
-            found = read(baseline if term.baseline else board, name)
+            found = read(baseline if term.baseline else board, name, quoted=named.quoted)
         if found.value is None:
             return f"{where} has no value for `{name}`" + (f": {found.reason}" if found.reason else "")
         if found.ends is None:
-            many = _attempts(sum(found.failed.values()))
-            return f"not decided: {many} failed in {where}, and `{name}` has no bounds; {RETRY}"
+            many = attempts_words(sum(found.failed.values()))
+            return f"{many} failed in {where}, and `{name}` has no bounds; {RETRY}"
         measured += term.sign * found.value
         failed |= {(term.baseline, task): count for task, count in found.failed.items()}
         for task, (low, high) in found.ends.items():
@@ -166,17 +160,20 @@ def _decide(gate: Gate, left: _Sum, right: _Sum, corners: tuple[_Corner, _Corner
     least, most = (COMPARISONS[gate.comparison](corner.left, corner.right) for corner in corners)
     told = _compared(gate, left.measured, right.measured)
     counts = {**left.failed, **right.failed}
-    failed = _failed(*(sum(n for (baseline, _), n in counts.items() if baseline is which) for which in (False, True)))
+    failed = failed_words(
+        *(sum(n for (baseline, _), n in counts.items() if baseline is which) for which in (False, True))
+    )
     between = corners[0].left < corners[0].right and corners[1].left > corners[1].right
     if least == most and not (between and gate.comparison == "=="):
         whatever = f", {WHATEVER} ({failed})" if failed and corners[0][:2] != corners[1][:2] else ""
-        return GateResult(gate=gate.text, passed=least, sentences=[f"{gate.text}: {told}{whatever}"])
+        outcome: Outcome = "met" if least else "not met"
+        return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {told}{whatever}"])
     against, favoured = (corners[1], corners[0]) if least else corners
     ends = [
         f"{_compared(gate, against.left, against.right)} {_if(against, 'with the failed attempts against it')}",
         f"{_compared(gate, favoured.left, favoured.right)} {_if(favoured, 'with them in its favour')}",
     ]
-    return _broken(gate, f"not decided: {', '.join(ends)} ({failed}); {RETRY}")
+    return _cannot_tell(gate, f"{', '.join(ends)} ({failed}); {RETRY}")
 
 
 def _compared(gate: Gate, left: float, right: float) -> str:
@@ -190,27 +187,5 @@ def _if(corner: _Corner, otherwise: str) -> str:
     return f"if every failed attempt had been {next(iter(corner.outcomes))}"
 
 
-def _failed(result: int, baseline: int) -> str:
-    parts = [f"{_attempts(result)} failed"] if result else []
-    parts += [f"{_attempts(baseline)} failed in the baseline"] if baseline else []
-    return ", ".join(parts)
-
-
-def _attempts(count: int) -> str:
-    return f"{count:,} attempt{'s' if count != 1 else ''}"
-
-
-def _broken(gate: Gate, detail: str) -> GateResult:
-    return GateResult(gate=gate.text, passed=False, sentences=[f"{gate.text}: {detail}"])
-
-
-def _check_name(gate: Gate, term: Term, tasks: list[str]) -> None:
-    name = term.name or ""
-    if name in tasks or name in OF_RUN or split(name, tasks)[0] is not None:
-        return
-    if "-" in name and name.split("-", maxsplit=1)[0] in {*tasks, *OF_RUN, "baseline"}:
-        spaced = name.replace("-", " - ", 1)
-        raise wrong(gate.text, term.position, f"no task is called `{name}`; for a difference write `{spaced}`")
-    near = difflib.get_close_matches(name, [*tasks, *OF_RUN], n=1)
-    hint = f"Did you mean `{near[0]}`?" if near else f"Known: {', '.join([*tasks, *OF_RUN])}"
-    raise wrong(gate.text, term.position, f"no task or number of the run is called `{name}`. {hint}")
+def _cannot_tell(gate: Gate | DropGate, detail: str) -> GateResult:
+    return GateResult(gate=gate.text, outcome="cannot tell", sentences=[f"{gate.text}: {detail}"])

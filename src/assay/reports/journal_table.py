@@ -206,18 +206,15 @@ def read_tables(
     *,
     kind: type[_L] = Line,  # type: ignore[assignment]  # a default cannot be narrower than what may be given
     watch: Callable[[int, _L], object] | None = None,
+    only: Callable[[_L], bool] | None = None,
 ) -> dict[str, TaskTable]:
     """The tables of every task, from the lines that count; what was spent, from all lines.
 
     `watch` is shown every line that counts, with its place, by those who read the journal for another purpose too.
+    `only` picks lines: the others are as if nobody had written them.
     """
     view = view or View()
-    tasks = {
-        definition.name: TaskTable(
-            {part.options.get("scorer"): ScoreTable() for part in definition.aggregates}, measure=measure_of(definition)
-        )
-        for definition in definitions
-    }
+    tasks = {definition.name: empty_table(definition) for definition in definitions}
 
     def spent_in_vain(line: Line) -> None:
         if line.task in tasks:
@@ -229,10 +226,18 @@ def read_tables(
             continue
         if not line.failures:
             table.add_spending(line)
+        if only is not None and not only(line):
+            continue
         table.add(line, view)
         if watch is not None:
             watch(place, line)
     return tasks
+
+
+def empty_table(definition: TaskDefinition) -> TaskTable:
+    """The table of a task before anything is in it."""
+    tables = {part.options.get("scorer"): ScoreTable() for part in definition.aggregates}
+    return TaskTable(tables, measure=measure_of(definition))
 
 
 def _full_marks(scores: tuple[Score, ...]) -> bool:

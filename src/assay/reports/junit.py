@@ -9,28 +9,30 @@ from pathlib import Path
 from assay.core.run_file import write_whole
 from assay.printable import printable
 from assay.reports.board import Leaderboard, TaskRow
-from assay.reports.gates import GateResult
+from assay.reports.gate_result import GateResult
 from assay.reports.weak_passes import weak_sentence
 
 
-def write_junit(path: Path, board: Leaderboard, gates: Sequence[GateResult]) -> None:
-    write_whole(path, junit_xml(board, gates))
+def write_junit(
+    path: Path, board: Leaderboard, gates: Sequence[GateResult], *, cannot_tell_passes: bool = False
+) -> None:
+    write_whole(path, junit_xml(board, gates, cannot_tell_passes=cannot_tell_passes))
 
 
-def junit_xml(board: Leaderboard, gates: Sequence[GateResult]) -> bytes:
-    """A broken gate is a failure; a task that was refused, or has failed or missing attempts, is an error, since its
-    score is not whole.
+def junit_xml(board: Leaderboard, gates: Sequence[GateResult], *, cannot_tell_passes: bool = False) -> bytes:
+    """A gate that is not met is a failure; one that cannot tell is an error of type `cannot tell`, or skipped where
+    that may pass. A task that was refused, or has failed or missing attempts, is an error: its score is not whole.
     """
     root = ET.Element("testsuites", name=printable(f"assay: {board.adapter}"))
     if gates:
-        _suite(root, "gates", [_gate(gate) for gate in gates])
+        _suite(root, "gates", [_gate(gate, cannot_tell_passes=cannot_tell_passes) for gate in gates])
     _suite(root, "tasks", [_task(row) for row in board.tasks])
     ET.indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode").encode() + b"\n"
 
 
 def _suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
-    counts = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "error")}
+    counts = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "error", "skipped")}
     suite = ET.SubElement(
         root,
         "testsuite",
@@ -38,17 +40,21 @@ def _suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
         tests=str(len(cases)),
         failures=str(counts["failure"]),
         errors=str(counts["error"]),
+        skipped=str(counts["skipped"]),
     )
     suite.extend(cases)
 
 
-def _gate(gate: GateResult) -> ET.Element:
+def _gate(gate: GateResult, *, cannot_tell_passes: bool) -> ET.Element:
     case = ET.Element("testcase", classname="gates", name=printable(gate.gate))
-    told = "\n".join(gate.sentences)
-    if gate.passed:
-        ET.SubElement(case, "system-out").text = printable(told)
-    else:
-        ET.SubElement(case, "failure", message=printable(gate.sentences[0])).text = printable(told)
+    told = printable("\n".join(gate.sentences))
+    if gate.met:
+        ET.SubElement(case, "system-out").text = told
+        return case
+    unsure = "skipped" if cannot_tell_passes else "error"
+    word = "failure" if gate.outcome == "not met" else unsure
+    message = printable(f"{gate.outcome}: {gate.sentences[0]}")
+    ET.SubElement(case, word, type=gate.outcome, message=message).text = told
     return case
 
 

@@ -44,16 +44,18 @@ def build_leaderboard(
     *,
     kind: type[_L] = Line,  # type: ignore[assignment]  # a default cannot be narrower than what may be given
     watch: Callable[[int, _L], object] | None = None,
+    only: Callable[[_L], bool] | None = None,
 ) -> Leaderboard:
     """The leaderboard of a run folder, from its `run.json` and its journal, seen as `view` says or as the run asked.
 
-    `watch` is shown every line that counts, by those who read the journal for another purpose too.
+    `watch` is shown every line that counts, by those who read the journal for another purpose too; `only` picks the
+    lines that the scores are made of.
     """
     run = read_run_file(folder)
     view = view or view_of(run.config, folder)
     prices = view.prices or find_prices(run=folder)
     journal = folder / "journal.jsonl"
-    tables = read_tables(journal, run.definitions, view, kind=kind, watch=watch)
+    tables = read_tables(journal, run.definitions, view, kind=kind, watch=watch, only=only)
     python = read_python_metrics(folder)
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
     examples = read_examples(journal, measures) if view.per_example else None
@@ -108,7 +110,7 @@ def _row(
     prices: Prices,
     examples: dict[str, list[PerExample]] | None,
 ) -> TaskRow:
-    summaries = _summaries(definition, table, view.level, python)
+    summaries = summaries_of(definition, table, view.level, python)
     headline = summaries[0] if summaries else Summary(name="score", value=None, reason="the task has no aggregate")
     latency = table.latencies.summary()
     return TaskRow(
@@ -215,10 +217,14 @@ def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, leve
     scores = table.tables.get(table.measure.scorer)
     if repeat < 2 or table.measure.field is None or scores is None or not len(scores):
         return []
-    k = sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
-    aggregate = partial(repetitions, field=table.measure.field, k=k, level=level)
+    aggregate = partial(repetitions, field=table.measure.field, k=attempts_counted(repeat), level=level)
     options = {**definition.aggregates[0].options, "field": table.measure.field}
     return with_bounds(aggregate(scores), aggregate, scores, "repetitions", options)
+
+
+def attempts_counted(repeat: int) -> list[int]:
+    """The k of pass@k and its kin."""
+    return sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
 
 
 def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
@@ -231,7 +237,8 @@ def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
     return said
 
 
-def _summaries(definition: TaskDefinition, table: TaskTable, level: float, python: Kept) -> list[Summary]:
+def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: Kept) -> list[Summary]:
+    """What the task's aggregates come to, the headline first."""
     found: list[tuple[PartSpec, Summary]] = []
     for part in definition.aggregates:
         options = _options(part)

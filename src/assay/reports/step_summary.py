@@ -8,7 +8,9 @@ from pathlib import Path
 from assay.core.errors import UsageError
 from assay.printable import one_line, printable
 from assay.reports.board import Leaderboard
-from assay.reports.gates import GateResult
+from assay.reports.diff_markdown import diff_table
+from assay.reports.diff_types import BoardDiff
+from assay.reports.gate_result import GateResult
 from assay.reports.markdown import notes
 from assay.reports.more_tables import board_tables
 
@@ -40,10 +42,22 @@ def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
     return "\n".join(said) + "\n"
 
 
+MARKS = {"met": "✅", "not met": "❌", "cannot tell": "❔"}
+
+
+def diff_summary(found: BoardDiff | None, gates: Sequence[GateResult]) -> str:
+    """The comparison, where it was not refused, and its gates."""
+    said = ["## assay diff", ""]
+    if found is not None:
+        said = [f"## assay diff: {_text(found.model_a)} → {_text(found.model_b)}", "", _text(found.verdict), ""]
+        said += [diff_table(found), ""]
+    return "\n".join([*said, *gate_lines(gates)]) + "\n"
+
+
 def gate_lines(gates: Sequence[GateResult]) -> list[str]:
     lines = []
     for gate in gates:
-        mark = "✅" if gate.passed else "❌"
+        mark = f"{MARKS[gate.outcome]} {gate.outcome}:"
         lines += [f"- {mark} {_text(sentence)}" for sentence in gate.sentences]
     return [*lines, ""] if lines else []
 

@@ -1,0 +1,30 @@
+"""What came of a gate: met, not met, or cannot tell, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+Outcome = Literal["met", "not met", "cannot tell"]
+
+
+class GateResult(Struct, frozen=True, kw_only=True):
+    """One gate, checked."""
+
+    gate: str
+    outcome: Outcome
+    """`cannot tell`: the evidence is missing, or too weak, to say either."""
+    sentences: list[str]
+    """What the gate found: why it is not met, why nobody can tell, or what it compared."""
+
+    @property
+    def met(self) -> bool:
+        return self.outcome == "met"
+
+
+def broken_gates(results: Sequence[GateResult], *, cannot_tell_passes: bool = False) -> list[GateResult]:
+    """Those that make the exit code 1."""
+    fine = ("met", "cannot tell") if cannot_tell_passes else ("met",)
+    return [result for result in results if result.outcome not in fine]

@@ -1,0 +1,189 @@
+"""What several results have in common: the attempts that compare, what keeps the others from it, and the results over
+nothing but those.
+
+An attempt compares when every result has it with the same targets: another prompt is a legitimate comparison, another
+answer key is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from pathlib import Path
+
+import numpy as np
+from msgspec import UNSET, structs
+from numpy.typing import NDArray
+
+from assay.core.types import Summary
+from assay.reports.board import Interval, Leaderboard, TaskRow
+from assay.reports.columns import Columns, Digests, Side, identity
+from assay.reports.journal_table import Line
+from assay.reports.leaderboard import build_leaderboard
+from assay.reports.overall import overall_bounds, overall_interval, overall_score
+from assay.reports.per_example import PerExample
+from assay.reports.view import View, metadata_value
+from assay.stats.aggregates import mean
+from assay.stats.failure_bounds import with_bounds
+from assay.stats.score_table import ScoreTable
+
+Mask = NDArray[np.bool_]
+
+NO_MEAN = (
+    "its score is no mean over samples, so a leaderboard file cannot tell what it is over some of them; "
+    "compare the run folders"
+)
+SCORES = ("score", "reason", "interval", "bounds", "aggregates", "repetitions", "slices", "calibration", "likelihood")
+"""What of a task's row is made of scores; counts, costs and times stay those of the run."""
+
+
+def scored(columns: Columns) -> Mask:
+    return columns.scored
+
+
+def asked(columns: Columns) -> Mask:
+    """Scored or failed: what an attempt that broke would have been is known within bounds."""
+    found: Mask = columns.scored | columns.failed
+    return found
+
+
+def shared_attempts(sides: Sequence[Side], task: str, which: Callable[[Columns], Mask] = scored) -> Digests | None:
+    """The attempts of a task that compare; None when not every result knows its attempts one by one."""
+    columns = [side.tasks.get(task) for side in sides]
+    known = [each for each in columns if each is not None]
+    if len(known) < len(columns):
+        return None
+    ids = [each.identities[which(each)] for each in known]
+    common = reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), ids)
+    first = _targets(known[0], common)
+    same = np.ones(len(common), dtype=bool)
+    for each in known[1:]:
+        same &= _targets(each, common) == first
+    found: Digests = common[same]
+    return found
+
+
+def other_targets(a: Columns, b: Columns) -> int:
+    """How many attempts both have, with other targets."""
+    common = np.intersect1d(a.identities, b.identities, assume_unique=True)
+    return int((_targets(a, common) != _targets(b, common)).sum())
+
+
+def key_unknown(a: Columns, b: Columns) -> bool:
+    """Of a task whose content changed: whether the attempts do not show what it was.
+
+    A declarative task keeps what is right in its data and no targets; and where ids, questions and targets are all the
+    same, what changed is something else that answers are scored by.
+    """
+    if not len(a) or not len(b):
+        return False
+    nothing = hash(())
+    if bool((a.targets == nothing).all() and (b.targets == nothing).all()):
+        return True
+    return len(a) == len(b) and all(
+        bool((one == other).all())
+        for one, other in ((a.identities, b.identities), (a.questions, b.questions), (a.targets, b.targets))
+    )
+
+
+def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Mask] = scored) -> list[Side]:
+    """The results with scores, intervals and overall numbers over the attempts that compare, and over no others.
+
+    A task that not every result has keeps its own score and has no part in the overall one.
+    """
+    names = {name for side in sides for name in (row.task for row in side.board.tasks)}
+    keep = {name: found for name in names if (found := shared_attempts(sides, name, which)) is not None and len(found)}
+    return [_over(side, keep, view) for side in sides]
+
+
+def _over(side: Side, keep: Mapping[str, Digests], view: View) -> Side:
+    masks = {name: np.isin(side.tasks[name].identities, ids, assume_unique=True) for name, ids in keep.items()}
+    if all(_is_whole(side.tasks[name], mask) for name, mask in masks.items()) and len(keep) == len(side.board.tasks):
+        return side
+    columns = {name: each.only(masks[name]) if name in masks else each for name, each in side.tasks.items()}
+    if side.source.is_dir():
+        rows = _rows_of_run(side.source, keep, view)
+    else:
+        rows = {
+            row.task: _row_of_file(row, side, masks[row.task], view) for row in side.board.tasks if row.task in keep
+        }
+    return replace(side, tasks=columns, board=_board(side.board, rows, view.level))
+
+
+def _is_whole(columns: Columns, mask: Mask) -> bool:
+    return bool((mask | ~asked(columns)).all()) and not bool((columns.failed & ~mask).any())
+
+
+def _rows_of_run(folder: Path, keep: Mapping[str, Digests], view: View) -> dict[str, TaskRow]:
+    """Read once more, so that every kind of aggregate is what a run of these attempts would have come to."""
+    wanted = {task: set(ids.tolist()) for task, ids in keep.items()}
+
+    def counts(line: Line) -> bool:
+        return line.task in wanted and identity(line.sample_id, line.attempt) in wanted[line.task]
+
+    board = build_leaderboard(folder, structs.replace(view, per_example=False), only=counts)
+    return {row.task: row for row in board.tasks if row.task in keep}
+
+
+def _row_of_file(row: TaskRow, side: Side, mask: Mask, view: View) -> TaskRow:
+    """A leaderboard file holds each attempt's number: enough for a mean of them, and for no other aggregate."""
+    columns = side.tasks[row.task]
+    examples = row.per_example
+    known = columns.scores[columns.scored]
+    sign = -1.0 if row.lower_is_better else 1.0
+    if examples is UNSET or row.score is None or not len(known) or abs(sign * float(known.mean()) - row.score) > 1e-9:
+        return structs.replace(row, **_nothing(NO_MEAN))
+    table = _table([examples[place] for place in columns.places[mask].tolist()], view)
+    aggregate = partial(mean, field="score", level=view.level)
+    found = aggregate(table)
+    if row.bounds is not None:
+        found = with_bounds(found, aggregate, table, "mean", {"bounds": (row.bounds.wrong, row.bounds.right)})
+    made = {"score": found[0].value, "interval": _interval(found[0], view.level), "bounds": found[0].bounds}
+    return structs.replace(row, **{**_nothing(found[0].reason), **made})
+
+
+def _nothing(reason: str | None) -> dict[str, object]:
+    empty: dict[str, object] = dict.fromkeys(SCORES)
+    return {**empty, "aggregates": [], "repetitions": [], "slices": [], "reason": reason}
+
+
+def _table(examples: Sequence[PerExample], view: View) -> ScoreTable:
+    table = ScoreTable()
+    places: dict[str, int] = {}
+    for each in examples:
+        sample = places.setdefault(each.id, len(places))
+        group = metadata_value(each.metadata, view.group_by)
+        if each.failure is not None:
+            table.add_failure(timeout=False, sample=sample, attempt=each.attempt, group=group)
+        elif each.score is not None:
+            table.add({"score": each.score}, sample=sample, attempt=each.attempt, group=group)
+    return table
+
+
+def _interval(found: Summary, level: float) -> Interval | None:
+    if found.low is None or found.high is None:
+        return None
+    return Interval(low=found.low, high=found.high, level=level, method=found.signature.split("|")[1])
+
+
+def _board(board: Leaderboard, rows: Mapping[str, TaskRow], level: float) -> Leaderboard:
+    tasks = [
+        structs.replace(row, **{name: getattr(rows[row.task], name) for name in SCORES}) if row.task in rows else row
+        for row in board.tasks
+    ]
+    shared = [row for row in tasks if row.task in rows]
+    score, reason = overall_score(shared) if shared else (None, "no sample of any task was scored in every result")
+    return structs.replace(
+        board,
+        tasks=tasks,
+        overall_score=score,
+        overall_reason=reason,
+        overall_interval=overall_interval(shared, score, level),
+        overall_bounds=overall_bounds(shared, level) if score is not None else None,
+    )
+
+
+def _targets(columns: Columns, identities: Digests) -> Digests:
+    found: Digests = columns.targets[np.searchsorted(columns.identities, identities)]
+    return found
