@@ -49,7 +49,7 @@ def test_a_broken_gate_is_one_sentence_and_exit_code_1(
     suite = ET.parse(somewhere / "out" / "gates.xml").getroot().find("testsuite[@name='gates']")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
-    assert "❌ sums > 1: 1 is not > 1" in (somewhere / "summary.md").read_text()
+    assert "❌ not met: sums > 1: 1 is not > 1" in (somewhere / "summary.md").read_text()
 
 
 def test_gates_that_hold_leave_exit_code_0_and_a_bad_one_runs_nothing(
@@ -76,7 +76,7 @@ def test_diff_tells_and_gates(runs: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["diff", "a", "b", "--gate", "no-significant-drop", "--html", "out/d.html"]) == 1
     said = capsys.readouterr()
     assert "B is worse on sums" in said.out
-    assert "gate not met: sums dropped significantly" in said.err
+    assert "gate not met: no-significant-drop: sums dropped significantly" in said.err
     assert (runs / "out" / "d.html").read_text().startswith("<!doctype html>")
     assert main(["diff", "b", "a", "--gate", "no-significant-drop", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tasks"][0]["comparison"]["wins"] == 10
