@@ -125,6 +125,58 @@ def test_gates_see_through_a_changed_answer_key(somewhere: Path, capsys: pytest.
     assert "0.7333 is not >= 0.98" in capsys.readouterr().err
 
 
+def test_no_significant_drop_says_cannot_tell_where_its_test_could_not_find_a_collapse(
+    somewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = {f"t{n}": [[1.0]] * 5 for n in range(6)}
+    write_run(somewhere / "then", few)
+    write_run(somewhere / "same", few)
+    write_run(somewhere / "lost", {**few, "t0": [[0.0]] * 5})
+    for now in ("same", "lost"):
+        assert main(["diff", "then", now, "--gate", "no-significant-drop"]) == 1
+        said = [line for line in gate_lines(capsys) if "t0: " in line]
+        assert said[0].startswith("gate cannot tell: no-significant-drop: t0: not even the loss of every answer")
+        assert "after Holm over 7" in said[0]
+    write_run(somewhere / "four", {"t": [[1.0]] * 4})
+    assert main(["diff", "four", "four", "--gate", "no-significant-drop"]) == 1
+    assert "(p = 0.062 at best), so a drop cannot be ruled out" in capsys.readouterr().err
+    write_run(somewhere / "none", {"t": [[0.0]] * 4})
+    assert main(["diff", "none", "none", "--gate", "no-significant-drop"]) == 0, "there was nothing to lose"
+
+
+def test_no_significant_drop_finds_a_collapse_in_few_clusters(
+    somewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = write_sums(somewhere / "tasks", "sums", 100, metadata=lambda n: {"group": n // 25})
+    run_into(somewhere / "then", tasks, Adder())
+    run_into(somewhere / "now", tasks, Adder(range(96)))
+    assert main(["diff", "then", "now", "--gate", "no-significant-drop"]) == 1
+    assert gate_lines(capsys)[0].startswith("gate not met: no-significant-drop: sums dropped significantly: -0.960")
+
+
+def test_no_drop_beyond_a_margin_is_met_only_by_evidence(somewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(somewhere / "then", {"sums": [[1.0]] * 400, "more": [[1.0]] * 40})
+    write_run(somewhere / "same", {"sums": [[1.0]] * 400, "more": [[1.0]] * 40})
+    write_run(somewhere / "lost", {"sums": [[0.0]] * 40 + [[1.0]] * 360, "more": [[1.0]] * 40})
+    write_run(somewhere / "torn", {"sums": [[1.0]] * 390 + [[BROKEN]] * 10, "more": [[1.0]] * 40})
+
+    def outcome(now: str, gate: str) -> str:
+        code = main(["diff", "then", now, "--gate", gate, "--json", "--allow-unequal"])
+        [result] = json.loads(capsys.readouterr().out)["gates"]
+        assert (code == 0) is (result["outcome"] == "met")
+        return str(result["outcome"])
+
+    assert outcome("same", "no-drop-beyond 0.02 sums") == "met"
+    assert outcome("same", "no-drop-beyond 2%") == "cannot tell", "forty pairs show nothing of the kind"
+    assert outcome("same", "no-drop-beyond 0.2") == "met"
+    assert outcome("same", "no-drop-beyond 0.05 overall") == "met"
+    assert outcome("lost", "no-drop-beyond 0.02") == "not met"
+    assert outcome("lost", "no-drop-beyond 0.1 sums") == "cannot tell"
+    assert outcome("lost", "no-drop-beyond 0.2 sums") == "met"
+    assert outcome("torn", "no-drop-beyond 0.02 sums") == "cannot tell", "ten failed attempts may all be losses"
+    assert outcome("torn", "no-drop-beyond 0.06 sums") == "met"
+
+
 def test_other_samples_than_the_baseline_has_are_no_evidence(
     somewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

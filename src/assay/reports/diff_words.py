@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from assay.reports.diff_types import BoardDiff, OverallDiff, TaskDiff
+from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
 from assay.stats.mcnemar_power import pairs_to_find
 from assay.stats.paired import PairedComparison
@@ -58,13 +59,35 @@ def board_verdict(found: BoardDiff) -> str:
 def drop_sentences(found: BoardDiff) -> list[str]:
     """One sentence per significant drop."""
     said = [
-        f"{task.task} dropped significantly: {_moved(task.comparison)}{_test(task, found)}"
+        f"{task.task} dropped significantly: {_moved(task.comparison)}, {_one_sided(task.drop, found)}"
         for task in found.tasks
-        if task.significant and _difference(task) < 0 and task.comparison is not None
+        if task.comparison is not None and task.drop is not None and task.drop.significant
     ]
-    if found.overall is not None and found.overall.significant and found.overall.difference < 0:
-        said.append(f"overall dropped significantly: {_overall(found.overall)}")
+    overall = found.overall
+    if overall is not None and overall.drop is not None and overall.drop.significant:
+        said.append(f"overall dropped significantly: {_overall(overall)}, {_one_sided(overall.drop, found)}")
     return said
+
+
+def blind_sentences(found: BoardDiff) -> list[str]:
+    """One sentence per comparison whose test could not even find the loss of everything."""
+    drops = [(task.task, task.drop) for task in found.tasks]
+    drops += [("overall", found.overall.drop if found.overall is not None else None)]
+    return [
+        f"{name}: not even the loss of every answer would be significant "
+        f"({equals(drop.attainable)} at best{_over(found)})"
+        for name, drop in drops
+        if drop is not None and not drop.can_tell
+    ]
+
+
+def _one_sided(drop: DropTest, found: BoardDiff) -> str:
+    adjusted = f" ({equals(drop.adjusted_p)}{_over(found)})" if found.comparisons > 1 else ""
+    return f"one-sided {equals(drop.p_value)}{adjusted}"
+
+
+def _over(found: BoardDiff) -> str:
+    return f" after Holm over {found.comparisons}" if found.comparisons > 1 else ""
 
 
 ONE_SIDED = ("only in A", "only in B")

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from assay.reports.diff_types import BoardDiff, DiffEnds, TaskDiff
-from assay.reports.diff_words import ONE_SIDED, difference_text, drop_sentences, hidden_sentence
+from assay.reports.diff_words import ONE_SIDED, blind_sentences, difference_text, drop_sentences, hidden_sentence
 from assay.reports.gate_expression import DropGate
-from assay.reports.gate_result import GateResult, Outcome
+from assay.reports.gate_result import GateResult
+from assay.stats.drops import Outcome, non_inferiority
 from assay.stats.intervals import Interval
 
 RETRY = "rerun the same `assay run` command to retry them"
@@ -64,7 +65,8 @@ def _significant(gate: DropGate, found: DiffEnds, hidden: list[str]) -> GateResu
     possible = [
         f"with the failed attempts against it {each} ({failed}); {RETRY}" for each in drop_sentences(found.worst)
     ]
-    doubts = [*possible, *(f"{each}, so a drop cannot be ruled out" for each in hidden)]
+    unseen = [] if possible else blind_sentences(found.worst)
+    doubts = [*possible, *(f"{each}, so a drop cannot be ruled out" for each in [*hidden, *unseen])]
     if doubts:
         return _result(gate, "cannot tell", doubts)
     whatever = f", {WHATEVER} ({failed})" if failed else ""
@@ -85,10 +87,10 @@ def _beyond(gate: DropGate, margin: float, found: DiffEnds, hidden: list[str]) -
     """
     worst, best = (list(_differences(gate, end)) for end in (found.worst, found.best))
     failed = failed_words(found.failed, found.failed_baseline)
-    beyond = [each for each in best if each.interval.high is not None and each.interval.high < -margin]
+    beyond = [each for each in best if non_inferiority(each.interval, margin).outcome == "not met"]
     if beyond:
         return _result(gate, "not met", [f"{_told(each)} lies beyond a drop of {margin:g}" for each in beyond])
-    unsure = [each for each in worst if each.interval.low is None or each.interval.low < -margin]
+    unsure = [each for each in worst if non_inferiority(each.interval, margin).outcome != "met"]
     against = f" with the failed attempts against it ({failed})" if failed else ""
     doubts = [f"{_told(each)} does not rule out a drop beyond {margin:g}{against}" for each in unsure]
     doubts += [f"{each}, so a drop beyond {margin:g} cannot be ruled out" for each in hidden]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 
-Outcome = Literal["met", "not met", "cannot tell"]
+from assay.stats.drops import Outcome
 
 
 class GateResult(Struct, frozen=True, kw_only=True):

@@ -19,8 +19,9 @@ from assay.reports.diff_words import ONE_SIDED, other_samples_sentence
 from assay.reports.gate_drops import RETRY, WHATEVER, attempts_words, check_drop, failed_words
 from assay.reports.gate_expression import COMPARISONS, DropGate, Gate, Term
 from assay.reports.gate_names import name_of
-from assay.reports.gate_result import GateResult, Outcome
+from assay.reports.gate_result import GateResult
 from assay.reports.gate_terms import Ends, Meaning, Reading, meanings, read
+from assay.stats.drops import Outcome
 
 Pairs = Callable[[], DiffEnds]
 """Compares the result with the baseline sample by sample, when a gate needs that."""
