@@ -13,7 +13,7 @@ from assay.reports.diff_types import BoardDiff, DiffEnds, TaskDiff
 from assay.reports.diff_words import ONE_SIDED, blind_sentences, difference_text, drop_sentences, hidden_sentence
 from assay.reports.gate_expression import DropGate
 from assay.reports.gate_result import GateResult
-from assay.stats.drops import Outcome, non_inferiority
+from assay.stats.drops import Outcome, non_inferiority, worst_difference
 from assay.stats.intervals import Interval
 
 RETRY = "rerun the same `assay run` command to retry them"
@@ -105,7 +105,7 @@ def _differences(gate: DropGate, found: BoardDiff) -> Iterable[_Difference]:
     for name, comparison in compared.items():
         # the overall difference of one task is that task's
         if gate.looks_at(name) and (not gate.overall_only or len(compared) == 1):
-            yield _Difference(name, comparison.difference or 0.0, comparison.interval)
+            yield _Difference(name, comparison.difference or 0.0, worst_difference(comparison))
     if found.overall is not None and (gate.name is None or gate.overall_only):
         yield _Difference("overall", found.overall.difference, found.overall.interval)
 
@@ -114,8 +114,8 @@ def _told(found: _Difference) -> str:
     interval = found.interval
     if interval.low is None or interval.high is None:
         return f"{found.name}: {difference_text(found.difference)} without an interval ({interval.reason})"
-    ends = f"{difference_text(interval.low)} to {difference_text(interval.high)}"
-    return f"{found.name}: {difference_text(found.difference)} ({interval.level * 100:g} % interval {ends})"
+    ends = f"at worst {difference_text(interval.low)}, at best {difference_text(interval.high)}"
+    return f"{found.name}: {difference_text(found.difference)} ({ends}, {interval.level * 100:g} % level)"
 
 
 def _result(gate: DropGate, outcome: Outcome, sentences: list[str]) -> GateResult:
