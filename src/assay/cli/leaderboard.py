@@ -11,6 +11,11 @@ examples:
   assay leaderboard runs/* --csv > models.csv
   assay leaderboard runs/* --html models.html --by metadata.difficulty
   assay leaderboard runs/* --normalise chance --chance multiple-choice=0.25
+  assay leaderboard runs/* --allow-unequal              over the samples that every model was scored on
+
+Models are compared on what was scored for every one of them, with the same targets: a missing task, failed attempts,
+another --limit or a changed answer key are refused, unless --allow-unequal is given. Then every score, interval and
+rank is over the shared samples, coverage and bounds show what that leaves open, and failed attempts improve no rank.
 """
 
 
@@ -28,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--chance", action="append", default=[], metavar="TASK=SHARE", help="what guessing scores on a task"
     )
-    parser.add_argument("--allow-unequal", action="store_true", help="also rank results whose questions differ")
+    parser.add_argument(
+        "--allow-unequal", action="store_true", help="rank over the samples that every model was scored on"
+    )
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="as JSON")
     shape.add_argument("--csv", action="store_true", help="as CSV, one line per model")
@@ -64,8 +71,9 @@ def run(options: argparse.Namespace) -> int:
         print(standings_csv(found), end="")
     else:
         print(standings_markdown(found))
-    for note in found.notes:
-        print(note, file=sys.stderr)
+    if options.json or options.csv:
+        for note in found.notes:
+            print(note, file=sys.stderr)
     return DONE
 
 

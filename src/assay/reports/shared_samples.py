@@ -64,12 +64,6 @@ def shared_attempts(sides: Sequence[Side], task: str, which: Callable[[Columns],
     return found
 
 
-def other_targets(a: Columns, b: Columns) -> int:
-    """How many attempts both have, with other targets."""
-    common = np.intersect1d(a.identities, b.identities, assume_unique=True)
-    return int((_targets(a, common) != _targets(b, common)).sum())
-
-
 def key_unknown(a: Columns, b: Columns) -> bool:
     """Of a task whose content changed: whether the attempts do not show what it was.
 
@@ -87,6 +81,35 @@ def key_unknown(a: Columns, b: Columns) -> bool:
     )
 
 
+def unequal_tasks(sides: Sequence[Side], labels: Sequence[str]) -> dict[str, str]:
+    """Per task that does not compare as it is, a sentence on why."""
+    rows = [{row.task: row for row in side.board.tasks} for side in sides]
+    names = dict.fromkeys(name for each in rows for name in each)
+    found = {name: _why_unequal(name, sides, labels, [each.get(name) for each in rows]) for name in names}
+    return {name: sentence for name, sentence in found.items() if sentence is not None}
+
+
+def _why_unequal(name: str, sides: Sequence[Side], labels: Sequence[str], rows: Sequence[TaskRow | None]) -> str | None:
+    missing = [label for label, row in zip(labels, rows, strict=True) if row is None]
+    if missing:
+        return f"task `{name}` is missing in {', '.join(missing)}"
+    known = {label: row for label, row in zip(labels, rows, strict=True) if row is not None}
+    common = shared_attempts(sides, name)
+    counts = {label: row.scored for label, row in known.items()}
+    if common is not None:
+        counts = {label: int(side.tasks[name].scored.sum()) for label, side in zip(labels, sides, strict=True)}
+    told = ", ".join(f"{label} {count:,}" for label, count in counts.items())
+    if common is not None and set(counts.values()) != {len(common)}:
+        return f"{name}: {len(common):,} attempts were scored for every model, with the same targets; in all: {told}"
+    contents = {row.sha256: label for label, row in known.items()}
+    if len(contents) > 1:
+        first, second = list(contents.values())[:2]
+        return f"task `{name}` has other questions in {second} than in {first}"
+    if common is None and (len(set(counts.values())) > 1 or any(row.coverage < 1.0 for row in known.values())):
+        return f"{name}: not everything was scored ({told}), and without per-example records nobody knows what was"
+    return None
+
+
 def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Mask] = scored) -> list[Side]:
     """The results with scores, intervals and overall numbers over the attempts that compare, and over no others.
 
@@ -95,6 +118,23 @@ def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Ma
     names = {name for side in sides for name in (row.task for row in side.board.tasks)}
     keep = {name: found for name in names if (found := shared_attempts(sides, name, which)) is not None and len(found)}
     return [_over(side, keep, view) for side in sides]
+
+
+def over_columns(sides: Sequence[Side]) -> list[Side]:
+    """The attempts alone: those that every result has a number for, of the tasks where there are any."""
+    keep = {
+        name: found for name in sides[0].tasks if (found := shared_attempts(sides, name)) is not None and len(found)
+    }
+    return [
+        replace(
+            side,
+            tasks={
+                name: side.tasks[name].only(np.isin(side.tasks[name].identities, ids, assume_unique=True))
+                for name, ids in keep.items()
+            },
+        )
+        for side in sides
+    ]
 
 
 def _over(side: Side, keep: Mapping[str, Digests], view: View) -> Side:

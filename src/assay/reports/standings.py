@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,12 +10,23 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
+from assay.core.types import Bounds
 from assay.reports.board import Cost, Interval, Latency, SliceRow, TaskRow
 from assay.reports.columns import Columns, Side, read_side
-from assay.reports.overall import interval_of_tasks, overall_interval, overall_score
+from assay.reports.diff_ends import filled, is_unbounded
+from assay.reports.overall import (
+    bounds_of,
+    failed_attempts,
+    in_overall,
+    interval_of_tasks,
+    overall_interval,
+    overall_score,
+)
+from assay.reports.shared_samples import over_columns, over_shared, shared_attempts, unequal_tasks
 from assay.reports.spending import price_notes
 from assay.reports.view import View
 from assay.stats import intervals
@@ -33,6 +45,13 @@ class Cell(Struct, frozen=True, kw_only=True):
     weak_passes: int | None = None
     """None when nothing was graded."""
     slices: list[SliceRow] = []
+    coverage: float | None = None
+    """Scored attempts out of those the run set out to score; None for a category."""
+    scored: int | None = None
+    compared: int | None = None
+    """Scored attempts that the score is over: all of them, or those that every model was scored on."""
+    bounds: Bounds | None = None
+    """The run's own score had every failed attempt been wrong, and had every one been right; None where none failed."""
 
 
 class ModelRow(Struct, frozen=True, kw_only=True):
@@ -62,6 +81,13 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     failed: int
     timeouts: int
     owed: int
+    coverage: float
+    """Scored attempts out of those the run set out to score, over all its tasks."""
+    scored: int
+    compared: int
+    """Scored attempts that the numbers above are over."""
+    bounds: Bounds | None
+    """The run's own overall score had every failed attempt been wrong, and had every one been right."""
     normalised_interval: Interval | None = None
     win_rate_interval: Interval | None = None
     mean_rank_interval: Interval | None = None
@@ -85,6 +111,9 @@ class Standings(Struct, frozen=True, kw_only=True):
     ranking: str
     """How the ranks came about."""
     notes: list[str]
+    unequal: list[str] = []
+    """Why some samples compare nothing. Then every score is over those that every model was scored on with the same
+    targets; costs, tokens and latency stay those of whole runs."""
 
 
 def build_standings(
@@ -95,7 +124,9 @@ def build_standings(
     chance: Mapping[str, float] | None = None,
     allow_unequal: bool = False,
 ) -> Standings:
-    """Rank runs and leaderboard files. Results whose task content differs are refused unless allowed."""
+    """Rank runs and leaderboard files. `UsageError` when they were not scored on the same samples with the same
+    targets, unless that is allowed: then every number is over the samples they share.
+    """
     view = view or View()
     return standings_of(
         [read_side(source, view) for source in sources],
@@ -116,31 +147,42 @@ def standings_of(
 ) -> Standings:
     """The same, of results that have been read."""
     labels = side_labels(sides)
-    rows = [{row.task: row for row in side.board.tasks} for side in sides]
-    names = list(dict.fromkeys(name for each in rows for name in each))
-    _check_content(names, rows, sides, allow_unequal=allow_unequal)
-    shared = [name for name in names if all(name in each and each[name].score is not None for each in rows)]
+    unequal = unequal_tasks(sides, labels)
+    if unequal and not allow_unequal:
+        raise UsageError(
+            f"the results were not scored on the same samples: {'; '.join(unequal.values())}. "
+            "A ranking over what each has can favour the one that failed more, or was asked less; "
+            "finish the runs, or use --allow-unequal."
+        )
+    names = list(dict.fromkeys(row.task for side in sides for row in side.board.tasks))
     unknown = sorted(set(chance or {}) - set(names))
     if unknown:
         raise UsageError(f"--chance {unknown[0]}: no task is called that. Tasks: {', '.join(names)}")
+    compared = over_shared(sides, view) if unequal else list(sides)
+    rows = [{row.task: row for row in side.board.tasks} for side in compared]
+    shared = [
+        name
+        for name in names
+        if all(name in each and each[name].score is not None for each in rows)
+        and (name not in unequal or _has_common(compared, name))
+    ]
+    how = _How(labels, view, normalisation, dict(chance or {}))
     rising = [name for name in shared if not rows[0][name].lower_is_better]
-    ranges, ranking = _ranges(labels, sides, rising or shared, view, normalisation, dict(chance or {}))
+    ranges, ranking = _ranges(how, compared, rising or shared)
     # what is turned round has a part in wins and ranks, none in the overall score
-    spread = (
-        ranges
-        if len(rising) in (0, len(shared))
-        else _ranges(labels, sides, shared, view, normalisation, dict(chance or {}))[0]
-    )
-    whole = len(shared) == len(names)
-    scores = {
-        label: {name: _upwards(each.get(name)) for name in names} for label, each in zip(labels, rows, strict=True)
-    }
+    spread = ranges if len(rising) in (0, len(shared)) else _ranges(how, compared, shared)[0]
+    at_worst = _at_worst(how, sides) if unequal else None
+    scores = {label: {name: _upwards(each[name]) for name in shared} for label, each in zip(labels, rows, strict=True)}
     placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
     models = [
-        _model_row(label, side, shared, ranges[label], spread[label], placed[label], view.level, whole=whole)
-        for label, side in zip(labels, sides, strict=True)
+        _model_row(
+            label, whole, part, shared, _widened(ranges, at_worst, label), spread[label], placed[label], view.level
+        )
+        for label, whole, part in zip(labels, sides, compared, strict=True)
     ]
-    models.sort(key=lambda row: (row.overall is None, -(row.overall or 0.0), row.rank_low, row.label))
+    models.sort(key=lambda row: (row.rank_low, row.rank_high, *_order(row, at_worst), row.label))
+    if at_worst is not None:
+        ranking += "; widened to what the failed attempts leave open, and sorted as if they had all been wrong"
     return Standings(
         level=view.level,
         normalisation=normalisation,
@@ -148,29 +190,74 @@ def standings_of(
         tasks=names,
         shared=shared,
         ranking=ranking,
-        notes=[*_notes(names, shared, models), *_cost_notes(sides)],
+        notes=[*_notes(names, shared, unequal, models), *_cost_notes(sides)],
+        unequal=list(unequal.values()),
     )
+
+
+class _How(NamedTuple):
+    """What every ranking of one table has in common."""
+
+    labels: Sequence[str]
+    view: View
+    normalisation: Normalisation
+    chance: dict[str, float]
+
+
+def _has_common(compared: Sequence[Side], name: str) -> bool:
+    found = shared_attempts(compared, name)
+    return found is not None and len(found) > 0
+
+
+def _at_worst(how: _How, sides: Sequence[Side]) -> dict[str, RankRange] | None:
+    """The ranks had every failed attempt been wrong, over what every model was asked: nobody gains from failures.
+
+    None when nothing failed. Where failed attempts could have scored anything, any rank is possible.
+    """
+    if not any(each.failed.any() for side in sides for each in side.tasks.values()):
+        return None
+    if any(is_unbounded(side, name) for side in sides for name in side.tasks):
+        return {label: RankRange(model=label, score=0.0, low=1, high=len(sides)) for label in how.labels}
+    wrong = over_columns([filled(side, right=False) for side in sides])
+    names = [name for name in wrong[0].tasks if not wrong[0].measures[name].lower_is_better]
+    return _ranges(how, wrong, names)[0]
+
+
+def _widened(ranges: Mapping[str, RankRange], at_worst: Mapping[str, RankRange] | None, label: str) -> RankRange:
+    found = ranges[label]
+    if at_worst is None:
+        return found
+    other = at_worst[label]
+    return replace(found, low=min(found.low, other.low), high=max(found.high, other.high))
+
+
+def _order(row: ModelRow, at_worst: Mapping[str, RankRange] | None) -> tuple[float, bool, float]:
+    """Among models with the same ranks: the better at worst, then the better overall."""
+    worst = 0.0 if at_worst is None else -at_worst[row.label].score
+    return worst, row.overall is None, -(row.overall or 0.0)
 
 
 def _model_row(
     label: str,
-    side: Side,
+    whole: Side,
+    compared: Side,
     shared: Sequence[str],
     ranks: RankRange,
     spread: RankRange,
     placed: Standing,
     level: float,
-    *,
-    whole: bool,
 ) -> ModelRow:
-    board = side.board
-    rows = {row.task: row for row in board.tasks}
+    """`whole` is the result as it is, `compared` the same over what every model was scored on."""
+    board = whole.board
+    rows = {row.task: row for row in compared.board.tasks}
     common = [rows[name] for name in shared]
     overall = overall_score(common)[0] if common else None
+    cells = {name: _cell(row, whole, compared, is_shared=name in shared) for name, row in rows.items()}
+    planned = sum(row.total - row.excluded for row in board.tasks)
     return ModelRow(
         label=label,
         model=board.adapter,
-        source=str(side.source),
+        source=str(whole.source),
         rank_low=ranks.low,
         rank_high=ranks.high,
         overall=overall,
@@ -178,10 +265,10 @@ def _model_row(
         normalised=placed.score,
         normalised_interval=_around(placed.score, spread.normalised, level),
         win_rate=placed.win_rate,
-        win_rate_interval=_around(placed.win_rate, spread.win_rate, level, whole=whole),
+        win_rate_interval=_around(placed.win_rate, spread.win_rate, level),
         mean_rank=placed.mean_rank,
-        mean_rank_interval=_around(placed.mean_rank, spread.mean_rank, level, whole=whole),
-        tasks={name: _cell(row) for name, row in rows.items()},
+        mean_rank_interval=_around(placed.mean_rank, spread.mean_rank, level),
+        tasks=cells,
         categories=_categories(common, level),
         cost=board.cost,
         tokens_in=sum(row.tokens_in for row in board.tasks),
@@ -192,7 +279,28 @@ def _model_row(
         failed=board.failed,
         timeouts=board.timeouts,
         owed=sum(row.owed for row in board.tasks),
+        coverage=sum(row.scored for row in board.tasks) / planned if planned else 0.0,
+        scored=sum(row.scored for row in board.tasks),
+        compared=sum(cell.compared or 0 for cell in cells.values()),
+        bounds=_overall_bounds(whole),
     )
+
+
+def _overall_bounds(side: Side) -> Bounds | None:
+    """Over the run's own tasks and samples; None when nothing failed, or a task has no bounds."""
+    counted = [row for row in side.board.tasks if in_overall(row)]
+    found = [bounds for row in counted if (bounds := _own_bounds(side, row)) is not None]
+    if not any(map(failed_attempts, counted)) or len(found) < len(counted):
+        return None
+    low, high = (math.fsum(ends) / len(found) for ends in zip(*((each.low, each.high) for each in found), strict=True))
+    return Bounds(low=low, high=high)
+
+
+def _own_bounds(side: Side, row: TaskRow) -> Bounds | None:
+    if row.score is not None or row.refused is not None:
+        return bounds_of(row)
+    known = side.measures[row.task].bounds if failed_attempts(row) else None
+    return None if known is None else Bounds(low=known[0], high=known[1])
 
 
 def side_labels(sides: Sequence[Side]) -> list[str]:
@@ -210,30 +318,9 @@ def side_labels(sides: Sequence[Side]) -> list[str]:
     return own
 
 
-def _check_content(
-    names: Sequence[str], rows: Sequence[Mapping[str, TaskRow]], sides: Sequence[Side], *, allow_unequal: bool
-) -> None:
-    if allow_unequal:
-        return
-    for name in names:
-        found = {row.sha256: side.source for each, side in zip(rows, sides, strict=True) if (row := each.get(name))}
-        if len(found) > 1:
-            first, second = list(found.values())[:2]
-            raise UsageError(
-                f"task `{name}` has other questions in {second} than in {first}, so its scores do not compare. "
-                "Run it again, or use --allow-unequal."
-            )
-
-
-def _ranges(
-    labels: Sequence[str],
-    sides: Sequence[Side],
-    shared: Sequence[str],
-    view: View,
-    normalisation: Normalisation,
-    chance: dict[str, float],
-) -> tuple[dict[str, RankRange], str]:
+def _ranges(how: _How, sides: Sequence[Side], shared: Sequence[str]) -> tuple[dict[str, RankRange], str]:
     """By paired tests over the samples that all models have; without per-example records by the scores' intervals."""
+    labels, view, normalisation, chance = how
     found = [_matrix([side.tasks.get(name) for side in sides]) for name in shared]
     matrices = [matrix for matrix in found if matrix is not None and matrix.units > 1]
     if len(labels) > 1 and shared and len(matrices) == len(shared):
@@ -248,10 +335,10 @@ def _ranges(
         samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
         clusters = "" if units == samples else f" in {units:,} clusters"
         pairs = len(labels) * (len(labels) - 1) // 2
-        how = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
+        told = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
         if normalisation == "z":
-            how += "; z-scores are distances from the other models, in their own spread, and have no interval"
-        return {each.model: each for each in ranges}, how
+            told += "; z-scores are distances from the other models, in their own spread, and have no interval"
+        return {each.model: each for each in ranges}, told
     if len(labels) > 1 and shared and None not in found:
         # one sample says nothing about the next one
         ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
@@ -327,14 +414,15 @@ def _sample_means(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.float
     return samples, sums / np.maximum(np.bincount(codes, minlength=len(samples)), 1)
 
 
-def _upwards(row: TaskRow | None) -> float | None:
+def _upwards(row: TaskRow) -> float | None:
     """A score for ranks, turned round where lower is better."""
-    if row is None or row.score is None:
-        return None
-    return -row.score if row.lower_is_better else row.score
+    return -row.score if row.score is not None and row.lower_is_better else row.score
 
 
-def _cell(row: TaskRow) -> Cell:
+def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell:
+    columns = compared.tasks.get(row.task)
+    own = next(each for each in whole.board.tasks if each.task == row.task)
+    scored = row.scored if columns is None else int(columns.scored.sum())
     return Cell(
         score=row.score,
         interval=row.interval,
@@ -342,6 +430,10 @@ def _cell(row: TaskRow) -> Cell:
         failed=row.failed + row.timeouts,
         weak_passes=row.weak_passes,
         slices=row.slices,
+        coverage=row.coverage,
+        scored=row.scored,
+        compared=scored if is_shared else 0,
+        bounds=_own_bounds(whole, own) if failed_attempts(own) else None,
     )
 
 
@@ -358,11 +450,9 @@ def _categories(rows: Sequence[TaskRow], level: float) -> dict[str, Cell]:
     return found
 
 
-def _around(
-    value: float | None, found: tuple[float, float] | None, level: float, *, whole: bool = True
-) -> Interval | None:
-    """Percentiles of the resampled number; what was measured is always inside. None when they leave tasks out."""
-    if value is None or found is None or not whole:
+def _around(value: float | None, found: tuple[float, float] | None, level: float) -> Interval | None:
+    """Percentiles of the resampled number; what was measured is always inside."""
+    if value is None or found is None:
         return None
     low, high = min(found[0], value), max(found[1], value)
     return Interval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
@@ -375,8 +465,13 @@ def _cost_notes(sides: Sequence[Side]) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def _notes(names: Sequence[str], shared: Sequence[str], models: Sequence[ModelRow]) -> list[str]:
+def _notes(
+    names: Sequence[str], shared: Sequence[str], unequal: Mapping[str, str], models: Sequence[ModelRow]
+) -> list[str]:
     said = []
+    if unequal:
+        said.append("scores are over the samples that every model was scored on; cost, tokens and latency are not")
+    said.extend(unequal.values())
     missing = [name for name in names if name not in shared]
     if missing:
         said.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")

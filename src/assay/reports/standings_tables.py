@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
+from assay.core.types import Bounds
+from assay.printable import one_line
 from assay.reports.board import Interval
 from assay.reports.markdown import escaped, interval, number, table
 from assay.reports.spending import is_told, money
@@ -16,11 +18,10 @@ def standings_markdown(found: Standings) -> str:
     parts = [*_places(found), _scores(found)]
     parts += [part for part in (_categories(found), _slices(found)) if part]
     parts.append(f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}.")
+    parts += ["\n".join(f"- {one_line(note)}" for note in found.notes)] if found.notes else []
     return "\n\n".join(parts)
 
 
-GOOD = 5
-"""So many of the cells of `place_cells` say how good a model is; the others what it costs and how long it takes."""
 NORMALISED = {
     "z": "mean distance from the models' mean, in standard deviations, so that every task weighs the same",
     "chance": "0 is guessing, 1 is perfect",
@@ -32,10 +33,12 @@ def standings_csv(found: Standings) -> str:
     """One line per model, everything in columns; empty where there is no number."""
     categories = category_names(found)
     header = ["rank_low", "rank_high", "model", "source", "overall", "overall_low", "overall_high"]
+    header += ["overall_bounds_low", "overall_bounds_high", "coverage", "scored", "compared"]
     for column in ("normalised", "win_rate", "mean_rank"):
         header += [column, f"{column}_low", f"{column}_high"]
     for task in found.tasks:
-        header += [task, f"{task}_low", f"{task}_high"]
+        header += [task, f"{task}_low", f"{task}_high", f"{task}_bounds_low", f"{task}_bounds_high"]
+        header += [f"{task}_coverage", f"{task}_compared"]
     for name in categories:
         header += [f"category_{name}", f"category_{name}_low", f"category_{name}_high"]
     header += ["cost", "currency", "judge_cost", "tokens_in", "tokens_out", "judge_tokens"]
@@ -55,9 +58,21 @@ def category_names(found: Standings) -> list[str]:
 
 def place_header(found: Standings) -> list[str]:
     """What the cells of `place_cells` are called."""
-    header = ["overall", f"{found.level * 100:g} % interval", "normalised", "win rate", "mean rank", "cost"]
     judges = ["judges' cost", "judges' tokens"] if judged(found) else []
-    return [*header, "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
+    return [*_good_header(found), "cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
+
+
+def _good_header(found: Standings) -> list[str]:
+    """Of the cells that say how good a model is; the others say what it costs and how long it takes."""
+    overall = "overall (shared)" if found.unequal else "overall"
+    sure = ["bounds"] if bounded(found) else []
+    over = ["coverage", "compared"] if found.unequal else ["coverage"]
+    return [overall, f"{found.level * 100:g} % interval", *sure, *over, "normalised", "win rate", "mean rank"]
+
+
+def bounded(found: Standings) -> bool:
+    """Whether attempts failed, so that a score is known within bounds only."""
+    return any(row.bounds is not None for row in found.models)
 
 
 def judged(found: Standings) -> bool:
@@ -79,6 +94,9 @@ def place_cells(row: ModelRow, found: Standings) -> list[tuple[str, str]]:
     return [
         (number(row.overall), ""),
         (interval(row.interval), ""),
+        *([(bounds_text(row.bounds), "")] if bounded(found) else []),
+        (f"{row.coverage * 100:.4g} %", ""),
+        *([(f"{row.compared:,} of {row.scored:,}", "")] if found.unequal else []),
         _with_interval(row.normalised, row.normalised_interval, "+.2f"),
         _with_interval(row.win_rate, row.win_rate_interval, ".2f"),
         _with_interval(row.mean_rank, row.mean_rank_interval, ".2f"),
@@ -96,8 +114,26 @@ def cell_text(cell: Cell | None) -> str:
     """A score with its interval."""
     if cell is None or cell.score is None:
         return "–"
-    weak = f", {cell.weak_passes:,} weak" if cell.weak_passes else ""
-    return number(cell.score) + (f" ({interval(cell.interval)})" if cell.interval is not None else "") + weak
+    return "".join([number(cell.score), f" ({interval(cell.interval)})" if cell.interval else "", cell_besides(cell)])
+
+
+def cell_besides(cell: Cell) -> str:
+    """What to know about a score besides its interval."""
+    said = [f"{cell.weak_passes:,} weak"] if cell.weak_passes else []
+    said += [f"bounds {bounds_text(cell.bounds)}"] if cell.bounds is not None else []
+    if cell.compared is not None and cell.scored is not None and cell.compared < cell.scored:
+        said.append(f"{cell.compared:,} of {cell.scored:,} compared")
+    return "".join(f", {each}" for each in said)
+
+
+def bounds_text(found: Bounds | None) -> str:
+    """The score at both ends of the failed attempts."""
+    return "–" if found is None else f"{number(found.low)} – {number(found.high)}"
+
+
+def task_names(found: Standings) -> list[str]:
+    """The tasks, those marked that have no part in overall numbers."""
+    return [task if task in found.shared else f"{task} (not compared)" for task in found.tasks]
 
 
 def _places(found: Standings) -> list[str]:
@@ -107,17 +143,18 @@ def _places(found: Standings) -> list[str]:
         [f"{value} ({sure})" if sure else value for value, sure in place_cells(row, found)] for row in found.models
     ]
     names = [escaped(row.label) for row in found.models]
-    good = [[row.rank, name, *line[:GOOD]] for row, name, line in zip(found.models, names, cells, strict=True)]
-    dear = [[name, *line[GOOD:]] for name, line in zip(names, cells, strict=True)]
+    split = len(_good_header(found))
+    good = [[row.rank, name, *line[:split]] for row, name, line in zip(found.models, names, cells, strict=True)]
+    dear = [[name, *line[split:]] for name, line in zip(names, cells, strict=True)]
     return [
-        table(["rank", "model", *header[:GOOD]], good, numeric_from=2),
-        table(["model", *header[GOOD:]], dear, numeric_from=1),
+        table(["rank", "model", *header[:split]], good, numeric_from=2),
+        table(["model", *header[split:]], dear, numeric_from=1),
     ]
 
 
 def _scores(found: Standings) -> str:
     rows = [[escaped(row.label), *(cell_text(row.tasks.get(task)) for task in found.tasks)] for row in found.models]
-    return table(["model", *(escaped(task) for task in found.tasks)], rows, numeric_from=1)
+    return table(["model", *(escaped(task) for task in task_names(found))], rows, numeric_from=1)
 
 
 def _categories(found: Standings) -> str | None:
@@ -151,11 +188,15 @@ def _slices(found: Standings) -> str | None:
 
 def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[str | float | None]:
     cells: list[str | float | None] = [row.rank_low, row.rank_high, row.label, row.source, row.overall]
-    cells += _ends(row.interval)
+    cells += [*_ends(row.interval), *_ends(row.bounds), row.coverage, row.scored, row.compared]
     cells += [row.normalised, *_ends(row.normalised_interval), row.win_rate, *_ends(row.win_rate_interval)]
     cells += [row.mean_rank, *_ends(row.mean_rank_interval)]
-    for cell in [*(row.tasks.get(task) for task in found.tasks), *(row.categories.get(name) for name in categories)]:
-        cells += [cell.score, *_ends(cell.interval)] if cell else [None, None, None]
+    for task in found.tasks:
+        cell = row.tasks.get(task, Cell(score=None))
+        cells += [cell.score, *_ends(cell.interval), *_ends(cell.bounds), cell.coverage, cell.compared]
+    for name in categories:
+        cell = row.categories.get(name, Cell(score=None))
+        cells += [cell.score, *_ends(cell.interval)]
     cells += [row.cost.amount if row.cost else None, row.cost.currency if row.cost else None]
     cells += [row.judge_cost.amount if row.judge_cost else None]
     cells += [row.tokens_in, row.tokens_out, row.judge_tokens]
@@ -164,7 +205,7 @@ def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[s
     return [*cells, row.failed, row.timeouts, row.owed, sum(graded) if graded else None]
 
 
-def _ends(found: Interval | None) -> list[float | None]:
+def _ends(found: Interval | Bounds | None) -> list[float | None]:
     return [None, None] if found is None else [found.low, found.high]
 
 

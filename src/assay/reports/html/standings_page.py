@@ -10,7 +10,15 @@ from assay.reports.html.page import grid, listed, page
 from assay.reports.html.plots import Mark, forest
 from assay.reports.markdown import interval, number
 from assay.reports.standings import ModelRow, Standings
-from assay.reports.standings_tables import NORMALISED, category_names, cell_text, place_cells, place_header
+from assay.reports.standings_tables import (
+    NORMALISED,
+    category_names,
+    cell_besides,
+    cell_text,
+    place_cells,
+    place_header,
+    task_names,
+)
 
 
 def write_standings_page(path: Path, found: Standings) -> None:
@@ -49,7 +57,7 @@ def overall_forest(found: Standings) -> Html:
 def scores_section(found: Standings) -> Child:
     """Every model on every task, and per category."""
     rows: list[list[Child]] = [[row.label, *(_cell(row, task) for task in found.tasks)] for row in found.models]
-    parts: list[Child] = [grid(["model", *found.tasks], rows, numeric=range(1, len(found.tasks) + 1))]
+    parts: list[Child] = [grid(["model", *task_names(found)], rows, numeric=range(1, len(found.tasks) + 1))]
     names = category_names(found)
     if names:
         sums: list[list[Child]] = [
@@ -104,10 +112,10 @@ def _cell(row: ModelRow, task: str) -> Child:
     cell = row.tasks.get(task)
     if cell is None or cell.score is None:
         return tag("span", "–", class_="none", title=cell.reason if cell is not None else None)
-    weak = [" ", tag("span", f"{cell.weak_passes:,} weak", class_="tag bad")] if cell.weak_passes else []
+    besides = [" ", tag("span", said, class_="tag bad")] if (said := cell_besides(cell).removeprefix(", ")) else []
     if cell.interval is None:
-        return [number(cell.score), *weak]
-    return [number(cell.score), " ", tag("span", interval(cell.interval), class_="soft"), *weak]
+        return [number(cell.score), *besides]
+    return [number(cell.score), " ", tag("span", interval(cell.interval), class_="soft"), *besides]
 
 
 def _number(value: str, sure: str) -> Child:
