@@ -177,6 +177,15 @@ def test_no_drop_beyond_a_margin_is_met_only_by_evidence(somewhere: Path, capsys
     assert outcome("torn", "no-drop-beyond 0.06 sums") == "met"
 
 
+def test_a_task_of_a_few_grades_that_did_not_move_proves_nothing_about_the_whole(
+    somewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("then", "now"):
+        write_run(somewhere / name, {"sums": [[1.0]] * 400, "grades": [[0.7]] * 3})
+    assert main(["diff", "then", "now", "--gate", "no-drop-beyond 0.02 overall"]) == 1
+    assert "gate cannot tell: no-drop-beyond 0.02 overall: overall: +0.000 (at worst -0." in capsys.readouterr().err
+
+
 def test_other_samples_than_the_baseline_has_are_no_evidence(
     somewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -80,8 +80,8 @@ def overall_diff(compared: Sequence[PairedComparison], units: Sequence[Units], l
         least_p_drop=2.0**-to_lose if to_lose else None,
         scale=scale,
     )
-    if not len(together) and not scale:
-        return found  # only of scores from 0 to 1 is it known how far the pairs could have differed
+    if not len(together) and not all(each.answers for each in units):
+        return found  # only of right and wrong answers is it known what the pairs could have differed by
     error, degrees = _error(compared, units)
     if error == 0.0:
         reason = "every pair differs by the same amount, so there is no spread to judge by"

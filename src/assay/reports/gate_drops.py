@@ -6,15 +6,19 @@ compared, and what no test could have found, is told as such.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from assay.reports.diff_types import BoardDiff, DiffEnds, TaskDiff
+from msgspec.structs import replace
+
+from assay.reports.diff_types import BoardDiff, DiffEnds, OverallDiff, TaskDiff
 from assay.reports.diff_words import ONE_SIDED, blind_sentences, difference_text, drop_sentences, hidden_sentence
 from assay.reports.gate_expression import DropGate
 from assay.reports.gate_result import GateResult
 from assay.stats.drops import Outcome, non_inferiority, worst_difference
 from assay.stats.intervals import Interval
+from assay.stats.paired import MCNEMAR, PairedComparison
 
 RETRY = "rerun the same `assay run` command to retry them"
 WHATEVER = "whatever the failed attempts would have been"
@@ -107,7 +111,28 @@ def _differences(gate: DropGate, found: BoardDiff) -> Iterable[_Difference]:
         if gate.looks_at(name) and (not gate.overall_only or len(compared) == 1):
             yield _Difference(name, comparison.difference or 0.0, worst_difference(comparison))
     if found.overall is not None and (gate.name is None or gate.overall_only):
-        yield _Difference("overall", found.overall.difference, found.overall.interval)
+        interval = _worst_overall(found.overall, list(compared.values()))
+        yield _Difference("overall", found.overall.difference, interval)
+
+
+def _worst_overall(overall: OverallDiff, tasks: Sequence[PairedComparison]) -> Interval:
+    """The overall interval; where grades or clusters of a task did not move at all, and so add no spread to it, it is
+    as wide as the tasks' own intervals together (MOVER).
+    """
+    interval = overall.interval
+    if not any(each.test != MCNEMAR and each.wins == each.losses == 0 for each in tasks):
+        return interval
+    below = above = 0.0
+    for each in tasks:
+        own, difference = worst_difference(each), each.difference or 0.0
+        if own.low is None or own.high is None:
+            return replace(interval, low=None, high=None, reason=own.reason)
+        below, above = below + (difference - own.low) ** 2, above + (own.high - difference) ** 2
+    low = overall.difference - math.sqrt(below) / len(tasks)
+    high = overall.difference + math.sqrt(above) / len(tasks)
+    if interval.low is not None and interval.high is not None:
+        low, high = min(low, interval.low), max(high, interval.high)
+    return replace(interval, low=low, high=high)
 
 
 def _told(found: _Difference) -> str:

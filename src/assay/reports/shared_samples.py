@@ -55,7 +55,7 @@ def shared_attempts(sides: Sequence[Side], task: str, which: Callable[[Columns],
     if len(known) < len(columns):
         return None
     ids = [each.identities[which(each)] for each in known]
-    common = reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), ids)
+    common = reduce(_common, ids)
     first = _targets(known[0], common)
     same = np.ones(len(common), dtype=bool)
     for each in known[1:]:
@@ -224,6 +224,13 @@ def _board(board: Leaderboard, rows: Mapping[str, TaskRow], level: float) -> Lea
     )
 
 
+def _common(one: Digests, other: Digests) -> Digests:
+    # both are sorted, and nearly always the same
+    return one if np.array_equal(one, other) else np.intersect1d(one, other, assume_unique=True)
+
+
 def _targets(columns: Columns, identities: Digests) -> Digests:
+    if len(identities) == len(columns):
+        return columns.targets
     found: Digests = columns.targets[np.searchsorted(columns.identities, identities)]
     return found
