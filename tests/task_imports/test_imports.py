@@ -14,6 +14,7 @@ from assay.core.errors import UsageError
 from assay.core.types import Completion, Request
 from assay.evaluation import run_evaluation
 from assay.reports.board import TaskRow
+from assay.reports.leaderboard import read_leaderboard
 from assay.task_imports.imported import write_imported
 from assay.task_imports.lm_eval import import_lm_eval
 from assay.task_imports.openai_evals import import_openai_evals
@@ -57,7 +58,7 @@ num_fewshot: 1
 description: "Work it out.\\n\\n"
 doc_to_text: "Question: {{question}}\\nAnswer:"
 doc_to_target: "{{answer.split('####')[-1].strip()}}"
-generation_kwargs: {until: ["Question:", "</s>"], do_sample: false, max_gen_toks: 32, top_k: 3}
+generation_kwargs: {until: ["Question:", "</s>"], do_sample: false, max_gen_toks: 32}
 filter_list:
   - name: strict-match
     filter:
@@ -68,7 +69,6 @@ filter_list:
 metric_list:
   - {metric: exact_match, aggregation: mean, higher_is_better: true, ignore_case: true, regexes_to_ignore: [","]}
   - {metric: bleu}
-process_results: !function utils.process
 """
 
 
@@ -98,10 +98,10 @@ def test_an_lm_eval_generation_task_asks_and_scores_as_it_did(sums: Path) -> Non
     )
 
 
-def test_what_an_lm_eval_task_cannot_take_along_is_listed(sums: Path) -> None:
-    told = " ".join(import_lm_eval(sums / "task.yaml").left_behind)
-    for what in ("process_results: !function utils.process", "filter flexible", "metric bleu", "top_k"):
-        assert what in told
+def test_what_has_no_part_in_the_score_is_listed(sums: Path) -> None:
+    found = import_lm_eval(sums / "task.yaml")
+    assert [sentence.partition(":")[0] for sentence in found.left_behind] == ["filter flexible", "metric bleu"]
+    assert not found.losses
 
 
 def test_nothing_read_out_has_its_own_count(sums: Path) -> None:
@@ -125,7 +125,7 @@ def test_an_lm_eval_choice_task_is_scored_by_likelihood(tmp_path: Path) -> None:
     (tmp_path / "task.yaml").write_text(CHOICE)
     rows = [
         {"q": "France?", "choices": ["Rome", "Paris"], "label": 1},
-        {"q": "Italy?", "choices": ["Rome", "Bern"], "label": "0"},
+        {"q": "Italy?", "choices": ["Rome", "Bern"], "label": 0},
     ]
     (tmp_path / "data.json").write_text(json.dumps({"rows": rows}))
     with pytest.raises(UsageError, match=r"some/hub-dataset.*--data FILE"):
@@ -249,3 +249,29 @@ def test_the_command_tells_what_it_wrote_and_what_it_left(sums: Path, capsys: py
     assert "left behind: metric bleu" in said.err
     assert json.loads((sums / "out" / "import.json").read_text())["left_behind"]
     assert main(["import", "promptfoo", str(sums / "gone.yaml")]) == 2
+
+
+def test_a_partial_import_says_so_wherever_its_scores_stand(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (sums / "task.yaml").open("a") as file:
+        file.write("process_results: !function utils.process\nrepeats: 3\n")
+    typed = ["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out")]
+    assert main(typed) == 2
+    assert not (sums / "out").exists()
+    assert "process_results: !function utils.process" in capsys.readouterr().err
+    assert main([*typed, "--partial"]) == 0
+    assert "not carried over: scoring: process_results" in capsys.readouterr().err
+    head = (sums / "out" / "my_sums-partial.jsonl").read_text().splitlines()[:3]
+    assert head[1].startswith("# not carried over: scoring: process_results: !function utils.process")
+    assert head[2].startswith("# not carried over: scoring: repeats")
+    record = json.loads((sums / "out" / "import.json").read_text())
+    assert (record["partial"], len(record["losses"]), list(record["tasks"])) == (True, 2, ["my_sums-partial"])
+    assert main(["run", str(sums / "out"), "--model", "stub:2", "--run-dir", str(sums / "run")]) == 0
+    assert "my_sums-partial: a partial import" in capsys.readouterr().err
+    assert "my_sums-partial: a partial import" in (sums / "run" / "report.md").read_text()
+    (notice,) = read_leaderboard(sums / "run").notices
+    assert "process_results: !function utils.process" in notice
+
+
+def test_partial_changes_nothing_where_nothing_is_lost(sums: Path) -> None:
+    assert main(["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out"), "--partial"]) == 0
+    assert [path.name for path in (sums / "out").glob("*.jsonl")] == ["my_sums.jsonl"]

@@ -17,8 +17,9 @@ examples:
   assay import openai-evals samples.jsonl --template includes
   assay import promptfoo promptfooconfig.yaml
 
-What cannot be carried over (Python of a task's own, hub datasets, assertions that need a model) is told on stderr and
-written into import.json beside the task files. Exit code 0 even so: look at the list.
+An import that could not carry over documents, prompts or scoring (Python of a task's own, metrics without a
+counterpart, assertions that need a model) writes nothing and exits with 2. With --partial it writes what remains, named
+`...-partial`; what is missing stands at the head of the task file, in import.json and on every leaderboard.
 """
 
 
@@ -28,7 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="lm-eval, openai-evals or promptfoo")  # fmt: skip
     parser.add_argument("file", metavar="FILE", help="the task file")
     parser.add_argument("--out", metavar="DIR", help="the task folder to write (default: tasks/<name of the file>)")
+    parser.add_argument(
+        "--partial", action="store_true", help="write what remains, where something could not be carried over"
+    )
     parser.add_argument("--data", metavar="FILE", help="lm-eval: the test data, where the task names a hub dataset")
+    parser.add_argument("--shots", type=int, metavar="N", help="lm-eval: number of worked examples (num_fewshot)")
+    parser.add_argument("--shots-data", metavar="FILE", help="lm-eval: the documents that worked examples come from")
     parser.add_argument(
         "--template", default="match", metavar="T", help="openai-evals: match, includes or fuzzy_match (default match)"
     )
@@ -47,11 +53,13 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{source}: there is no such file")
     out = Path(options.out or f"tasks/{task_name(source.stem)}")
     found = imported(options, source)
-    write_imported(found, source, out)
+    write_imported(found, source, out, partial=options.partial)
     for definition in load_tasks([str(out)]):
         print(f"{definition.source}  {definition.dataset.size:,} samples")
     for sentence in found.remarks:
         print(f"note: {sentence}", file=sys.stderr)
+    for sentence in found.losses:
+        print(f"not carried over: {sentence}", file=sys.stderr)
     for sentence in found.left_behind:
         print(f"left behind: {sentence}", file=sys.stderr)
     return DONE
@@ -65,7 +73,8 @@ def imported(options: argparse.Namespace, path: Path) -> Imported:
     from assay.task_imports.promptfoo import import_promptfoo
 
     if options.format == "lm-eval":
-        return import_lm_eval(path, Path(options.data) if options.data else None)
+        data, shots_data = (Path(each) if each else None for each in (options.data, options.shots_data))
+        return import_lm_eval(path, data, shots=options.shots, shots_data=shots_data)
     if options.format == "openai-evals":
         return import_openai_evals(path, options.template)
     return import_promptfoo(path)

@@ -27,8 +27,8 @@ def selected(pattern: str, flags: int, text: str, select: int) -> str | None:
         return None
     chosen = matches[select]
     if isinstance(chosen, tuple):
-        chosen = next((group for group in chosen if group), "")
-    return str(chosen).strip()
+        chosen = next((group for group in chosen if group), None)
+    return None if chosen is None else str(chosen).strip()
 
 
 def substituted(pattern: str, flags: int, text: str, replacement: str, count: int, most: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -91,7 +91,7 @@ def build_leaderboard(
         latency=Latencies.together(table.latencies for table in tables.values()).summary(),
         created=run.created,
         command=run.command,
-        notices=[*_notices(tables, view), *told_of(sandbox)],
+        notices=[*_partial_imports(run.definitions), *_notices(tables, view), *told_of(sandbox)],
     )
 
 
@@ -225,6 +225,15 @@ def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, leve
 def attempts_counted(repeat: int) -> list[int]:
     """The k of pass@k and its kin."""
     return sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
+
+
+def _partial_imports(definitions: Sequence[TaskDefinition]) -> list[str]:
+    return [
+        f"{definition.name}: a partial import, whose scores are not those of the program it comes from; "
+        f"not carried over: {'; '.join(map(str, losses))}"
+        for definition in definitions
+        if isinstance(losses := definition.metadata.get("not_carried_over"), list)
+    ]
 
 
 def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:

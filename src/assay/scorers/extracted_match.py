@@ -11,6 +11,7 @@ from assay.core.types import Failure, Sample, Score, Trace
 from assay.patterns.matching import PatternTimeoutError, selected_match, substitute
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+_DIGITS = str.maketrans("", "", string.digits)
 
 
 class ExtractedMatch:
@@ -37,6 +38,7 @@ class ExtractedMatch:
 
 
 _PLAIN_STEPS: dict[str, Callable[[str], str]] = {
+    "strip": lambda text: text.strip(),
     "strip_start": lambda text: text.lstrip(),
     "lowercase": lambda text: text.lower(),
     "uppercase": lambda text: text.upper(),
@@ -61,7 +63,9 @@ def treated(text: str, how: dict[str, Any]) -> str:
         text = substitute(pattern, "", text)
     if how.get("ignore_case"):
         text = text.lower()
-    return text.translate(_PUNCTUATION) if how.get("ignore_punctuation") else text
+    if how.get("ignore_punctuation"):
+        text = text.translate(_PUNCTUATION)
+    return text.translate(_DIGITS) if how.get("ignore_numbers") else text
 
 
 def extracted_match(key: str, *, context: object = None) -> ExtractedMatch:

@@ -1,11 +1,17 @@
-"""What an import makes: task files, and a list of what it could not carry over. Nothing is dropped in silence."""
+"""What an import makes: task files, and what it could not carry over. Nothing is dropped in silence.
+
+An import that would ask or score otherwise than the program it comes from is refused, unless the caller takes what
+remains: that has another name, says at its head what is missing, and says so on every leaderboard.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -13,7 +19,11 @@ from msgspec import Struct, field
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.run_file import write_text
+from assay.printable import one_line
+from assay.strict_json import MAX_LINE_BYTES, Line
 from assay.tasks.project import is_hidden, is_of_this_project, root_of
+from assay.tasks.task_folder import NOT_CARRIED_OVER
+from assay.tasks.task_folder_rules import LineError, check_line
 
 Row = dict[str, Any]
 
@@ -22,35 +32,83 @@ MAX_DATA_BYTES = 1 << 30
 
 
 class Imported(Struct, kw_only=True):
-    """Task name -> its rows, and one sentence per thing that was left behind."""
+    """Task name -> its rows, and one sentence per thing that is otherwise than in the file they come from."""
 
     tasks: dict[str, list[Row]] = field(default_factory=dict)
+    losses: list[str] = field(default_factory=list)
+    """Documents, prompts and scoring that could not be carried over: the tasks would measure something else."""
     left_behind: list[str] = field(default_factory=list)
+    """What has no part in the scores of these tasks: further metrics, tags."""
     remarks: list[str] = field(default_factory=list)
     """What is carried over but means something slightly different here."""
 
+    def lose(self, what: Literal["documents", "prompt", "scoring"], sentence: str) -> None:
+        _once(self.losses, f"{what}: {sentence}")
+
     def leave(self, sentence: str) -> None:
-        if sentence not in self.left_behind:
-            self.left_behind.append(sentence)
+        _once(self.left_behind, sentence)
+
+    def remark(self, sentence: str) -> None:
+        _once(self.remarks, sentence)
 
 
-def write_imported(found: Imported, source: Path, out: Path) -> None:
-    """The task files, and `import.json` with where they come from and what is missing."""
+def _once(sentences: list[str], sentence: str) -> None:
+    if sentence not in sentences:
+        sentences.append(sentence)
+
+
+def write_imported(found: Imported, source: Path, out: Path, *, partial: bool = False) -> None:
+    """The task files, and `import.json` with where they come from and what is missing; all of it or nothing.
+
+    With losses only what `partial` allows is written, under a name that ends in `-partial`.
+    """
     if not any(found.tasks.values()):
-        raise UsageError(f"{source}: nothing in it could be carried over: {'; '.join(found.left_behind) or 'empty'}")
-    for task, rows in found.tasks.items():
-        try:
-            lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-        except (TypeError, ValueError, RecursionError) as error:  # a day, say, which YAML has and JSON has not
-            raise UsageError(f"{source}: a value in it cannot be written as JSON: {error}") from error
-        write_text(out / f"{task}.jsonl", "\n".join([f"# imported from {source.name}", *lines]) + "\n")
-    told = {
+        missing = "; ".join([*found.losses, *found.left_behind])
+        raise UsageError(f"{source}: nothing in it could be carried over: {missing or 'empty'}")
+    if found.losses and not partial:
+        raise UsageError(
+            f"{source}: nothing was written: the imported task would measure something else, for this could not be "
+            f"carried over:\n{_listed(found.losses)}\nAdd --partial to write what remains, named `…-partial` and "
+            "marked as such on every leaderboard"
+        )
+    tasks = {f"{name}-partial": rows for name, rows in found.tasks.items()} if found.losses else found.tasks
+    head = [f"# imported from {source.name}", *(f"{NOT_CARRIED_OVER}{one_line(loss)}" for loss in found.losses)]
+    texts = {task: "\n".join([*head, *_lines(rows, source)]) + "\n" for task, rows in tasks.items() if rows}
+    for task, text in texts.items():
+        write_text(out / f"{task}.jsonl", text)
+    record = {
         "source": source.name,
-        "tasks": {task: len(rows) for task, rows in found.tasks.items()},
+        "partial": bool(found.losses),
+        "tasks": {task: len(rows) for task, rows in tasks.items()},
+        "losses": found.losses,
         "left_behind": found.left_behind,
         "remarks": found.remarks,
     }
-    write_text(out / "import.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_text(out / "import.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+_SHOWN_LOSSES = 50
+
+
+def _listed(losses: list[str]) -> str:
+    more = [f"… and {len(losses) - _SHOWN_LOSSES} more"] if len(losses) > _SHOWN_LOSSES else []
+    return "\n".join(f"  - {loss}" for loss in [*losses[:_SHOWN_LOSSES], *more])
+
+
+def _lines(rows: list[Row], source: Path) -> list[str]:
+    """The rows as lines of a task file, each of which can be read back."""
+    lines = []
+    for number, row in enumerate(rows, 1):
+        try:
+            line = json.dumps(row, ensure_ascii=False)
+            content = line.encode()
+            check_line(Line(number, content, too_long=len(content) > MAX_LINE_BYTES))
+        except (TypeError, ValueError, RecursionError) as error:  # a day, say, which YAML has and JSON has not
+            raise UsageError(f"{source}: a value in it cannot be written as JSON: {error}") from error
+        except LineError as error:
+            raise UsageError(f"{source}: sample {row['id']}: {error.field}: {error.detail}") from error
+        lines.append(line)
+    return lines
 
 
 def inside(path: Path, named: Path) -> Path:
@@ -71,13 +129,15 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     text = read_text(path, MAX_DATA_BYTES)
     try:
         if path.suffix in (".csv", ".tsv"):
-            return list(csv.DictReader(text.splitlines(), delimiter="\t" if path.suffix == ".tsv" else ","))
+            return _table(text, "\t" if path.suffix == ".tsv" else ",")
         if path.suffix == ".json":
             whole = json.loads(text)
             if isinstance(whole, dict):
                 whole = next((value for value in whole.values() if isinstance(value, list)), [whole])
-            return [record for record in whole if isinstance(record, dict)] if isinstance(whole, list) else []
-        records = [json.loads(line) for line in text.splitlines() if line.strip()]
+            records = whole if isinstance(whole, list) else [whole]
+        else:
+            # not `splitlines`: a JSON text may hold U+2028 and other ends of lines that are none of a file's
+            records = [json.loads(line) for line in text.split("\n") if line.strip()]
     except csv.Error as error:
         raise UsageError(f"{path}: is not a table: {error}") from error
     except (ValueError, RecursionError) as error:
@@ -86,6 +146,28 @@ def read_records(path: Path) -> list[dict[str, Any]]:
         if not isinstance(record, dict):
             raise UsageError(f"{path}: record {number}: a JSON object is expected")
     return records
+
+
+def _table(text: str, delimiter: str) -> list[dict[str, Any]]:
+    """The rows by the names of the first one; a column of nothing but numbers holds numbers, as it does in pandas."""
+    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
+    header, rows = rows[0] if rows else [], rows[1:]
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise csv.Error(f"row {number} has {len(row)} columns, the first row {len(header)}")
+    columns = [_typed([row[at] for row in rows]) for at in range(len(header))]
+    return [dict(zip(header, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _typed(values: list[str]) -> list[Any]:
+    for kind, pattern in ((int, _WHOLE), (float, _FRACTION)):
+        if all(pattern.fullmatch(value) for value in values):
+            return [kind(value) for value in values]
+    return list(values)
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_FRACTION = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def read_text(path: Path, most: int = MAX_YAML_BYTES) -> str:

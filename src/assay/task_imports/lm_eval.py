@@ -1,7 +1,7 @@
 """lm-evaluation-harness task files: `generate_until` and `multiple_choice` tasks on local data files.
 
-Prompts are rendered here, once, so that the task folder holds exactly what will be asked. Python (`!function`), hub
-datasets and metrics that have no counterpart are listed as left behind.
+Prompts are rendered here, once, so that the task folder holds exactly what will be asked. What is Python (`!function`)
+and what has no counterpart is a loss. Everything is read as that program reads it, version 0.4.13.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from msgspec import Struct
 
 from assay.bounded_yaml import load_yaml
 from assay.core.errors import UsageError
-from assay.prompts.jinja_rules import RenderError
-from assay.prompts.template import Template
-from assay.task_imports.imported import Imported, Row, inside, read_records, read_text, shaped, task_name
+from assay.task_imports.imported import Imported, Row, read_text, shaped, task_name
+from assay.task_imports.lm_eval_documents import Documents, documents_of
+from assay.task_imports.lm_eval_fields import Fields, Function
+from assay.task_imports.lm_eval_prompts import Prompts
+from assay.task_imports.lm_eval_scoring import choice_metric, comparison_of, generation_of
 
-CHOICE_METRICS = {
-    "acc": "choice_likelihood",
-    "acc_norm": "choice_likelihood_per_character",
-    "acc_bytes": "choice_likelihood_per_byte",
-    "acc_mutual_info": "choice_likelihood_unconditional",
-}
-KNOWN = {
-    "task", "task_alias", "tag", "group", "dataset_path", "dataset_name", "dataset_kwargs", "output_type", "test_split",
-    "validation_split", "training_split", "fewshot_split", "doc_to_text", "doc_to_target", "doc_to_choice",
-    "target_delimiter", "fewshot_delimiter", "num_fewshot", "fewshot_config", "description", "generation_kwargs",
-    "filter_list", "metric_list", "metadata", "repeats", "include", "should_decontaminate",
-    "doc_to_decontamination_query", "process_docs",
+_READ = {
+    "task", "dataset_path", "dataset_name", "dataset_kwargs", "output_type", "test_split", "validation_split",
+    "training_split", "fewshot_split", "doc_to_text", "doc_to_target", "doc_to_choice", "target_delimiter",
+    "fewshot_delimiter", "num_fewshot", "fewshot_config", "description", "generation_kwargs", "filter_list",
+    "metric_list", "repeats", "gen_prefix",
 }  # fmt: skip
+_WITHOUT_PART_IN_SCORES = {
+    "task_alias", "tag", "group", "group_alias", "metadata", "should_decontaminate", "doc_to_decontamination_query",
+    "unsafe_code",
+}  # fmt: skip
+_LOST = {"process_docs": "documents", "custom_dataset": "documents", "process_results": "scoring"}
+"""Everything else that has no counterpart changes the prompt, as far as anybody knows."""
 
 MAX_INCLUDES = 20
 
@@ -42,8 +43,11 @@ class _Filter(Struct):
 
 class _Generation(Struct):
     max_gen_toks: int | None = None
+    max_new_tokens: int | None = None
     max_tokens: int | None = None
+    max_completion_tokens: int | None = None
     temperature: float | None = None
+    do_sample: bool | None = None
     until: str | list[str] | None = None
 
 
@@ -59,45 +63,61 @@ class _Shape(Struct):
     num_fewshot: int | None = None
     generation_kwargs: _Generation | None = None
     filter_list: list[_Filter] | None = None
-    metric_list: list[Any] | None = None
-
-
-class _Function(str):
-    """A `!function module.name`: Python of the task's own, which is not run here."""
-
-    __slots__ = ()
+    metric_list: list[dict[str, Any]] | None = None
+    repeats: int | None = None
 
 
 class _Loader(yaml.SafeLoader):
     pass
 
 
-def _function(loader: yaml.SafeLoader, node: yaml.Node) -> _Function:
-    return _Function(node.value if isinstance(node, yaml.ScalarNode) else "…")
+def _function(loader: yaml.SafeLoader, node: yaml.Node) -> Function:
+    return Function(node.value if isinstance(node, yaml.ScalarNode) else "…")
 
 
 _Loader.add_constructor("!function", _function)
 
 
-def import_lm_eval(path: Path, data: Path | None = None) -> Imported:
-    """The task of a YAML file. `data` is its test file where the YAML names none, or a dataset on a hub."""
-    found = Imported()
+def import_lm_eval(
+    path: Path, data: Path | None = None, *, shots: int | None = None, shots_data: Path | None = None
+) -> Imported:
+    """The task of a YAML file.
+
+    `data` is its test file where the YAML names none, or a dataset on a hub; `shots_data` that of its worked examples,
+    and `shots` how many there are, where not as many as the task says.
+    """
     config = _read(path)
+    if "task" in config and isinstance(config["task"], list):
+        raise UsageError(f"{path}: is a group of tasks; import each of its tasks by its own file")
     shaped({name: value for name, value in config.items() if name in _Shape.__struct_fields__}, _Shape, str(path))
-    for name, value in config.items():
-        if isinstance(value, _Function):
-            found.leave(f"{name}: !function {value}: Python of the task's own is not run")
-        elif name not in KNOWN:
-            found.leave(f"{name}: a field without a counterpart here")
+    if shots is not None:
+        config["num_fewshot"] = shots
     kind = config.get("output_type", "generate_until")
     if kind not in ("generate_until", "multiple_choice"):
         raise UsageError(f"{path}: output_type `{kind}` cannot be carried over; generate_until and multiple_choice can")
-    test, shots = _documents(path, config, data, found)
-    reader = _Reader(path, config, found)
-    before = reader.before(shots)
-    rows = (reader.choice if kind == "multiple_choice" else reader.generation)(test, before)
+    found = Imported()
+    _note_what_is_not_read(config, found)
+    documents = documents_of(path, config, data, shots_data, found)
+    fields = Fields(path, config)
+    prompts = Prompts(fields, documents)
+    rows = (_choice_rows if kind == "multiple_choice" else _generation_rows)(fields, prompts, documents, found)
     found.tasks[task_name(str(config.get("task", path.stem)))] = rows
     return found
+
+
+def _note_what_is_not_read(config: dict[str, Any], found: Imported) -> None:
+    for name, value in config.items():
+        if name in _READ or value is None:
+            continue
+        if isinstance(value, Function):
+            reason = f"{name}: !function {value}: Python of the task's own is not run"
+        else:
+            reason = f"{name}: a field without a counterpart here"
+        if name in _WITHOUT_PART_IN_SCORES:
+            continue
+        found.lose(_LOST.get(name, "prompt"), reason)  # type: ignore[arg-type]  # the values of _LOST are literals
+    if isinstance(repeats := config.get("repeats"), int) and repeats > 1:
+        found.lose("scoring", f"repeats: there each question is asked {repeats} times; --repeat {repeats} asks so here")
 
 
 def _read(path: Path, above: int = 0) -> dict[str, Any]:
@@ -112,213 +132,45 @@ def _read(path: Path, above: int = 0) -> dict[str, Any]:
     return config
 
 
-def _documents(
-    path: Path, config: dict[str, Any], data: Path | None, found: Imported
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The documents to ask about, and those to show as worked examples."""
-    files = (config.get("dataset_kwargs") or {}).get("data_files")
-    by_split = files if isinstance(files, dict) else {"test": files} if files else {}
-    split = config.get("test_split") or config.get("validation_split") or "test"
-    named = data or _local(path, by_split.get(split) or by_split.get("test"))
-    if named is None:
-        source = config.get("dataset_path", "nothing")
-        raise UsageError(f"{path}: its data is `{source}`, not a local file; give the file with --data FILE")
-    if config.get("process_docs") is not None:
-        found.leave("process_docs: documents are taken as they are in the file")
-    test = read_records(named)
-    count = int(config.get("num_fewshot") or 0)
-    if not count:
-        return test, []
-    listed = (config.get("fewshot_config") or {}).get("samples")
-    if isinstance(listed, list):
-        return test, shaped(listed[:count], list[dict[str, Any]], f"{path}: fewshot_config.samples")
-    shot_split = config.get("fewshot_split") or config.get("training_split")
-    shots = _local(path, by_split.get(shot_split)) if shot_split else None
-    if (config.get("fewshot_config") or {}).get("sampler") != "first_n":
-        found.remarks.append("worked examples are the first of their file; the harness draws them anew per question")
-    if shots is not None:
-        return test, read_records(shots)[:count]
-    found.remarks.append(f"worked examples are the first {count} of the test file, which are then not asked")
-    return test[count:], test[:count]
+def _choice_rows(fields: Fields, prompts: Prompts, documents: Documents, found: Imported) -> list[Row]:
+    metric = choice_metric(fields.config, found)
+    rows: list[Row] = []
+    doubled = unanswerable = 0
+    for number, doc in enumerate(documents.test):
+        prompt = prompts.of(doc)
+        choices = fields.choices(doc)
+        golds = fields.golds(doc, choices)
+        if not golds:
+            unanswerable += 1
+            continue
+        doubled += any(choices.count(choices[gold]) > 1 for gold in golds)
+        rows.append(
+            {
+                "id": str(number),
+                "prompt": prompt,
+                "targets": [choices[gold] for gold in golds],
+                "metric": metric,
+                "extras": {"choices": choices, "separator": fields.target_delimiter},
+            }
+        )
+    if unanswerable:
+        found.lose("documents", f"doc_to_target is none of the choices in {unanswerable} of {len(documents.test)}")
+    if doubled:
+        found.remark(f"in {doubled} questions the right choice is there twice: here either is right, there only one")
+    return rows
 
 
-def _local(path: Path, name: Any) -> Path | None:
-    first = name[0] if isinstance(name, list) and name else name
-    if not isinstance(first, str) or "://" in first:
-        return None
-    for place in (path.parent / first, Path(first)):
-        if place.is_file():
-            return inside(path, place)
-    raise UsageError(f"{path}: its data file {first} is not there")
-
-
-class _Reader:
-    """Documents to rows, by the task's templates."""
-
-    def __init__(self, path: Path, config: dict[str, Any], found: Imported) -> None:
-        self._path = path
-        self._config = config
-        self._found = found
-        self._delimiter = str(config.get("target_delimiter", " "))
-        self._metrics = [each for each in config.get("metric_list") or [] if isinstance(each, dict)]
-
-    def before(self, shots: list[dict[str, Any]]) -> str:
-        """The description and the worked examples."""
-        between = str(self._config.get("fewshot_delimiter", "\n\n"))
-        said = str(self._config.get("description") or "")
-        return said + "".join(self._text(doc) + self._delimiter + self._answer(doc) + between for doc in shots)
-
-    def choice(self, documents: list[dict[str, Any]], before: str) -> list[Row]:
-        names = [str(each.get("metric")) for each in self._metrics] or ["acc"]
-        known = [name for name in names if name in CHOICE_METRICS]
-        for name in names:
-            if name not in CHOICE_METRICS:
-                self._found.leave(f"metric {name}: has no counterpart for multiple choice")
-        metric = CHOICE_METRICS[known[0]] if known else "choice_likelihood"
-        rows = []
-        for number, doc in enumerate(documents):
-            choices = self._choices(doc)
-            rows.append(
-                {
-                    "id": str(number),
-                    "prompt": before + self._text(doc),
-                    "targets": [choices[self._gold(doc, choices)]],
-                    "metric": metric,
-                    "extras": {"choices": choices, "separator": self._delimiter},
-                }
-            )
-        return rows
-
-    def generation(self, documents: list[dict[str, Any]], before: str) -> list[Row]:
-        generation = self._generation()
-        comparison = self._comparison()
-        rows = []
-        for number, doc in enumerate(documents):
-            answer = self._target(doc)
-            targets = [str(each) for each in answer] if isinstance(answer, list) else [str(answer)]
-            extras: dict[str, Any] = {"compare": comparison}
-            if generation:
-                extras["generation"] = generation
-            rows.append(
-                {
-                    "id": str(number),
-                    "prompt": before + self._text(doc),
-                    "targets": targets,
-                    "metric": "extracted_match",
-                    "extras": extras,
-                }
-            )
-        return rows
-
-    def _generation(self) -> dict[str, Any]:
-        said = dict(self._config.get("generation_kwargs") or {})
-        until = said.pop("until", None) or [str(self._config.get("fewshot_delimiter", "\n\n"))]
-        settings: dict[str, Any] = {"stop": [until] if isinstance(until, str) else list(until)}
-        most = said.pop("max_gen_toks", None) or said.pop("max_tokens", None)
-        if most:
-            settings["max_tokens"] = int(most)
-        sampled = said.pop("do_sample", False)
-        temperature = said.pop("temperature", None)
-        settings["temperature"] = float(temperature or 0.0) if sampled else 0.0
-        for name in said:
-            self._found.leave(f"generation_kwargs.{name}: has no counterpart here")
-        return settings
-
-    def _comparison(self) -> dict[str, Any]:
-        """How an answer is read out and compared: the first filter pipeline, the first metric."""
-        steps: list[dict[str, Any]] = []
-        pipelines = self._config.get("filter_list") or []
-        for extra in pipelines[1:]:
-            self._found.leave(f"filter {extra.get('name')}: a task reads answers out in one way; the first is kept")
-        for step in pipelines[0].get("filter", []) if pipelines else []:
-            steps += self._step(step)
-        first = self._metrics[0] if self._metrics else {"metric": "exact_match"}
-        if first.get("metric") != "exact_match":
-            self._found.leave(f"metric {first.get('metric')}: scored by exact_match instead; choose a metric by hand")
-        for other in self._metrics[1:]:
-            self._found.leave(f"metric {other.get('metric')}: a task file has one metric; the first is kept")
-        flags = {
-            name: first[name] for name in ("ignore_case", "ignore_punctuation", "regexes_to_ignore") if first.get(name)
+def _generation_rows(fields: Fields, prompts: Prompts, documents: Documents, found: Imported) -> list[Row]:
+    generation = generation_of(fields.config, found)
+    comparison = comparison_of(fields.config, f"{fields.path}: ", found)
+    several = fields.has_several_targets(documents.test)
+    return [
+        {
+            "id": str(number),
+            "prompt": prompts.of(doc),
+            "targets": fields.texts(doc, several=several),
+            "metric": "extracted_match",
+            "extras": {"compare": comparison, "generation": generation},
         }
-        return {"steps": steps, **flags}
-
-    def _step(self, step: dict[str, Any]) -> list[dict[str, Any]]:
-        function = step.get("function")
-        if function in ("take_first", None):
-            return []
-        if function == "remove_whitespace":
-            return [{"do": "strip_start"}]
-        if function in ("lowercase", "uppercase"):
-            return [{"do": function}]
-        if function == "regex":
-            return [
-                {
-                    "do": "regex",
-                    "pattern": step.get("regex_pattern", r"#### (\-?[0-9\.\,]+)"),
-                    "select": shaped(step.get("group_select", 0), int, f"{self._path}: group_select"),
-                    "fallback": step.get("fallback", "[invalid]"),
-                }
-            ]
-        self._found.leave(f"filter function {function}: has no counterpart here")
-        return []
-
-    def _text(self, doc: dict[str, Any]) -> str:
-        return str(self._rendered("doc_to_text", doc))
-
-    def _answer(self, doc: dict[str, Any]) -> str:
-        """What a worked example shows as its answer."""
-        if self._config.get("doc_to_choice") is not None:
-            choices = self._choices(doc)
-            return choices[self._gold(doc, choices)]
-        target = self._target(doc)
-        return str(target[0] if isinstance(target, list) and target else target)
-
-    def _target(self, doc: dict[str, Any]) -> Any:
-        return self._rendered("doc_to_target", doc)
-
-    def _gold(self, doc: dict[str, Any], choices: list[str]) -> int:
-        target = self._target(doc)
-        if isinstance(target, str) and target in choices:
-            return choices.index(target)
-        try:
-            place = int(target)
-        except (TypeError, ValueError):
-            place = -1
-        if not 0 <= place < len(choices):
-            raise UsageError(f"{self._path}: doc_to_target gives {target!r}, none of the {len(choices)} choices")
-        return place
-
-    def _choices(self, doc: dict[str, Any]) -> list[str]:
-        wanted = self._config.get("doc_to_choice")
-        if isinstance(wanted, list):
-            return [self._render(str(each), doc) for each in wanted]
-        if isinstance(wanted, dict):
-            return [str(each) for each in wanted.values()]
-        found = self._rendered("doc_to_choice", doc)
-        if isinstance(found, str):
-            # a template that writes a list: "{{[a, b]}}"
-            parsed = load_yaml(found, f"{self._path}: what doc_to_choice gives")
-            found = parsed if isinstance(parsed, list) else None
-        if not isinstance(found, list) or len(found) < 2:
-            raise UsageError(f"{self._path}: doc_to_choice gives no list of choices")
-        return [str(each) for each in found]
-
-    def _rendered(self, field: str, doc: dict[str, Any]) -> Any:
-        """A field is a column's name, a template, or a value."""
-        said = self._config.get(field)
-        if isinstance(said, _Function):
-            raise UsageError(f"{self._path}: {field} is Python (`!function {said}`), which an import does not run")
-        if said is None:
-            raise UsageError(f"{self._path}: {field} is missing")
-        if not isinstance(said, str):
-            return said
-        if said in doc:
-            return doc[said]
-        return self._render(said, doc)
-
-    def _render(self, template: str, doc: dict[str, Any]) -> str:
-        try:
-            # Jinja drops one line break at the end of a template, that program keeps it
-            return Template(template + "\n", where=f"{self._path}: a template").render(doc)
-        except RenderError as error:
-            raise UsageError(f"{self._path}: the template {template!r} does not fit the data: {error}") from error
+        for number, doc in enumerate(documents.test)
+    ]

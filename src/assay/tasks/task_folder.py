@@ -1,6 +1,7 @@
 """Task folders: a folder of JSONL files, each file a task and each line an example with its targets and its metric.
 
-Blank lines and lines that begin with `#` are for people. All examples of a file share one metric, and one post-process
+Blank lines and lines that begin with `#` are for people; those with which an import says at the head of a file what it
+could not carry over are shown on the leaderboard too. All examples of a file share one metric, and one post-process
 rule where they have one. Whatever is wrong, in however many lines and files, is told at once.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ from assay.tasks.task_folder_rules import (
 )
 
 _SHOWN_PROBLEMS = 1000
+NOT_CARRIED_OVER = "# not carried over: "
+"""How a line at the head of a file begins that says what a partial import is without."""
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -183,7 +186,16 @@ def _read(path: Path) -> TaskDefinition | list[Problem]:
     if problems or first is None:
         return problems
     dataset = DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=content.hexdigest(), size=content.size)
-    return define_task(path.stem, first, dataset, source=str(path))
+    definition = define_task(path.stem, first, dataset, source=str(path))
+    losses = _losses(path)
+    return msgspec.structs.replace(definition, metadata={"not_carried_over": losses}) if losses else definition
+
+
+def _losses(path: Path) -> list[str]:
+    """What the head of the file says that an import could not carry over."""
+    head = takewhile(lambda line: line.content.startswith(b"#"), read_lines(path))
+    lines = (line.content.decode("utf-8", "replace") for line in head)
+    return [line.removeprefix(NOT_CARRIED_OVER).strip() for line in lines if line.startswith(NOT_CARRIED_OVER)]
 
 
 def define_task(name: str, first: Example, dataset: DatasetSpec, *, source: str = "") -> TaskDefinition:

@@ -1,0 +1,117 @@
+"""The documents of an lm-evaluation-harness task: those to ask about, and those to draw worked examples from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.task_imports.imported import Imported, inside, read_records, shaped
+from assay.task_imports.lm_eval_fields import Document, Function
+
+_DATASET_KWARGS = {"data_files", "trust_remote_code"}
+
+
+class Documents(Struct, frozen=True, kw_only=True):
+    """What is asked about, and how worked examples are drawn."""
+
+    test: list[Document]
+    pool: list[Document]
+    shots: int
+    in_order: bool
+    """The first ones for every question; else a draw for each."""
+    from_test: bool
+    """Drawn from the documents that are asked about: no question is its own example."""
+
+
+def documents_of(
+    path: Path, config: dict[str, Any], data: Path | None, shots_data: Path | None, found: Imported
+) -> Documents:
+    """Read the local files of a task; what is not in one is a loss, or an error when it is the test set."""
+    kwargs = config.get("dataset_kwargs") or {}
+    by_split = _by_split(kwargs.get("data_files"), config)
+    split = config.get("test_split") or config.get("validation_split") or "test"
+    if data is None and (named := by_split.get(split) or by_split.get("test")):
+        for name in kwargs.keys() - _DATASET_KWARGS:
+            found.lose("documents", f"dataset_kwargs.{name}: has no counterpart here")
+        test = _local(path, named)
+    else:
+        test = read_records(data) if data else None
+    if test is None:
+        source = config.get("dataset_path", "nothing")
+        raise UsageError(f"{path}: its data is `{source}`, not a local file; give the file with --data FILE")
+    count = int(config.get("num_fewshot") or 0)
+    if count < 0:
+        raise UsageError(f"{path}: num_fewshot must be 0 or more, got {count}")
+    pool, from_test = _pool(path, config, by_split, test, shots_data, found) if count else ([], False)
+    return Documents(
+        test=test,
+        pool=pool,
+        shots=count if pool else 0,
+        in_order=(config.get("fewshot_config") or {}).get("sampler") == "first_n",
+        from_test=from_test,
+    )
+
+
+def _by_split(files: Any, config: dict[str, Any]) -> dict[str, Any]:
+    """Split -> its files. Files without the name of a split are all there is."""
+    if isinstance(files, dict):
+        return {str(split): named for split, named in files.items()}
+    return {"test": files} if files else {}
+
+
+def _pool(
+    path: Path,
+    config: dict[str, Any],
+    by_split: dict[str, Any],
+    test: list[Document],
+    shots_data: Path | None,
+    found: Imported,
+) -> tuple[list[Document], bool]:
+    """Where worked examples come from: the split of that name, a list in the file, else the training, validation or
+    test split, in this order."""
+    settings = config.get("fewshot_config") or {}
+    if lost := _unreadable(settings):
+        found.lose("prompt", f"fewshot_config.{lost}")
+        return [], False
+    tested = config.get("test_split")
+    split = settings.get("split") or config.get("fewshot_split")
+    if shots_data is not None:
+        return read_records(shots_data), split == tested
+    if split is None and (samples := settings.get("samples")) is not None:
+        return shaped(samples, list[Document], f"{path}: fewshot_config.samples"), tested is None
+    drawn = split or config.get("training_split") or config.get("validation_split") or tested
+    if drawn == (tested or config.get("validation_split")):
+        return test, split == tested
+    pool = _local(path, by_split.get(str(drawn)))
+    if pool is None:
+        shots = f"{config.get('num_fewshot')} worked examples out of the split `{drawn}`"
+        found.lose("prompt", f"{shots}; give its file with --shots-data FILE")
+    return pool or [], split == tested
+
+
+def _unreadable(settings: dict[str, Any]) -> str | None:
+    """What says where worked examples come from and cannot be read."""
+    if (sampler := settings.get("sampler", "default")) not in ("default", "first_n"):
+        return f"sampler: {sampler}: has no counterpart here"
+    for name in ("process_docs", "samples"):
+        if isinstance(settings.get(name), Function):
+            return f"{name}: !function {settings[name]}: Python of the task's own is not run"
+    return None
+
+
+def _local(path: Path, named: Any) -> list[Document] | None:
+    """The documents of one file or several; None when they are not local."""
+    names = named if isinstance(named, list) else [named]
+    if not names or not all(isinstance(name, str) and "://" not in name for name in names):
+        return None
+    return [document for name in names for document in read_records(_file(path, name))]
+
+
+def _file(path: Path, name: str) -> Path:
+    for place in (path.parent / name, Path(name)):
+        if place.is_file():
+            return inside(path, place)
+    raise UsageError(f"{path}: its data file {name} is not there")

@@ -1,0 +1,148 @@
+"""The fields of an lm-evaluation-harness task for one document: its text, its choices, its targets."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.prompts.jinja_rules import RenderError
+from assay.prompts.template import Template
+
+Document = dict[str, Any]
+
+
+class Function(str):
+    """A `!function module.name`: Python of the task's own, which is not run here."""
+
+    __slots__ = ()
+
+
+class Fields:
+    """What each field gives for a document, as that program reads it."""
+
+    def __init__(self, path: Path, config: dict[str, Any]) -> None:
+        self.path = path
+        self.config = config
+        self.target_delimiter = str(config.get("target_delimiter", " "))
+
+    def text(self, doc: Document, given: Any = None) -> str:
+        text = self._value("doc_to_text", doc, given)
+        if not isinstance(text, str) or (text.isdigit() and self._has_choices() and not self._is_column(doc, given)):
+            raise UsageError(
+                f"{self.path}: doc_to_text gives {text!r}, the place of a choice: tasks with several inputs cannot be "
+                "carried over"
+            )
+        return text
+
+    def target(self, doc: Document, given: Any = None) -> Any:
+        """A text, a place among the choices, or a list of either."""
+        wanted = self.config.get("doc_to_target") if given is None else given
+        target = self._value("doc_to_target", doc, given)
+        if not isinstance(wanted, str) or wanted in doc or not isinstance(target, str):
+            return target
+        if target.isdigit() and self._has_choices():
+            return int(target)
+        if len(target) >= 2 and target[0] == "[" and target[-1] == "]":
+            value = _literal(target)
+            return target if value is None else value
+        return target
+
+    def choices(self, doc: Document, given: Any = None) -> list[str]:
+        wanted = self.config.get("doc_to_choice") if given is None else given
+        choices = list(wanted.values()) if isinstance(wanted, dict) else self._value("doc_to_choice", doc, given)
+        if isinstance(choices, str) and wanted not in doc:
+            choices = _literal(choices)
+        if not isinstance(choices, list) or len(choices) < 2:
+            raise UsageError(f"{self.path}: doc_to_choice gives no list of choices{self._hint()}")
+        for choice in choices:
+            if not isinstance(choice, str):  # `no` and `1` of a YAML file, which that program does not take either
+                raise UsageError(f"{self.path}: doc_to_choice gives {choice!r}, which is no text; write it in quotes")
+        return choices
+
+    def golds(self, doc: Document, choices: list[str]) -> list[int]:
+        """The places of the right choices; none when a target is not among them."""
+        target = self.target(doc)
+        places = [self._place(each, choices) for each in (target if isinstance(target, list) else [target])]
+        return [place for place in places if place is not None] if None not in places else []
+
+    def has_several_targets(self, documents: list[Document]) -> bool:
+        """Whether the first document has a list of targets: then every one has."""
+        return bool(documents) and isinstance(self.target(documents[0]), list)
+
+    def texts(self, doc: Document, *, several: bool) -> list[str]:
+        """The right answers of a task that is written out."""
+        target = self.target(doc)
+        if self._has_choices():
+            choices = self.choices(doc)
+            place = self._place(target, choices)
+            if place is None:
+                raise UsageError(f"{self.path}: doc_to_target gives {target!r}, none of the {len(choices)} choices")
+            return [choices[place]]
+        if several and isinstance(target, list):
+            return [str(each) for each in target]
+        return [str(target)]
+
+    def answer(self, doc: Document, target_given: Any, choices_given: Any) -> str:
+        """What a worked example shows as its answer."""
+        target = self.target(doc, target_given)
+        if isinstance(target, int) and (choices_given is not None or self._has_choices()):
+            choices = self.choices(doc, choices_given)
+            if not -len(choices) <= target < len(choices):
+                raise UsageError(f"{self.path}: doc_to_target gives {target}, none of the {len(choices)} choices")
+            return choices[target]
+        return str(target[0] if isinstance(target, list) and target else target)
+
+    def resolved(self, field: str, given: Any, doc: Document) -> str:
+        """A column's name or a template; "" where there is neither."""
+        if given is None or given == "":
+            return ""
+        return str(self._value(field, doc, given))
+
+    def _has_choices(self) -> bool:
+        return self.config.get("doc_to_choice") is not None
+
+    def _is_column(self, doc: Document, given: Any) -> bool:
+        return (self.config.get("doc_to_text") if given is None else given) in doc
+
+    @staticmethod
+    def _place(target: Any, choices: list[str]) -> int | None:
+        """A number is a place, a text is a choice's: never the other way round."""
+        if isinstance(target, int):
+            return int(target) if 0 <= target < len(choices) else None
+        return choices.index(target) if target in choices else None
+
+    def _value(self, field: str, doc: Document, given: Any) -> Any:
+        """A field is a column's name, a template, or a value."""
+        wanted = self.config.get(field) if given is None else given
+        if isinstance(wanted, Function):
+            raise UsageError(f"{self.path}: {field} is Python (`!function {wanted}`), which an import does not run")
+        if wanted is None:
+            raise UsageError(f"{self.path}: {field} is missing")
+        if not isinstance(wanted, str):
+            return wanted
+        if wanted in doc:
+            return doc[wanted]
+        try:
+            # Jinja drops one line break at the end of a template, that program keeps it
+            return Template(wanted + "\n", where=f"{self.path}: a template").render(doc)
+        except RenderError as error:
+            message = f"{self.path}: the template {wanted!r} does not fit the data: {error}{self._hint()}"
+            raise UsageError(message) from error
+
+    def _hint(self) -> str:
+        """Columns that are missing may be made by Python of the task's own."""
+        made = self.config.get("process_docs")
+        return f"; process_docs (`!function {made}`), which is not run, may make it" if made is not None else ""
+
+
+def _literal(text: str) -> Any:
+    """The value of a Python literal; None when the text is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a backslash that escapes nothing is kept, as there
+            return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None

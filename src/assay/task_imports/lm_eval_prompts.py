@@ -1,0 +1,76 @@
+"""The prompts of an lm-evaluation-harness task: description, worked examples, the question, and a begun answer."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.task_imports.lm_eval_documents import Documents
+from assay.task_imports.lm_eval_fields import Document, Fields
+
+SEED = 1234
+"""With which that program draws worked examples unless it is told another."""
+
+
+class Prompts:
+    """One prompt per document, in the order of the documents: the draws follow one another."""
+
+    def __init__(self, fields: Fields, documents: Documents) -> None:
+        self._fields = fields
+        self._documents = documents
+        self._config = fields.config
+        self._shots = self._config.get("fewshot_config") or {}
+        self._random = Random(SEED)
+        needed = documents.shots + (documents.from_test and not documents.in_order)
+        if documents.shots and len(documents.pool) < needed:
+            raise UsageError(
+                f"{fields.path}: {needed} documents to draw {documents.shots} worked examples from are needed, "
+                f"got {len(documents.pool)}"
+            )
+
+    def of(self, doc: Document) -> str:
+        description = self._fields.resolved("description", self._config.get("description"), doc)
+        question = self._fields.text(doc)
+        begun = self._fields.resolved("gen_prefix", self._config.get("gen_prefix"), doc)
+        delimiter = self._fields.target_delimiter if begun and _touch(question, begun) else ""
+        return description + "".join(map(self._example, self._drawn(doc))) + question + delimiter + begun
+
+    def _drawn(self, doc: Document) -> list[Document]:
+        documents, count = self._documents, self._documents.shots
+        if not count:
+            return []
+        if documents.in_order:
+            pool = [each for each in documents.pool if each != doc] if documents.from_test else documents.pool
+            return pool[:count]
+        if not documents.from_test:
+            return self._random.sample(documents.pool, count)
+        drawn = [each for each in self._random.sample(documents.pool, count + 1) if each != doc][:count]
+        if len(drawn) < count:  # the question is there more than once
+            drawn = self._random.sample([each for each in documents.pool if each != doc], count)
+        return drawn
+
+    def _example(self, doc: Document) -> str:
+        question = self._fields.text(doc, self._shots.get("doc_to_text"))
+        answer = self._fields.answer(doc, self._shots.get("doc_to_target"), self._shots.get("doc_to_choice"))
+        begun = self._fields.resolved("gen_prefix", self._said("gen_prefix", None), doc)
+        delimiter = str(self._said("target_delimiter", " "))
+        if answer == "":
+            return question + (delimiter if begun and _touch(question, begun) else "") + begun
+        if begun:
+            question += delimiter if _touch(question, begun) else ""
+            return question + begun + (" " if _touch(begun, answer) else "") + answer + self._between()
+        return question + delimiter + answer + self._between()
+
+    def _between(self) -> str:
+        return str(self._said("fewshot_delimiter", "\n\n"))
+
+    def _said(self, field: str, default: Any) -> Any:
+        """What the worked examples say themselves goes before what the task says."""
+        said = self._shots.get(field)
+        return self._config.get(field, default) if said is None else said
+
+
+def _touch(before: str, after: str) -> bool:
+    """Whether two texts would run into one another."""
+    return before != "" and not (before[-1].isspace() or after[0].isspace())

@@ -1,0 +1,100 @@
+"""How an lm-evaluation-harness task generates and scores: limits, stops, filters and metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.task_imports.imported import Imported, shaped
+from assay.task_imports.lm_eval_fields import Function
+
+CHOICE_METRICS = {
+    "acc": "choice_likelihood",
+    "acc_norm": "choice_likelihood_per_character",
+    "acc_bytes": "choice_likelihood_per_byte",
+    "acc_mutual_info": "choice_likelihood_unconditional",
+}
+DEFAULT_MAX_TOKENS = 256
+_LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+"""Names of the limit; the first one that is there counts."""
+_ABOUT_A_METRIC = ("metric", "aggregation", "higher_is_better", "hf_evaluate")
+_COMPARISON_FLAGS = ("ignore_case", "ignore_punctuation", "ignore_numbers", "regexes_to_ignore")
+
+
+def choice_metric(config: dict[str, Any], found: Imported) -> str:
+    """The first metric that is known here; further ones have no part in the score."""
+    metrics = config.get("metric_list") or [{"metric": "acc"}]
+    known = [each for each in metrics if each.get("metric") in CHOICE_METRICS]
+    headline = known[0] if known else {"metric": "acc"}
+    if not known or metrics[0] is not headline:
+        found.lose("scoring", f"metric {metrics[0].get('metric')}: has no counterpart for multiple choice")
+    for other in metrics:
+        if other is not headline and other.get("metric") != metrics[0].get("metric"):
+            found.leave(f"metric {other.get('metric')}: a task file has one metric; the first is kept")
+    _check_aggregation(headline, found)
+    return CHOICE_METRICS[str(headline["metric"])]
+
+
+def generation_of(config: dict[str, Any], found: Imported) -> dict[str, Any]:
+    """How long and wild an answer may be, and what ends it."""
+    given = dict(config.get("generation_kwargs") or {})
+    until = given.pop("until", [str(config.get("fewshot_delimiter", "\n\n"))])
+    limits = [given.pop(name, None) for name in _LIMITS]
+    limit = next((each for each in limits if each is not None), DEFAULT_MAX_TOKENS)
+    sampled, temperature = given.pop("do_sample", None), float(given.pop("temperature", None) or 0.0)
+    for name in given:
+        found.lose("prompt", f"generation_kwargs.{name}: has no counterpart here")
+    return {
+        "stop": [] if until is None else [until] if isinstance(until, str) else list(until),
+        "max_tokens": int(limit),
+        "temperature": 0.0 if sampled is False else temperature,
+    }
+
+
+def comparison_of(config: dict[str, Any], where: str, found: Imported) -> dict[str, Any]:
+    """How an answer is read out and compared: the first filter pipeline, the first metric."""
+    pipelines = config.get("filter_list") or []
+    for extra in pipelines[1:]:
+        found.leave(f"filter {extra.get('name')}: a task reads answers out in one way; the first is kept")
+    first = pipelines[0].get("filter") or [] if pipelines else []
+    steps = [made for step in first for made in _step(step, where, found)]
+    metrics = config.get("metric_list") or [{"metric": "exact_match"}]
+    headline = metrics[0]
+    if headline.get("metric") != "exact_match":
+        found.lose("scoring", f"metric {headline.get('metric')}: scored by exact_match instead")
+    for other in metrics[1:]:
+        found.leave(f"metric {other.get('metric')}: a task file has one metric; the first is kept")
+    _check_aggregation(headline, found)
+    for name in headline.keys() - {*_ABOUT_A_METRIC, *_COMPARISON_FLAGS}:
+        found.lose("scoring", f"metric {headline.get('metric')}: {name}: has no counterpart here")
+    return {"steps": steps, **{name: headline[name] for name in _COMPARISON_FLAGS if headline.get(name)}}
+
+
+def _check_aggregation(metric: dict[str, Any], found: Imported) -> None:
+    if (aggregation := metric.get("aggregation", "mean")) != "mean":
+        name = f"!function {aggregation}" if isinstance(aggregation, Function) else aggregation
+        found.lose("scoring", f"metric {metric.get('metric')}: aggregation {name}: the mean is taken instead")
+
+
+def _step(step: dict[str, Any], where: str, found: Imported) -> list[dict[str, Any]]:
+    function = step.get("function")
+    if function in _STEPS:
+        return [{"do": made} for made in _STEPS[function]]
+    if function == "regex":
+        return [
+            {
+                "do": "regex",
+                "pattern": step.get("regex_pattern", r"#### (\-?[0-9\.\,]+)"),
+                "select": shaped(step.get("group_select", 0), int, f"{where}group_select"),
+                "fallback": step.get("fallback", "[invalid]"),
+            }
+        ]
+    found.lose("scoring", f"filter function {function}: has no counterpart here")
+    return []
+
+
+_STEPS: dict[Any, tuple[str, ...]] = {
+    "take_first": (),
+    "remove_whitespace": ("strip",),
+    "lowercase": ("lowercase",),
+    "uppercase": ("uppercase",),
+}
