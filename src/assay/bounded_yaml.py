@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import yaml
@@ -78,3 +80,38 @@ def _check_expansion(node: yaml.Node, name: str) -> None:
 
 def _line(event: yaml.Event) -> int:
     return event.start_mark.line + 1 if event.start_mark is not None else 1
+
+
+class Yaml12Loader(yaml.CSafeLoader):
+    """The C loader with YAML 1.2's core schema: `no` is a text, `010` is ten."""
+
+
+Yaml12Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+    ("merge", r"<<", ["<"]),
+):
+    Yaml12Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})\Z"), _first)
+
+CORE_SCHEMA: dict[str, Callable[[str], Any]] = {
+    "tag:yaml.org,2002:null": lambda text: None,
+    "tag:yaml.org,2002:bool": lambda text: text.lower() == "true",
+    "tag:yaml.org,2002:int": lambda text: int(text, 0) if text[:2] in ("0x", "0o") else int(text),
+    "tag:yaml.org,2002:float": lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
+}
+"""Tag -> the value of a scalar's text."""
+
+
+def _scalar(loader: Any, node: yaml.Node) -> Any:
+    return CORE_SCHEMA[node.tag](str(node.value))
+
+
+for _tag in CORE_SCHEMA:
+    Yaml12Loader.add_constructor(_tag, _scalar)

@@ -174,7 +174,10 @@ EVALS: list[dict[str, Any]] = [
     ("template", "answers", "score"),
     [
         ("match", {"France?": "Paris.", "Italy?": "It is Rome"}, 0.5),
+        ("match", {"France?": " Paris", "Italy?": "Roma!"}, 0.5),
         ("includes", {"France?": "Paris.", "Italy?": "It is Roma"}, 1.0),
+        ("includes", {"France?": "paris.", "Italy?": "an aroma"}, 0.0),
+        ("includes_ignore_case", {"France?": "paris.", "Italy?": "an aroma"}, 1.0),
         ("fuzzy_match", {"France?": "the PARIS!", "Italy?": "Ro"}, 1.0),
     ],
 )
@@ -184,10 +187,11 @@ def test_openai_evals_are_scored_by_their_template(
     path = tmp_path / "capitals.jsonl"
     path.write_text("\n".join(map(json.dumps, EVALS)))
     found = import_openai_evals(path, template)
-    assert found.left_behind == ["field note: has no counterpart here", "line 3: has no ideal"]
-    write_imported(found, path, tmp_path / "out")
+    assert found.left_behind == ["field note: has no counterpart here"]
+    assert found.losses == ["documents: line 3: has no ideal"]
+    write_imported(found, path, tmp_path / "out", partial=True)
     model = Script(answers)
-    assert run(tmp_path / "out", model)["capitals"].score == score
+    assert run(tmp_path / "out", model)["capitals-partial"].score == score
     roles = [[message.role for message in request.messages or ()] for request in model.asked]
     assert sorted(roles) == [[], ["system", "user"]]
 
@@ -221,7 +225,7 @@ def test_promptfoo_prompts_are_asked_with_every_test(tmp_path: Path) -> None:
     (tmp_path / "promptfooconfig.yaml").write_text(FOO)
     (tmp_path / "formal.txt").write_text("Please greet me in {{ language }}")
     found = import_promptfoo(tmp_path / "promptfooconfig.yaml")
-    write_imported(found, tmp_path / "promptfooconfig.yaml", tmp_path / "out")
+    write_imported(found, tmp_path / "promptfooconfig.yaml", tmp_path / "out", partial=True)
     answers = {
         "Say hello in German": "Hallo!",
         "Say hello in Swiss German": "sorry, hallo",
@@ -236,10 +240,11 @@ def test_promptfoo_prompts_are_asked_with_every_test(tmp_path: Path) -> None:
         assert isinstance(row.per_example, list)
         scores[task] = [each.score for each in row.per_example]
     # German, Swiss German, JSON, and Klingon, of whose assertions only the default one could come along
-    assert scores == {"prompt-1": [1.0, 0.0, 1.0, 1.0], "prompt-2": [1.0, 1.0, 0.0, 1.0]}
-    told = " ".join(found.left_behind)
-    for what in ("prompt file://prompt.js", "llm-rubric", "javascript", "weight", "options", "sharing"):
-        assert what in told
+    assert scores == {"prompt-1-partial": [1.0, 0.0, 1.0, 1.0], "prompt-2-partial": [1.0, 1.0, 0.0, 1.0]}
+    for what in ("prompt file://prompt.js", "llm-rubric", "javascript", "options"):
+        assert what in " ".join(found.losses)
+    for what in ("weight", "sharing"):
+        assert what in " ".join(found.left_behind)
 
 
 def test_the_command_tells_what_it_wrote_and_what_it_left(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:

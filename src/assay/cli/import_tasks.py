@@ -36,7 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shots", type=int, metavar="N", help="lm-eval: number of worked examples (num_fewshot)")
     parser.add_argument("--shots-data", metavar="FILE", help="lm-eval: the documents that worked examples come from")
     parser.add_argument(
-        "--template", default="match", metavar="T", help="openai-evals: match, includes or fuzzy_match (default match)"
+        "--template",
+        default="match",
+        metavar="T",
+        help="openai-evals: match, includes, includes_ignore_case or fuzzy_match (default match)",
     )
 
 

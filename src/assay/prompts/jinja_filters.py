@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from jinja2 import Undefined as Forgiving
-from jinja2 import pass_environment
+from jinja2 import ChainableUndefined, pass_environment
+from jinja2 import Undefined as AnyUndefined
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -102,8 +102,31 @@ def _bounded_width(name: str) -> Callable[..., Any]:
     return bounded
 
 
-def _environment(kind: type[Rules], undefined: type[Forgiving] = Undefined) -> Rules:
-    environment = kind(undefined=undefined, autoescape=False, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
+def as_javascript(value: Any) -> str:
+    """A value as JavaScript writes it: `true`, no text for nothing, 2 for 2.0.
+
+    Example: as_javascript([True, None, 2.0]) == "true,,2"
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+    if isinstance(value, list | tuple):
+        return ",".join(map(as_javascript, value))
+    return "[object Object]" if isinstance(value, dict) else str(value)
+
+
+def _environment(
+    kind: type[Rules], undefined: type[AnyUndefined] = Undefined, finalize: Callable[[Any], Any] | None = None
+) -> Rules:
+    environment = kind(
+        undefined=undefined,
+        finalize=finalize,
+        autoescape=False,
+        extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"],
+    )
     environment.filters |= {
         "__steps": steps,
         "__joined": bounded_join,
@@ -124,5 +147,5 @@ def _environment(kind: type[Rules], undefined: type[Forgiving] = Undefined) -> R
 
 TEXT = _environment(Rules)
 NATIVE = _environment(NativeRules)
-FORGIVING = _environment(Rules, Forgiving)
-"""For files of programs that take an unknown name for an empty text."""
+FORGIVING = _environment(Rules, ChainableUndefined, as_javascript)
+"""For files of programs in JavaScript, which take an unknown name for an empty text."""

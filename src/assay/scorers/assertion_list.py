@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.patterns.matching import PatternTimeoutError, pattern_found
+from assay.prompts.jinja_filters import as_javascript
+from assay.scorers.json_schema import conforms, same
 
 Assertion = Callable[[str, Any], bool]
 
@@ -48,52 +50,90 @@ def holds(text: str, assertion: dict[str, Any]) -> bool:
     return not checked if kind.startswith("not-") else checked
 
 
-def _is_json(text: str, value: Any) -> bool:
+def _is_json(text: str, schema: Any) -> bool:
+    """Whether the whole text is JSON, and as the schema demands where there is one."""
     try:
-        json.loads(text)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return False
-    return True
+    return not schema or conforms(value, schema)
 
 
-def _contains_json(text: str, value: Any) -> bool:
-    """Whether an object or a list stands in the text: then a flat one does, which holds no other."""
-    return ("]" in text or "}" in text) and _FLAT_JSON.search(text) is not None
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
-# Nothing is given back, and of two openings that reach the same place one is inside the other's strings: no text makes
-# the search slow.
-_BLANKS = r"[ \t\n\r]*+"
-_STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
-_PLAIN = rf"(?:{_STRING}|{_NUMBER}|true|false|null|NaN|-?Infinity){_BLANKS}"
-_PAIR = rf"{_STRING}{_BLANKS}:{_BLANKS}{_PLAIN}"
-_FLAT_JSON = re.compile(
-    rf"[\[{{](?![\[{{])(?:(?<=\[){_BLANKS}(?:{_PLAIN}(?:,{_BLANKS}{_PLAIN})*+)?\]"
-    rf"|(?<=\{{){_BLANKS}(?:{_PAIR}(?:,{_BLANKS}{_PAIR})*+)?\}})"
-)
+def _contains_json(text: str, schema: Any) -> bool:
+    """Whether an object stands in the text, and one of them is as the schema demands where there is one."""
+    return any(not schema or conforms(each, schema) for each in _objects(text))
+
+
+MAX_JSON = 100_000
+"""Characters that an object inside a text may have."""
+MAX_JSON_WORK = 8_000_000
+"""Characters that are read in search of objects, those of failed tries included."""
+_COST_OF_A_TRY = 100
+_OPENING = re.compile(r"\{(?=[ \t\n\r]*+[\"}])")
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """The outermost JSON objects of a text."""
+    work = 0
+    opening = _OPENING.search(text)
+    while opening is not None:
+        at = opening.start()
+        try:
+            value, size = _DECODER.raw_decode(text[at : at + MAX_JSON])
+            yield value
+        except ValueError as error:
+            work, size = work + getattr(error, "pos", MAX_JSON), 1
+        except RecursionError:
+            work, size = work + MAX_JSON, 1
+        work += _COST_OF_A_TRY
+        if work > MAX_JSON_WORK:
+            raise PatternTimeoutError(f"the text begins too many JSON objects ({len(text):,} characters)")
+        opening = _OPENING.search(text, at + size)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _equals(text: str, value: Any) -> bool:
-    if isinstance(value, dict | list):
-        return _is_json(text, None) and json.loads(text) == value
-    return text.strip() == str(value).strip()
+    if value is None or isinstance(value, dict | list):
+        try:
+            return same(json.loads(text, parse_constant=_refuse_constant), value)
+        except (ValueError, RecursionError):
+            return False
+    return text == as_javascript(value)
+
+
+_FIELD = re.compile(r'[\s,]*+(?:"((?:[^"\\]++|\\["\\]|\\|"")*+)"\s*+(?=,|\Z)|([^",][^,]*+))')
 
 
 def _texts(value: Any) -> list[str]:
-    parts = value if isinstance(value, list) else str(value).split(",")
-    return [str(part).strip() for part in parts]
+    """The texts of a list, or those between the commas of one text; a text in quotes may hold commas itself."""
+    if isinstance(value, list):
+        return [as_javascript(each) for each in value]
+    fields, at, text = [], 0, as_javascript(value).rstrip(", \t\n\r")
+    while at < len(text):
+        field = _FIELD.match(text, at)
+        if field is None:
+            raise ValueError(f"the quotes in {text!r} do not end")
+        quoted, plain = field.groups()
+        fields.append(plain.strip() if quoted is None else re.sub(r'\\(["\\])|""', lambda m: m[1] or '"', quoted))
+        at = field.end()
+    return fields
 
 
 ASSERTIONS: dict[str, Assertion] = {
     "equals": _equals,
-    "contains": lambda text, value: str(value) in text,
-    "icontains": lambda text, value: str(value).lower() in text.lower(),
+    "contains": lambda text, value: as_javascript(value) in text,
+    "icontains": lambda text, value: as_javascript(value).lower() in text.lower(),
     "contains-all": lambda text, value: all(each in text for each in _texts(value)),
     "contains-any": lambda text, value: any(each in text for each in _texts(value)),
     "icontains-all": lambda text, value: all(each.lower() in text.lower() for each in _texts(value)),
     "icontains-any": lambda text, value: any(each.lower() in text.lower() for each in _texts(value)),
-    "starts-with": lambda text, value: text.startswith(str(value)),
+    "starts-with": lambda text, value: text.startswith(tuple(value) if isinstance(value, list) else str(value)),
     "regex": lambda text, value: pattern_found(str(value), text),
     "is-json": _is_json,
     "contains-json": _contains_json,

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from assay.bounded_yaml import MAX_DEPTH, MAX_NODES, composed, weight
+from assay.bounded_yaml import CORE_SCHEMA, MAX_DEPTH, MAX_NODES, Yaml12Loader, composed, weight
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.tasks.project import is_hidden, root_of
@@ -121,24 +121,6 @@ def read_yaml(
     return document
 
 
-class _Loader(yaml.CSafeLoader):
-    """The C loader with the resolvers of YAML 1.2's core schema."""
-
-
-_Loader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
-    (
-        "float",
-        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
-        list("-+.0123456789"),
-    ),
-    ("merge", r"<<", ["<"]),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})\Z"), _first)
-
 _STANDARD = "tag:yaml.org,2002:"
 
 
@@ -159,7 +141,7 @@ class _Reader:
         resolved = path.resolve()
         if resolved in above:
             raise UsageError(f"{path}: the file refers to itself through `$ref`")
-        node = composed(self.text(path), str(path), _Loader)
+        node = composed(self.text(path), str(path), Yaml12Loader)
         if node is None:
             raise UsageError(f"{path}:1:1: the file is empty")
         return self.value(node, where, marks, path, (*above, resolved))
@@ -242,7 +224,7 @@ class _Reader:
             raise UsageError(f"{_at(_mark(node, path), where)}: a key must be plain text")
         return str(node.value)
 
-    def scalar(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> Any:  # noqa: PLR0911 - one line per tag
+    def scalar(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> Any:
         tag, text = node.tag, str(node.value)
         if tag == "!include":
             return self.included(node, where, path)
@@ -253,14 +235,8 @@ class _Reader:
                 )
             return text
         try:
-            if tag == _STANDARD + "null" and text in _NULLS:
-                return None
-            if tag == _STANDARD + "bool":
-                return text.lower() == "true"
-            if tag == _STANDARD + "int":
-                return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
-            if tag == _STANDARD + "float":
-                return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+            if tag in CORE_SCHEMA and (tag != _STANDARD + "null" or text in _NULLS):
+                return CORE_SCHEMA[tag](text)
         except ValueError as error:
             raise UsageError(f"{_at(_mark(node, path), where)}: not a number: {text[:40]}") from error
         if tag == _STANDARD + "merge":

@@ -1,0 +1,181 @@
+"""JSON Schema, as far as it is a rule about one value: types, fields, items, ranges, patterns and their combinations.
+
+`unsupported` names what a schema asks beyond that (references, formats, dependencies): such a schema is refused rather
+than half checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from assay.patterns.matching import pattern_found
+
+Schema = dict[str, Any] | bool
+
+
+def conforms(value: Any, schema: Schema) -> bool:
+    """Whether a value is as the schema demands."""
+    if isinstance(schema, bool):
+        return schema
+    return all(check(value, schema[word], schema) for word, check in _CHECKS.items() if word in schema)
+
+
+def unsupported(schema: Any) -> str | None:
+    """The first thing in a schema that is not checked here; None when everything is."""
+    if isinstance(schema, bool):
+        return None
+    if not isinstance(schema, dict):
+        return f"a schema is an object, not {type(schema).__name__}"
+    for word, said in schema.items():
+        if word not in _CHECKS and word not in _REMARKS:
+            return f"`{word}`"
+        if problem := _IN_PARTS.get(word, lambda _: None)(said):
+            return problem
+    return None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality of JSON values: 1 and 1.0 are the same number, `true` is none."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return type(one) is type(other) and one == other if not _is_number(one) else _is_number(other) and one == other
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "null": lambda value: value is None,
+    "boolean": lambda value: isinstance(value, bool),
+    "string": lambda value: isinstance(value, str),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "number": _is_number,
+    "integer": lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
+}
+
+
+def _type(value: Any, names: Any, _: Schema) -> bool:
+    return any(_TYPES[name](value) for name in ([names] if isinstance(names, str) else names))
+
+
+def _properties(value: Any, schemas: Any, _: Schema) -> bool:
+    return not isinstance(value, dict) or all(
+        conforms(value[name], schema) for name, schema in schemas.items() if name in value
+    )
+
+
+def _additional(value: Any, allowed: Any, schema: Any) -> bool:
+    if not isinstance(value, dict):
+        return True
+    patterns = schema.get("patternProperties", {})
+    named = schema.get("properties", {})
+    others = [name for name in value if name not in named and not any(pattern_found(each, name) for each in patterns)]
+    return all(conforms(value[name], allowed) for name in others)
+
+
+def _pattern_properties(value: Any, schemas: Any, _: Schema) -> bool:
+    return not isinstance(value, dict) or all(
+        conforms(value[name], schema)
+        for pattern, schema in schemas.items()
+        for name in value
+        if pattern_found(pattern, name)
+    )
+
+
+def _multiple(value: Any, of: Any, _: Schema) -> bool:
+    if not _is_number(value):
+        return True
+    return value % of == 0 if isinstance(value, int) and isinstance(of, int) else (value / of).is_integer()
+
+
+def _unique(value: Any, wanted: Any, _: Schema) -> bool:
+    if not wanted or not isinstance(value, list):
+        return True
+    return not any(same(one, other) for at, one in enumerate(value) for other in value[:at])
+
+
+def _at_most(kind: Any, size: Callable[[Any], float], above: Callable[[float, float], bool]) -> Any:
+    return lambda value, bound, _: (
+        isinstance(value, bool) or not isinstance(value, kind) or not above(size(value), bound)
+    )
+
+
+_NUMBER: Any = (int, float)
+_CHECKS: dict[str, Callable[[Any, Any, Any], bool]] = {
+    "type": _type,
+    "enum": lambda value, allowed, _: any(same(value, each) for each in allowed),
+    "const": lambda value, wanted, _: same(value, wanted),
+    "required": lambda value, names, _: not isinstance(value, dict) or all(name in value for name in names),
+    "properties": _properties,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional,
+    "propertyNames": lambda value, schema, _: (
+        not isinstance(value, dict) or all(conforms(each, schema) for each in value)
+    ),
+    "minProperties": _at_most(dict, len, lambda size, bound: size < bound),
+    "maxProperties": _at_most(dict, len, lambda size, bound: size > bound),
+    "items": lambda value, schema, _: not isinstance(value, list) or all(conforms(each, schema) for each in value),
+    "contains": lambda value, schema, _: not isinstance(value, list) or any(conforms(each, schema) for each in value),
+    "minItems": _at_most(list, len, lambda size, bound: size < bound),
+    "maxItems": _at_most(list, len, lambda size, bound: size > bound),
+    "uniqueItems": _unique,
+    "minLength": _at_most(str, len, lambda size, bound: size < bound),
+    "maxLength": _at_most(str, len, lambda size, bound: size > bound),
+    "pattern": lambda value, pattern, _: not isinstance(value, str) or pattern_found(pattern, value),
+    "minimum": _at_most(_NUMBER, lambda number: number, lambda number, bound: number < bound),
+    "maximum": _at_most(_NUMBER, lambda number: number, lambda number, bound: number > bound),
+    "exclusiveMinimum": _at_most(_NUMBER, lambda number: number, lambda number, bound: number <= bound),
+    "exclusiveMaximum": _at_most(_NUMBER, lambda number: number, lambda number, bound: number >= bound),
+    "multipleOf": _multiple,
+    "allOf": lambda value, schemas, _: all(conforms(value, each) for each in schemas),
+    "anyOf": lambda value, schemas, _: any(conforms(value, each) for each in schemas),
+    "oneOf": lambda value, schemas, _: sum(conforms(value, each) for each in schemas) == 1,
+    "not": lambda value, schema, _: not conforms(value, schema),
+}
+_REMARKS = {"$schema", "$id", "$comment", "title", "description", "default", "examples", "deprecated"}
+
+
+def _of_each(schemas: Any) -> str | None:
+    if not isinstance(schemas, list):
+        return "a list of schemas is expected"
+    return next(filter(None, map(unsupported, schemas)), None)
+
+
+def _of_values(schemas: Any) -> str | None:
+    if not isinstance(schemas, dict):
+        return "an object of schemas is expected"
+    return next(filter(None, map(unsupported, schemas.values())), None)
+
+
+def _names(said: Any) -> str | None:
+    good = isinstance(said, list) and all(isinstance(each, str) for each in said)
+    return None if good else "`required` is not a list of names"
+
+
+def _bound(said: Any) -> str | None:
+    return None if _is_number(said) and math.isfinite(said) else f"{said!r} is no bound"
+
+
+_IN_PARTS: dict[str, Callable[[Any], str | None]] = {
+    "type": lambda said: (
+        None
+        if all(isinstance(each, str) and each in _TYPES for each in (said if isinstance(said, list) else [said]))
+        else f"type {said!r}"
+    ),
+    "enum": lambda said: None if isinstance(said, list) else "`enum` is not a list",
+    "required": _names,
+    "pattern": lambda said: None if isinstance(said, str) else "`pattern` is not a text",
+    "multipleOf": lambda said: _bound(said) or (None if said > 0 else f"multipleOf {said}"),
+    **dict.fromkeys(("properties", "patternProperties"), _of_values),
+    **dict.fromkeys(("additionalProperties", "propertyNames", "items", "contains", "not"), unsupported),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf"), _of_each),
+    **dict.fromkeys([word for word in _CHECKS if word.startswith(("min", "max", "exclusive"))], _bound),
+}
