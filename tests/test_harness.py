@@ -109,3 +109,15 @@ def test_the_metric_table_runs_programs_too() -> None:
     assert scores() == expected
     assert asyncio.run(in_a_notebook()) == expected
     assert {"exact_match", "rouge_l", "multiple_choice", "substring_contains", "code_exec"} <= set(assay.METRIC_FNS)
+
+
+@pytest.mark.parametrize("adapter", [lambda prompts: prompts, "openai:gpt", None])
+def test_what_is_no_adapter_is_a_sentence(tasks: dict[str, list[assay.Example]], adapter: object) -> None:
+    with pytest.raises(UsageError, match=r"an adapter has a `name` and `generate\(prompts\)`"):
+        assay.run_leaderboard(tasks, adapter)
+
+
+def test_a_function_as_the_metric_of_an_example_is_a_sentence() -> None:
+    example = assay.Example(id="1", prompt="a", targets=("a",), metric=max)
+    with pytest.raises(UsageError, match="a metric is a name or `module:function`"):
+        assay.run_leaderboard({"t": [example]}, assay.ToyAdapter())

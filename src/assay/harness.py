@@ -44,6 +44,8 @@ def run_leaderboard(
     """Score every task with the adapter, `batch_size` prompts at a time."""
     if batch_size < 1:
         raise UsageError(f"batch_size is {batch_size}; it must be 1 or more")
+    if not isinstance(getattr(adapter, "name", None), str) or not callable(getattr(adapter, "generate", None)):
+        raise UsageError(f"an adapter has a `name` and `generate(prompts)`, which {adapter!r} has not")
     definitions = [_inline(name, examples) for name, examples in tasks.items()]
     config = RunConfig(model=str(adapter.name), batch_size=batch_size, concurrency=batch_size, include_per_example=True)
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
@@ -107,12 +109,15 @@ def _inline(name: str, examples: Sequence[Example]) -> TaskDefinition:
     if not examples:
         raise UsageError(f"task `{name}` has no examples")
     content = ContentHash()
-    for example in examples:
-        content.add(example)
+    try:
+        for example in examples:
+            content.add(example)
+        plain = [msgspec.to_builtins(example) for example in examples]
+    except TypeError as error:
+        raise UsageError(
+            f"task `{name}`: an example holds what no file can ({error}); a metric is a name or `module:function`"
+        ) from error
     dataset = DatasetSpec(
-        use="examples",
-        options={"examples": [msgspec.to_builtins(example) for example in examples]},
-        sha256=content.hexdigest(),
-        size=content.size,
+        use="examples", options={"examples": plain}, sha256=content.hexdigest(), size=content.size
     )
     return define_task(name, examples[0], dataset)

@@ -90,6 +90,52 @@ def test_reference_solutions_pass_in_the_sandbox(name: str, tmp_path: Path) -> N
 
 
 @with_data
+def test_the_published_solution_of_mbpp_123_has_the_time_it_needs(tmp_path: Path) -> None:
+    lines = (made("mbpp", tmp_path / "all") / "mbpp.jsonl").read_text().splitlines()
+    (line,) = [line for line in lines if '"mbpp-123"' in line]
+    (tmp_path / "mbpp-123.jsonl").write_text(line + "\n")
+    (definition,) = load_tasks([str(tmp_path / "mbpp-123.jsonl")])
+    found = checked(build_task(definition))
+    if any(finding.problem == "cannot_run_here" for finding in found.findings):
+        pytest.skip(found.findings[0].detail)
+    assert (found.gold_checked, [each for each in found.findings if each.error]) == (1, [])
+
+
+@with_data
+def test_a_gold_answer_that_ran_out_of_time_is_named_as_such(tmp_path: Path) -> None:
+    row = {"id": "1", "prompt": "Loop.", "targets": [], "metric": "code_exec"}
+    extras = {"tests": ["assert f() == 1"], "solution": "def f():\n    while True: pass", "cpu_seconds": 0.2}
+    (tmp_path / "loop.jsonl").write_text(json.dumps({**row, "extras": extras}))
+    (definition,) = load_tasks([str(tmp_path / "loop.jsonl")])
+    found = checked(build_task(definition))
+    if any(finding.problem == "cannot_run_here" for finding in found.findings):
+        pytest.skip(found.findings[0].detail)
+    assert "timeout: more than 0.2 s of processor time" in found.findings[0].detail
+
+
+CONTINUED = {
+    "bbh": "\nQ:", "gsm8k": "\nQuestion:", "humaneval": "\ndef", "mbpp": "[DONE]", "nq-open": "\nQ:", "svamp": "\nQ:",
+}  # fmt: skip
+
+
+@with_data
+@pytest.mark.parametrize(("name", "stop"), CONTINUED.items())
+def test_a_model_that_only_continues_is_stopped(name: str, stop: str, tmp_path: Path) -> None:
+    path = next(made(name, tmp_path).glob("*.jsonl"))
+    generation = json.loads(path.read_text().splitlines()[1])["extras"]["generation"]
+    assert stop in generation["stop"]
+    assert len(generation["stop"]) <= 4
+    assert 0 < generation["max_tokens"] <= 1024
+
+
+@with_data
+@pytest.mark.parametrize(("name", "variant"), [("gsm8k", "zero-shot"), ("humaneval", "chat")])
+def test_a_model_that_ends_by_itself_is_not(name: str, variant: str, tmp_path: Path) -> None:
+    path = next(made(name, tmp_path, variant=variant).glob("*.jsonl"))
+    assert "generation" not in json.loads(path.read_text().splitlines()[1])["extras"]
+
+
+@with_data
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("ASSAY_FULL_RECIPES") != "1", reason="a minute of sandbox; set ASSAY_FULL_RECIPES=1")
 @pytest.mark.parametrize(("name", "variant"), [("humaneval", None), ("mbpp", None), ("mbpp", "sanitized")])

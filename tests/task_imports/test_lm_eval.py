@@ -27,7 +27,7 @@ from assay.task_imports.lm_eval import import_lm_eval
 
 CASES = Path(__file__).parent / "cases"
 TASKS: dict[str, dict[str, Any]] = json.loads((CASES / "lm_eval_tasks.json").read_text())
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(os.environ.get("ASSAY_SHARED_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 
 
 def real(name: str) -> Path:

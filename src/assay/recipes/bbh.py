@@ -42,6 +42,7 @@ def _rows(sources: Sources, settings: Settings, name: str, stem: str) -> Iterato
             "targets": [each["target"]],
             "metric": "exact_match",
             "post_process": "extract_stated_answer",
+            "extras": {"generation": {"stop": ["\nQ:"], "max_tokens": 1024 if settings.variant == "cot" else 256}},
             "metadata": {
                 "task": stem,
                 "exemplars": "published" if before.published else "first questions",

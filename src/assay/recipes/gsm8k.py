@@ -9,6 +9,9 @@ from assay.recipes.recipe import Recipe, Row, Settings, Sources
 
 INSTRUCTION = "Solve the problem step by step. End with a line that holds `#### ` and the final number alone."
 
+CONTINUED = {"generation": {"stop": ["\nQuestion:"], "max_tokens": 1024}}
+"""A model that only continues a text would go on to the end of its context."""
+
 
 def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
     yield "gsm8k", _rows(sources, settings)
@@ -26,7 +29,7 @@ def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
             "targets": [plain_number(record["answer"].rpartition("####")[2].strip())],
             "metric": "exact_match",
             "post_process": "extract_final_number",
-            "extras": {"solution": record["answer"]},
+            "extras": {"solution": record["answer"], **({} if settings.variant == "zero-shot" else CONTINUED)},
             "metadata": {"source_sha256": sources.sha256(test)},
         }
 

@@ -8,6 +8,9 @@ from assay.recipes.recipe import Recipe, Row, Settings, Sources
 
 INSTRUCTION = "Complete the following Python function. Answer with the whole function in one code block.\n\n"
 
+CONTINUED = {"generation": {"stop": ["\nclass", "\ndef", "\n#", "\nprint"], "max_tokens": 1024}}
+"""As published, without the fifth stop (`\\nif`): the largest server takes four, and the rest is cut off afterwards."""
+
 
 def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
     yield "humaneval", _rows(sources, settings)
@@ -30,6 +33,7 @@ def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
                 "entry_point": record["entry_point"],
                 "solution": record["canonical_solution"],
                 "imports": "any",  # as published: the prompts say nothing of a rule
+                **(CONTINUED if settings.variant == "complete" else {}),
             },
             "metadata": {"source_sha256": sources.sha256(name)},
         }

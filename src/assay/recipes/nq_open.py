@@ -23,6 +23,7 @@ def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
             "targets": record["answer"],
             "metric": "squad_exact_match",
             "post_process": "extract_first_line",
+            "extras": {"generation": {"stop": ["\nQ:"], "max_tokens": 256}},
             "metadata": {"source_sha256": sources.sha256(name)},
         }
 

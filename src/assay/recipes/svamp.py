@@ -24,6 +24,7 @@ def _rows(sources: Sources) -> Iterator[Row]:
             "targets": [plain_number(str(record["Answer"]))],
             "metric": "exact_match",
             "post_process": "extract_final_number",
+            "extras": {"generation": {"stop": ["\nQ:"], "max_tokens": 1024}},
             "metadata": {"type": record["Type"], "source_sha256": sources.sha256(name)},
         }
 

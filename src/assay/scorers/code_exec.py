@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import msgspec
+
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
 from assay.core.task import REFUSED_HERE
@@ -27,6 +29,7 @@ from assay.sandbox import (
 )
 from assay.sandbox.pool import DEFAULT_MIN_TIER
 
+MAX_CPU_SECONDS = 3600
 SHAPES = ("expressions", "io_pairs", "stdout", "tests")
 CHECKS_KEPT = 50
 """Checks of one program that are written to the journal; the rest is in the share."""
@@ -62,7 +65,7 @@ class CodeExec:
         code = code.encode("utf-8", "backslashreplace").decode()  # a lone surrogate would break the journal
         program = self._program(code, sample)
         try:
-            outcome = await self._sandbox().run(program, self._limits)
+            outcome = await self._sandbox().run(program, self._limits_of(sample))
         except SandboxRefusedError as error:
             raise self._refused(error) from None
         return Score(
@@ -120,6 +123,10 @@ class CodeExec:
             return read_imports(sample.extras["imports"])
         except ValueError as error:
             raise ValueError(f"extras.imports: {error}") from None
+
+    def _limits_of(self, sample: Sample) -> Limits:
+        seconds = sample.extras.get("cpu_seconds")
+        return self._limits if seconds is None else msgspec.structs.replace(self._limits, cpu_seconds=float(seconds))
 
     def _expressions(self, code: str, sample: Sample) -> Program:
         prelude = str(sample.extras.get("prelude", ""))
@@ -182,6 +189,7 @@ def code_exec(
     The score is the share of checks that hold; with `all_or_nothing` it is 1.0 when all do, else 0.0, as pass@k wants.
     A program may import pure modules of the standard library (math, re, collections, …); `imports`, or a sample's
     `extras.imports`, is `any` or a list of modules that are allowed besides. The sandbox stays around it either way.
+    A sample's `extras.cpu_seconds` is its own limit.
     """
     if post_process not in (known := catalog.names("post_process")):
         raise UsageError(f"post_process: unknown rule `{post_process}`; known are {', '.join(known)}")
@@ -189,8 +197,8 @@ def code_exec(
         raise UsageError(f"shape: unknown shape `{shape}`; known are {', '.join(SHAPES)}")
     if unsplittable not in ("refuse", "weak"):
         raise UsageError(f"unsplittable: is `{unsplittable}`; must be refuse or weak")
-    if not 0 < cpu_seconds <= 3600 or not 64 <= memory_mb <= 1 << 20:
-        raise UsageError("cpu_seconds must lie between 0 and 3600, memory_mb between 64 and 1048576")
+    if not 0 < cpu_seconds <= MAX_CPU_SECONDS or not 64 <= memory_mb <= 1 << 20:
+        raise UsageError(f"cpu_seconds must lie between 0 and {MAX_CPU_SECONDS}, memory_mb between 64 and 1048576")
     try:
         allowed = read_imports(imports)
     except ValueError as error:

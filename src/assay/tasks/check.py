@@ -96,7 +96,11 @@ async def _try_gold(task: Task, sample: Sample, gold: str) -> list[Finding]:
     low = [score for score in scores if not _full(score)]
     return [
         _finding(
-            task, sample, "gold_not_full_marks", f"{score.name} gives the gold answer {_shown(gold)} {_value(score)}"
+            task,
+            sample,
+            "gold_not_full_marks",
+            f"{score.name} gives the gold answer {_shown(gold)} {_value(score)}"
+            + (f": {score.reason}" if score.reason else ""),
         )
         for score in low
     ]

@@ -138,6 +138,8 @@ _METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", *SCORER_WOR
 def _check_code(example: Example) -> None:
     if "imports" in example.extras:
         _check_imports(example.extras["imports"])
+    if "cpu_seconds" in example.extras:
+        _check_cpu_seconds(example.extras["cpu_seconds"])
     pairs = example.extras.get("io_pairs")
     if pairs is None and "tests" in example.extras:
         return
@@ -157,6 +159,13 @@ def _check_imports(value: object) -> None:
         read_imports(value)
     except ValueError as error:
         raise LineError("extras.imports", f"is {kind(value)}; {error}") from None
+
+
+def _check_cpu_seconds(value: object) -> None:
+    from assay.scorers.code_exec import MAX_CPU_SECONDS  # brings the sandbox, which takes its time to import
+
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_CPU_SECONDS:
+        raise LineError("extras.cpu_seconds", f"must lie between 0 and {MAX_CPU_SECONDS}, got {show(str(value))}")
 
 
 def _check_pairs(pairs: object) -> None:
