@@ -117,7 +117,5 @@ def _inline(name: str, examples: Sequence[Example]) -> TaskDefinition:
         raise UsageError(
             f"task `{name}`: an example holds what no file can ({error}); a metric is a name or `module:function`"
         ) from error
-    dataset = DatasetSpec(
-        use="examples", options={"examples": plain}, sha256=content.hexdigest(), size=content.size
-    )
+    dataset = DatasetSpec(use="examples", options={"examples": plain}, sha256=content.hexdigest(), size=content.size)
     return define_task(name, examples[0], dataset)

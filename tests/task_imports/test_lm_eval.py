@@ -327,5 +327,17 @@ def test_what_cannot_be_read_at_all_is_a_sentence(tmp_path: Path, task: str, say
     assert not (tmp_path / "out").exists()
 
 
+def test_every_file_of_a_list_is_included(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text(ANSWER + "task: one\ntarget_delimiter: a\n")
+    (tmp_path / "two.yaml").write_text("task: two\nfewshot_delimiter: b\n")
+    (tmp_path / "task.yaml").write_text("include: [one.yaml, two.yaml]\ntest_split: test\n")
+    (tmp_path / "test.jsonl").write_text('{"a": "b"}\n')
+    found = import_lm_eval(tmp_path / "task.yaml", tmp_path / "test.jsonl")
+    assert found.tasks["two"][0]["extras"]["generation"]["stop"] == ["b"]
+    (tmp_path / "task.yaml").write_text("include: [task.yaml, one.yaml, task.yaml]\n")
+    with pytest.raises(UsageError, match="more than 20 files include each other"):
+        import_lm_eval(tmp_path / "task.yaml", tmp_path / "test.jsonl")
+
+
 if __name__ == "__main__":
     (CASES / "lm_eval_answers.json").write_text(json.dumps(recording(), indent=1, ensure_ascii=False) + "\n")

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from assay.bounded_yaml import load_yaml
 from assay.core.errors import UsageError
-from assay.task_imports.imported import Imported, Row, read_text, shaped, task_name
+from assay.task_imports.imported import Imported, Row, inside, read_text, shaped, task_name
 from assay.task_imports.lm_eval_documents import Documents, documents_of
 from assay.task_imports.lm_eval_fields import Fields, Function
 from assay.task_imports.lm_eval_prompts import Prompts
@@ -129,7 +129,18 @@ def _read(path: Path, above: int = 0) -> dict[str, Any]:
         if above == MAX_INCLUDES:
             raise UsageError(f"{path}: more than {MAX_INCLUDES} files include each other; does one include itself?")
         return {**_read(inside(path, path.parent / include), above + 1), **config}
+    if include is not None:
+        return {**_included(path, shaped(include, list[str], f"{path}: include"), above), **config}
     return config
+
+
+def _included(path: Path, names: list[str], above: int) -> dict[str, Any]:
+    """What several files say; the last one that says something is right."""
+    # as deep as if they stood one above the other: files that include each other twice over are soon refused
+    above += len(names)
+    if above > MAX_INCLUDES:
+        raise UsageError(f"{path}: more than {MAX_INCLUDES} files include each other; does one include itself?")
+    return dict(pair for name in names for pair in _read(inside(path, path.parent / name), above).items())
 
 
 def _choice_rows(fields: Fields, prompts: Prompts, documents: Documents, found: Imported) -> list[Row]:
