@@ -6,7 +6,6 @@ import random
 import numpy as np
 import pytest
 
-from assay.core.types import Failure, Record, Score
 from assay.stats.score_table import ScoreTable
 
 
@@ -96,34 +95,6 @@ def test_the_reason_names_what_was_seen():
     assert len(table.numbers("label")) == 0
 
 
-def test_records_are_counted_once_each():
-    timeout = Failure(stage="model", kind="timeout", message="took 60 s")
-    crash = Failure(stage="scorer", kind="exception", message="boom", part="judge")
-    exact = Score(name="exact", values={"score": 1.0})
-    records = [
-        _record(0, scores=(exact,)),
-        _record(1, failures=(timeout,)),
-        _record(2, failures=(crash,), scores=(exact,)),
-        _record(3, scores=(exact,), excluded=("too_long",)),
-        _record(4),
-    ]
-    exactly = ScoreTable.from_records(records, "exact")
-    assert (len(exactly), exactly.failed, exactly.timeouts, exactly.excluded) == (2, 0, 1, 1)
-    judged = ScoreTable.from_records(records, "judge")
-    assert (len(judged), judged.failed, judged.timeouts, judged.excluded) == (0, 1, 1, 1)
-
-
-def test_records_cluster_by_a_metadata_key():
-    score = (Score(name="exact", values={"score": 1.0}),)
-    records = [_record(i, scores=score, metadata={"passage": i // 2}) for i in range(4)]
-    assert ScoreTable.from_records(records, "exact", group_by="passage").numbers("score").clusters.tolist() == [
-        0,
-        0,
-        1,
-        1,
-    ]
-
-
 def test_a_hundred_thousand_rows_are_a_few_megabytes():
     import tracemalloc
 
@@ -143,5 +114,3 @@ def _texts(table, name):
     return [labels.vocabulary[code] for code in np.ravel(labels.codes)]
 
 
-def _record(index, **fields):
-    return Record(key=str(index), task="t", sample_id=str(index), index=index, **fields)

@@ -31,6 +31,10 @@ def _came_to_nothing(row: TaskRow) -> str | None:
 
 
 def _counts(row: TaskRow) -> str:
-    counts = {"failed": row.failed + row.timeouts, "excluded by the task's own rules": row.excluded}
+    counts = {
+        "failed": row.failed + row.timeouts,
+        "excluded by the task's own rules": row.excluded,
+        "without a value for its score": row.unscored,
+    }
     told = [f"{count:,} of {row.total:,} {word}" for word, count in counts.items() if count]
     return ", ".join(told) or "it has no samples"

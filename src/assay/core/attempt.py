@@ -41,6 +41,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
             except BaseException as error:
                 failures = (failure_of(of_a_part(error), "solver", task.definition.solver.use),)
                 asked = getattr(model, "last", None)
+                excluded, _ = _apply_rules(task, sample, None, ())
         if trace is not None:
             scores, failures, excluded = await score_trace(task, sample, trace)
     return Record(
@@ -67,7 +68,6 @@ async def score_trace(
     """Let every scorer look, then every action rule: scores, what broke, and the rules that applied."""
     scores: list[Score] = []
     failures: list[Failure] = []
-    excluded: list[str] = []
     for scorer in task.scorers_for(sample):
         try:
             score = await scorer(sample, trace)
@@ -77,13 +77,24 @@ async def score_trace(
         except BaseException as error:
             overdue.pop(id(trace), None)
             failures.append(failure_of(of_a_part(error), "scorer", scorer.name))
+    excluded, broken = _apply_rules(task, sample, trace, tuple(scores)) if task.actions else ((), ())
+    # a rule that cannot be applied to an attempt that broke before is no second fault
+    return tuple(scores), tuple(failures) or broken, excluded
+
+
+def _apply_rules(
+    task: Task, sample: Sample, trace: Trace | None, scores: tuple[Score, ...]
+) -> tuple[tuple[str, ...], tuple[Failure, ...]]:
+    """The action rules that apply, whatever else failed, and what broke in the others."""
+    excluded: list[str] = []
+    failures: list[Failure] = []
     for key, applies in task.actions.items():
         try:
-            if not failures and applies(sample, trace, tuple(scores)):
+            if applies(sample, trace, scores):
                 excluded.append(key)
         except BaseException as error:
             failures.append(failure_of(of_a_part(error), "action", key))
-    return tuple(scores), tuple(failures), tuple(excluded)
+    return tuple(excluded), tuple(failures)
 
 
 overdue: dict[int, OutOfTimeError] = {}
@@ -123,7 +134,7 @@ def unwritable(record: Record, error: Exception) -> Record:
         scores = tuple(score for score in record.scores if _fits(score))
         lost = (score for score in record.scores if score not in scores)
         failures += (Failure(stage="scorer", part=score.name, kind="bad_output", message=told) for score in lost)
-    return msgspec.structs.replace(record, trace=trace, scores=scores, failures=tuple(failures), excluded=())
+    return msgspec.structs.replace(record, trace=trace, scores=scores, failures=tuple(failures))
 
 
 def _fits(value: Any) -> bool:

@@ -14,7 +14,8 @@ from msgspec import Struct, field
 Stage = Literal["dataset", "prompt", "model", "solver", "sandbox", "scorer", "metric", "action"]
 """Where in the life of a sample something broke."""
 
-ScoreValue = float | bool | str | None
+ScoreValue = int | float | bool | str | None
+"""As the scorer gave it: a whole number is not its float, nor a label of digits a number."""
 
 
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -110,12 +110,13 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     metric: str
     score: float | None
     """None when nothing was scored; `reason` says why."""
-    correct: int
-    """Attempts with full marks."""
+    correct: int | None
+    """Attempts with full marks; None where the score is no mean of marks."""
     total: int
     """Attempts the run set out to make."""
     latency_ms: float
     scored: int
+    """Attempts that the score is over."""
     failed: int
     """Attempts that broke for another reason than time."""
     timeouts: int
@@ -133,6 +134,10 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """The number in one line: how predictions are scored, how scores are summed up, how the interval is made."""
     scoring: str = ""
     """The part of the signature that a change of level or clusters leaves alone."""
+    unscored: int = 0
+    """Attempts that did not fail but lack the value that the score is made of."""
+    has_score: bool = True
+    """False for a task that only describes, as by the share of every label: it has no part in the overall score."""
     lower_is_better: bool = False
     """For perplexity and its kin, which have no part in the overall score."""
     asking: str = ""

@@ -168,21 +168,18 @@ class _Reading:
             None if line.trace is None else _asked(line.trace),
             line.targets,
             None if line.trace is None else line.trace.prediction,
-            None if line.failures else _upwards(measure.of(line.scores), measure),
+            measure.upwards(measure.of(line)),
             bool(line.failures),
             line.metadata,
             place,
         )
 
 
-def _upwards(score: float | None, measure: Measure) -> float | None:
-    """The score, turned round where lower is better: in columns more is always better."""
-    return -score if score is not None and measure.lower_is_better else score
-
-
 def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> _Rows:
     rows = _Rows()
     for place, example in enumerate(examples):
+        if example.excluded:
+            continue
         _put(
             rows,
             view,
@@ -191,7 +188,7 @@ def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> 
             example.prompt,
             example.targets,
             example.prediction,
-            _upwards(example.score, measure),
+            measure.upwards(example.score),
             example.failure is not None,
             example.metadata,
             place,

@@ -83,8 +83,8 @@ class TaskTable:
 
     tables: dict[str | None, ScoreTable]
     """Per scorer key that an aggregate asks for; None stands for whichever scorer applied."""
-    correct: int = 0
     scored: int = 0
+    """Attempts that are in the aggregates."""
     failed: int = 0
     timeouts: int = 0
     excluded: int = 0
@@ -118,10 +118,10 @@ class TaskTable:
                     self.truncated += 1
                     break
         self.digest = (self.digest + _digest(line)) & DIGEST_MASK
-        if line.failures:
-            self._count_failure(line.failures)
-        elif line.excluded:
+        if line.excluded:
             self.excluded += 1
+        elif line.failures:
+            self._count_failure(line.failures)
         else:
             self._count_scored(line)
             self._add_likelihoods(line, view)
@@ -132,7 +132,6 @@ class TaskTable:
 
     def _count_scored(self, line: Line) -> None:
         self.scored += 1
-        self.correct += _full_marks(line.scores)
         graded = weak = False
         for score in line.scores:
             self.nothing_extracted += not score.extracted
@@ -161,7 +160,7 @@ class TaskTable:
             line.trace.completions,
             line.trace.prediction,
             None if stated is None else float(stated),
-            self.measure.of(line.scores),
+            self.measure.of(line),
         )
         if values:
             group = metadata_value(line.metadata, view.group_by)
@@ -240,31 +239,16 @@ def empty_table(definition: TaskDefinition) -> TaskTable:
     return TaskTable(tables, measure=measure_of(definition))
 
 
-def _full_marks(scores: tuple[Score, ...]) -> bool:
-    """Whether every scorer that gives marks gave full ones; labels and counts are no marks."""
-    given = False
-    for score in scores:
-        mark = score.values.get("score")
-        if mark is None and "score" not in score.values:
-            mark = score.values.get("is_correct")
-        if mark is None:
-            continue
-        if mark not in (1, True):
-            return False
-        given = True
-    return given
-
-
 def _fill(table: ScoreTable, line: Line, scorer: str | None, group_by: str) -> None:
-    """A scorer that did its part keeps its score, also when another scorer of the same attempt broke."""
-    values = values_by(scorer, line.scores)
+    """An attempt is in all aggregates of its task or in none: excluded, failed, or scored, whichever comes first."""
+    if line.excluded:
+        table.add_excluded()
+        return
     group = metadata_value(line.metadata, group_by)
-    if line.failures and (scorer is None or not values):
+    if line.failures:
         timeout = any(failure.kind == "timeout" for failure in line.failures)
         table.add_failure(timeout=timeout, sample=line.index, attempt=line.attempt, group=group)
-    elif line.excluded:
-        table.add_excluded()
-    elif values:
+    elif values := values_by(scorer, line.scores):
         table.add(values, sample=line.index, attempt=line.attempt, group=group)
 
 

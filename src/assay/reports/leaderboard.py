@@ -22,11 +22,11 @@ from assay.reports.board import SCHEMA, Interval, Leaderboard, SliceRow, TaskRow
 from assay.reports.journal_table import Line, TaskTable, read_tables
 from assay.reports.latencies import Latencies
 from assay.reports.likelihood import calibration_of, likelihood_of
-from assay.reports.measure import measure_of
+from assay.reports.measure import headline_of, measure_of
 from assay.reports.overall import overall_bounds, overall_interval, overall_score
 from assay.reports.per_example import PerExample, read_examples
 from assay.reports.prices import Prices, find_prices
-from assay.reports.python_metrics import Kept, found_for, read_python_metrics
+from assay.reports.python_metrics import Kept, broken_metrics, found_for, read_python_metrics
 from assay.reports.sandboxes import sandbox_of, told_of
 from assay.reports.slices import MOST, NO_VALUE, slice_rows, weak_slices
 from assay.reports.spending import cost_of, judge_rows, total_cost
@@ -111,7 +111,7 @@ def _row(
     examples: dict[str, list[PerExample]] | None,
 ) -> TaskRow:
     summaries = summaries_of(definition, table, view.level, python)
-    headline = summaries[0] if summaries else Summary(name="score", value=None, reason="the task has no aggregate")
+    headline = _headline(definition, table, summaries)
     latency = table.latencies.summary()
     return TaskRow(
         task=definition.name,
@@ -121,6 +121,7 @@ def _row(
         reason=headline.reason,
         interval=_interval(headline, view.level),
         bounds=headline.bounds,
+        has_score=headline_of(definition) is not None,
         lower_is_better=table.measure.lower_is_better,
         sha256=definition.dataset.sha256,
         fingerprint=run.tasks[definition.name],
@@ -135,33 +136,54 @@ def _row(
         calibration=calibration_of(table.likelihoods, view.level),
         likelihood=likelihood_of(table.likelihoods, view.level),
         per_example=UNSET if examples is None else examples.get(definition.name, []),
-        **_counted(definition, table, run),
+        **_counted(definition, table, run, headline, broken_metrics(python, definition, table)),
         **_spent(table, prices, str(run.model["name"])),
     )
 
 
-def _counted(definition: TaskDefinition, table: TaskTable, run: RunFile) -> dict[str, Any]:
-    """How many attempts there were to be, and what became of them."""
+def _headline(definition: TaskDefinition, table: TaskTable, summaries: list[Summary]) -> Summary:
+    """The task's score; a task that only describes has none, and says so."""
+    if headline_of(definition) is not None:
+        return summaries[0]
+    reason = "the task has no aggregate"
+    if summaries:
+        first = definition.aggregates[0]
+        field = first.options.get("field")
+        reason = (
+            f"`{first.use}` lists the share of every value of `{field}`, and none of them is the score; "
+            "`label` names the one that is"
+        )
+    return Summary(name="none", value=None, scored=table.scored, reason=reason, signature=NO_SCORE)
+
+
+NO_SCORE = "none"
+
+
+def _counted(
+    definition: TaskDefinition, table: TaskTable, run: RunFile, headline: Summary, broken: dict[str, str]
+) -> dict[str, Any]:
+    """How many attempts there were to be, and what became of them: as the score counts them."""
     size = definition.dataset.size if run.config.limit is None else min(run.config.limit, definition.dataset.size)
     total = size * run.config.repeat
     owed = total - table.scored - table.failed - table.timeouts - table.excluded
     planned = total - table.excluded
     return {
         "total": total,
-        "correct": table.correct,
-        "scored": table.scored,
+        "correct": table.measure.correct(table.tables[table.measure.scorer]) if headline_of(definition) else None,
+        "scored": headline.scored,
+        "unscored": table.scored - headline.scored,
         "failed": table.failed,
         "timeouts": table.timeouts,
         "excluded": table.excluded,
         "owed": owed,
-        "complete": owed == 0 and not table.failed and not table.timeouts,
-        "coverage": table.scored / planned if planned else 0.0,
+        "complete": owed == 0 and not table.failed and not table.timeouts and not broken,
+        "coverage": headline.scored / planned if planned else 0.0,
         "refused": _refused(table),
         "truncated": table.truncated,
         "nothing_extracted": table.nothing_extracted,
         "left_out": definition.left_out,
-        "failures": dict(sorted(table.failure_kinds.items())),
-        "failure_examples": dict(sorted(table.failure_example.items())),
+        "failures": dict(sorted([*table.failure_kinds.items(), *((kind, 1) for kind in broken)])),
+        "failure_examples": dict(sorted([*table.failure_example.items(), *broken.items()])),
         "outcomes": dict(sorted(table.outcomes.items())),
         "weak_passes": table.weak_passes,
     }
@@ -194,7 +216,7 @@ def _spent(table: TaskTable, prices: Prices, model: str) -> dict[str, Any]:
 
 
 def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[SliceRow]:
-    first = definition.aggregates[0] if definition.aggregates else None
+    first = headline_of(definition)
     if first is None or first.use == "python":
         return []
     aggregate = catalog.resolve("aggregate", first.use)
@@ -215,10 +237,10 @@ def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[Sl
 def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, level: float) -> list[Summary]:
     """For k = 1, 2, 5, 10, … and as many as there are."""
     scores = table.tables.get(table.measure.scorer)
-    if repeat < 2 or table.measure.field is None or scores is None or not len(scores):
+    if repeat < 2 or table.measure.column is None or scores is None or not len(scores):
         return []
-    aggregate = partial(repetitions, field=table.measure.field, k=attempts_counted(repeat), level=level)
-    options = {**definition.aggregates[0].options, "field": table.measure.field}
+    aggregate = partial(repetitions, field=table.measure.column, k=attempts_counted(repeat), level=level)
+    options = {**definition.aggregates[0].options, "field": table.measure.column}
     return with_bounds(aggregate(scores), aggregate, scores, "repetitions", options)
 
 

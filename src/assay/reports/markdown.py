@@ -63,7 +63,17 @@ def aggregates_table(board: Leaderboard) -> str | None:
     return table(["task", "aggregate", "value", f"{board.level * 100:g} % interval", "scored"], rows, numeric_from=2)
 
 
-OPTIONAL = ("weak_passes", "failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted", "left_out")
+OPTIONAL = (
+    "weak_passes",
+    "unscored",
+    "failed",
+    "timeouts",
+    "excluded",
+    "owed",
+    "truncated",
+    "nothing_extracted",
+    "left_out",
+)
 
 
 def optional_columns(board: Leaderboard) -> list[str]:
@@ -93,7 +103,10 @@ def notes(board: Leaderboard) -> list[str]:
                 else ""
             )
             said.append(f"{row.task}: {broken} of {row.total} attempts failed ({kinds}){bounds}")
-            said.extend(f"{row.task}:   {kind}: {one_line(text)}" for kind, text in row.failure_examples.items())
+        said.extend(f"{row.task}:   {kind}: {one_line(text)}" for kind, text in row.failure_examples.items())
+        if row.unscored:
+            without = f"{row.unscored:,} of {row.scored + row.unscored:,} attempts have no value for it"
+            said.append(f"{row.task}: the score is over {row.scored:,}: {without}")
         if row.weak_passes:
             said.append(f"{row.task}: {weak_sentence(row.weak_passes, row.scored)}")
         if row.left_out:
@@ -133,7 +146,7 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[str]:
         score,
         interval(row.interval),
         *([_bounds(row.bounds), f"{row.coverage:.1%}"] if partial else []),
-        "–" if row.lower_is_better else f"{row.correct:,}",
+        "–" if row.correct is None else f"{row.correct:,}",
         f"{row.total:,}",
         *optional_cells(row, shown),
         f"{row.latency_ms:.1f}",

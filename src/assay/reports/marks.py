@@ -6,18 +6,20 @@ One line per mark, append only; the last line for a sample counts, and one witho
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines
 from assay.core.regular_file import open_to_append, read_regular
 from assay.core.run_file import read_run_file
-from assay.reports.measure import Measure, measure_of
+from assay.reports.measure import measure_of, share_of_marks
 from assay.stats.agreement import Agreement, agreement
 from assay.stats.intervals import Interval
 
@@ -43,11 +45,11 @@ class MarksAgreement(Struct, frozen=True, kw_only=True):
     """People against scores, over the samples that people called right or wrong and that have a score."""
 
     threshold: float
-    """A score from here on counts as right."""
+    """This share of full marks, or more, counts as right."""
     marked: int
     unclear: int
     unscored: int
-    """Marked samples without a score: they failed."""
+    """Marked samples without a score: they failed, or their task knows no right and wrong."""
     overall: Agreement
     tasks: dict[str, Agreement]
     counts: dict[str, int]
@@ -113,7 +115,7 @@ def _range(interval: Interval) -> str:
 def agreement_of(
     marks: Mapping[str, Mark], scores: Mapping[str, float | None], *, threshold: float = THRESHOLD, level: float = 0.95
 ) -> MarksAgreement:
-    """People's right and wrong against scores cut at the threshold."""
+    """People's right and wrong against scores, as shares of full marks, cut at the threshold."""
     decided = [mark for mark in marks.values() if mark.verdict in ("right", "wrong")]
     rated: list[tuple[Mark, float]] = []
     for mark in decided:
@@ -152,13 +154,18 @@ class _Line(Struct):
     task: str
     scores: tuple[_ScorePart, ...] = ()
     failures: tuple[Any, ...] = ()
+    excluded: tuple[Any, ...] = ()
 
 
 def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:
-    """The scores of the marked attempts, from the journal."""
+    """What share of full marks the marked attempts have, from the journal."""
     measures = {definition.name: measure_of(definition) for definition in read_run_file(folder).definitions}
-    found: dict[str, float | None] = {}
+    numbers: dict[str, array[float]] = {name: array("d") for name in measures}
+    marked: dict[str, tuple[str, float]] = {}
     for _, line in counting_lines(folder / "journal.jsonl", _Line):
-        if line.key in marks:
-            found[line.key] = None if line.failures else measures.get(line.task, Measure()).of(line.scores)
-    return found
+        if line.task in measures and (number := measures[line.task].of(line)) is not None:
+            numbers[line.task].append(number)
+            if line.key in marks:
+                marked[line.key] = line.task, number
+    ranges = {name: measures[name].marks(np.asarray(numbers[name])) for name in {task for task, _ in marked.values()}}
+    return {key: share_of_marks(number, ranges[task]) for key, (task, number) in marked.items()}

@@ -1,16 +1,23 @@
-"""Which number of an attempt its task is about: what pairs, slices and rankings compare, sample by sample."""
+"""What an attempt's number is, whether it is right, and which way is better: decided here, for everybody.
+
+It follows from the task's headline, its first aggregate. The leaderboard's counts, pairs, slices, rankings, the
+viewer's outcomes, marks, progress and searches all ask a `Measure`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence, Sized
+from typing import Any, Protocol
 
+import numpy as np
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.core.types import ScoreValue, TaskDefinition
-from assay.stats.failure_bounds import Range, range_of
-from assay.stats.score_table import as_text
+from assay.core.types import PartSpec, ScoreValue, TaskDefinition
+from assay.stats.classification import is_answer
+from assay.stats.failure_bounds import Range, holds_all, range_of
+from assay.stats.intervals import Floats, is_binary
+from assay.stats.score_table import ScoreTable, as_text
 
 HEADLINES = ("score", "is_correct")
 CLASSES = ("field_gt", "field_pred")
@@ -28,14 +35,38 @@ class Scored(Protocol):
     def values(self) -> dict[str, ScoreValue]: ...
 
 
+class Attempt(Protocol):
+    """As much of a `Record` as a measure looks at."""
+
+    @property
+    def scores(self) -> Sequence[Scored]: ...
+
+    @property
+    def failures(self) -> Sized: ...
+
+    @property
+    def excluded(self) -> Sized: ...
+
+
+def counts(attempt: Attempt) -> bool:
+    """Whether an attempt is in the aggregates: nothing of it broke, and no rule of the task excludes it."""
+    return not attempt.failures and not attempt.excluded
+
+
 class Measure(Struct, frozen=True, kw_only=True):
     """How an attempt's scores become one number, the one that the task's leaderboard score averages."""
 
     scorer: str | None = None
     field: str | None = None
     """The value that is averaged; None takes `score`, else `is_correct`."""
+    weights: dict[str, float] | None = None
+    """What each label of `field` is worth, for tasks that average the worth of labels."""
+    other: float | None = None
+    """What a label without a weight is worth; None: then there is no number."""
     same_as: tuple[str, str] | None = None
     """Two values whose agreement counts as right, for tasks that are scored as a classification."""
+    answers: tuple[str, ...] = ()
+    """The answers that a classification knows; an attempt with another one has no number. Empty: all."""
     headline: bool = True
     """Whether the mean of this number is the task's leaderboard score."""
     lower_is_better: bool = False
@@ -43,20 +74,81 @@ class Measure(Struct, frozen=True, kw_only=True):
     bounds: Range | None = (0.0, 1.0)
     """What a wrong attempt scores, and a right one; None when nobody knows."""
 
-    def of(self, scores: Sequence[Scored]) -> float | None:
-        """The number, or None when the attempt has none."""
-        return self.of_values(values_by(self.scorer, scores))
+    @property
+    def column(self) -> str | None:
+        """The value that is the number itself; None where the number is made of values."""
+        return self.field if self.weights is None else None
+
+    def of(self, attempt: Attempt) -> float | None:
+        """The number, or None when the attempt has none, or is in no aggregate."""
+        return self.of_values(values_by(self.scorer, attempt.scores)) if counts(attempt) else None
 
     def of_values(self, values: Mapping[str, ScoreValue]) -> float | None:
         if self.same_as is not None:
-            truth, said = (values.get(name) for name in self.same_as)
-            return None if truth is None or said is None else float(as_text(truth) == as_text(said))
+            return self._agreement(*(values.get(name) for name in self.same_as))
         if self.field is not None:
-            return _number(values.get(self.field))
+            value = values.get(self.field)
+            if self.weights is None:
+                return _number(value)
+            return None if value is None else self.weights.get(as_text(value), self.other)
         for name in HEADLINES:
             if name in values:
                 return _number(values[name])
         return None
+
+    def _agreement(self, truth: ScoreValue, said: ScoreValue) -> float | None:
+        if truth is None or said is None:
+            return None
+        if self.answers:
+            positive = self.answers[0]
+            if not all(any(is_answer(as_text(each), known) for known in self.answers) for each in (truth, said)):
+                return None
+            return float(is_answer(as_text(truth), positive) == is_answer(as_text(said), positive))
+        return float(as_text(truth) == as_text(said))
+
+    def upwards(self, number: float | None) -> float | None:
+        """The number, turned round where lower is better: more is then always better."""
+        return -number if number is not None and self.lower_is_better else number
+
+    def marks(self, numbers: Floats) -> Range | None:
+        """What wrong and right attempts score, given all the task's numbers; None where there is no right and wrong.
+
+        A range that some number lies outside of was meant for another value; one that nobody knows is that of marks
+        when every number is one.
+        """
+        if self.lower_is_better:
+            return None
+        if self.bounds is not None:
+            return self.bounds if self.bounds[0] < self.bounds[1] and holds_all(self.bounds, numbers) else None
+        return (0.0, 1.0) if len(numbers) and is_binary(numbers) else None
+
+    def correct(self, table: ScoreTable) -> int | None:
+        """How many attempts have full marks; None where the task's score is no mean of marks."""
+        if not self.headline:
+            return None
+        numbers = self._numbers(table)
+        marks = self.marks(numbers)
+        return None if marks is None else int((numbers >= marks[1]).sum())
+
+    def _numbers(self, table: ScoreTable) -> Floats:
+        """The number of every row that has one, from the columns."""
+        if self.same_as is None and self.weights is None:
+            return table.numbers(self.field or HEADLINES[0]).values
+        names = self.same_as or (self.field or HEADLINES[0],)
+        labels = table.labels(*names)
+        if not len(labels):
+            return np.empty(0)
+        distinct, times = np.unique(labels.codes, axis=0, return_counts=True)
+        values = [
+            self.of_values(dict(zip(names, (labels.vocabulary[at] for at in row), strict=True))) for row in distinct
+        ]
+        known = [each is not None for each in values]
+        return np.repeat([each for each in values if each is not None], times[known]).astype(np.float64)
+
+
+def share_of_marks(number: float, marks: Range | None) -> float | None:
+    """How far a number is from wrong to right, 0 to 1; None where there is no right and wrong."""
+    return None if marks is None else (number - marks[0]) / (marks[1] - marks[0])
 
 
 def values_by(scorer: str | None, scores: Sequence[Scored]) -> dict[str, ScoreValue]:
@@ -71,7 +163,13 @@ def values_by(scorer: str | None, scores: Sequence[Scored]) -> dict[str, ScoreVa
     }
 
 
-def measure_of(definition: TaskDefinition) -> Measure:
+def headline_of(definition: TaskDefinition) -> PartSpec | None:
+    """The aggregate that is the task's score; None for a task that has none, or only lists how often each label is."""
+    first = definition.aggregates[0] if definition.aggregates else None
+    return None if first is None or (first.use == "frequency" and "label" not in first.options) else first
+
+
+def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one for each kind of aggregate
     """The measure behind a task's first aggregate; for one that is no mean over samples, the usual score."""
     first = definition.aggregates[0] if definition.aggregates else None
     if first is None:
@@ -81,16 +179,41 @@ def measure_of(definition: TaskDefinition) -> Measure:
         # a run file is anybody's
         if not isinstance(names.get(option, ""), str) and (option, names[option]) != ("scorer", None):
             raise UsageError(f"task `{definition.name}`: the aggregate `{first.key}`: `{option}` must be a name")
-    scorer = names.get("scorer")
+    scorer, field = names.get("scorer"), names["field"]
     if first.use == "mean":
-        field = names["field"]
         return Measure(scorer=scorer, field=field, bounds=range_of(field, first.options.get("bounds")))
     if first.use in ("binary-classification", "multiclass-classification"):
-        return Measure(scorer=scorer, same_as=(names.get(CLASSES[0], ""), names.get(CLASSES[1], "")))
+        return Measure(
+            scorer=scorer, same_as=(names.get(CLASSES[0], ""), names.get(CLASSES[1], "")), answers=_answers(names)
+        )
+    if first.use == "frequency" and "label" in names:
+        return Measure(scorer=scorer, field=field, weights={as_text(names["label"]): 1.0}, other=0.0)
+    if first.use == "weighted_average":
+        weights = _weights(definition, first)
+        return Measure(
+            scorer=scorer, field=field, weights=weights, bounds=(min(weights.values()), max(weights.values()))
+        )
     if first.use in LIKELIHOODS:
         return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True, bounds=None)
     return Measure(scorer=scorer, headline=False)
 
 
+def _answers(options: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(as_text(options[name]) for name in ("positive_answer", "negative_answer") if name in options)
+
+
+def _weights(definition: TaskDefinition, part: PartSpec) -> dict[str, float]:
+    try:
+        return {as_text(label): float(weight) for label, weight in part.options["weights"].items()} or {"": 0.0}
+    except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
+        message = f"task `{definition.name}`: the aggregate `{part.key}`: `weights` must be numbers by label"
+        raise UsageError(message) from error
+
+
 def _number(value: ScoreValue) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    if type(value) is float:  # as nearly always
+        return value
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None  # beyond any float, as in a table

@@ -19,14 +19,17 @@ def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
     """The mean; a task without a score leaves the overall score out, a refused one only itself."""
     counted = [row for row in rows if _counts(row)]
     if not counted:
-        tried = any(row.refused is None for row in rows)
-        return None, "its tasks are measured in bits, not in shares" if tried else "no task could be run"
+        tried = [row for row in rows if row.refused is None]
+        measured = any(row.has_score for row in tried)
+        why = "its tasks are measured in bits, not in shares" if measured else "none of its tasks has a score"
+        return None, why if tried else "no task could be run"
     missing = [row.task for row in counted if row.score is None]
     if missing:
         return None, f"no sample was scored in {', '.join(missing)}"
     left_out = {
         "refused": [row.task for row in rows if row.refused is not None],
-        "not a share": [row.task for row in rows if row.refused is None and not _counts(row)],
+        "without a score": [row.task for row in rows if row.refused is None and not row.has_score],
+        "not a share": [row.task for row in rows if row.refused is None and row.has_score and not _counts(row)],
     }
     told = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
     note = f"over {len(counted)} of {len(rows)} tasks; {told}" if told else None
@@ -73,7 +76,7 @@ def failed_attempts(row: TaskRow) -> int:
 
 def in_overall(row: TaskRow) -> bool:
     """Whether the task has a part in the overall score, or would have one could it be run here."""
-    return not row.lower_is_better and row.metric not in NOT_SHARES
+    return row.has_score and not row.lower_is_better and row.metric not in NOT_SHARES
 
 
 def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: float) -> TaskRow:

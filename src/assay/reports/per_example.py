@@ -19,11 +19,15 @@ class PerExample(Struct, frozen=True, kw_only=True):
     id: str
     attempt: int
     score: float | None
+    """The number that the task averages; None when the attempt is in no aggregate, or has none."""
     prediction: str | None
     targets: tuple[str, ...]
     prompt: str | None = None
     answer: str | None = None
     values: dict[str, Any] = {}
+    """What each scorer gave: scorer -> value name -> value."""
+    excluded: tuple[str, ...] = ()
+    """The task's own rules that keep it out of the aggregates."""
     failure: str | None = None
     latency_ms: float = 0.0
     metadata: dict[str, Any] = {}
@@ -39,17 +43,18 @@ def read_examples(journal: Path, measures: Mapping[str, Measure]) -> dict[str, l
 
 
 def per_example(record: Record, measure: Measure) -> PerExample:
-    values = {name: value for score in record.scores for name, value in score.values.items()}
     trace = record.trace
+    first = sorted(record.scores, key=lambda score: score.name != measure.scorer)
     return PerExample(
         id=record.sample_id,
         attempt=record.attempt,
-        score=None if record.failures else measure.of(record.scores),
+        score=measure.of(record),
         prediction=trace.prediction if trace is not None else None,
         targets=record.targets,
         prompt=question(trace) if trace is not None else None,
-        answer=next((score.answer for score in record.scores if score.answer is not None), None),
-        values=values,
+        answer=next((score.answer for score in first if score.answer is not None), None),
+        values={score.name: score.values for score in record.scores},
+        excluded=record.excluded,
         failure=f"{record.failures[0].kind}: {record.failures[0].message}" if record.failures else None,
         latency_ms=round(record.seconds * 1000, 3),
         metadata=record.metadata,

@@ -18,6 +18,7 @@ from assay.core.regular_file import read_regular
 from assay.core.run_file import write_whole
 from assay.core.types import TaskDefinition
 from assay.reports.journal_table import Line, TaskTable, read_tables
+from assay.reports.measure import counts
 from assay.reports.view import GROUP, metadata_value
 from assay.stats.python_metric import compute_metrics
 from assay.tasks.trust import untrusted
@@ -79,10 +80,20 @@ def found_for(kept: Kept, task: str, part: str, table: TaskTable) -> dict[str, A
     return found
 
 
+def broken_metrics(kept: Kept, definition: TaskDefinition, table: TaskTable) -> dict[str, str]:
+    """The Python metrics of a task that broke over these very scores: failure kind -> what happened."""
+    found = {part.key: found_for(kept, definition.name, part.key, table) or {} for part in definition.aggregates}
+    return {
+        f"metric/{each.get('kind', 'bad_output')}": f"{key}: {each['error']}"
+        for key, each in found.items()
+        if "error" in each
+    }
+
+
 def _lines_of(journal: Path, tasks: set[str]) -> dict[str, list[Line]]:
     """The attempts whose scores count, in the order of the dataset."""
     found: dict[str, list[Line]] = {task: [] for task in tasks}
     for _, line in counting_lines(journal, Line):
-        if line.task in found and not line.excluded:
+        if line.task in found and counts(line):
             found[line.task].append(line)
     return {task: sorted(lines, key=lambda line: (line.index, line.attempt)) for task, lines in found.items()}

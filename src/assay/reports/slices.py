@@ -81,9 +81,9 @@ def weak_sentences(task: str, rows: list[SliceRow], level: float) -> list[str]:
 
 
 def _against_rest(tables: list[ScoreTable], measure: Measure) -> list[PartAgainstRest | None]:
-    if measure.field is None or len(tables) < 2:
+    if measure.column is None or len(tables) < 2:
         return [None] * len(tables)
-    numbers = [table.numbers(measure.field) for table in tables]
+    numbers = [table.numbers(measure.column) for table in tables]
     clustered = any(each.clustered for each in numbers)
     return [_one_against_rest(numbers, index, clustered=clustered) for index in range(len(numbers))]
 

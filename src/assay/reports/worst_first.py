@@ -19,10 +19,8 @@ def worst_first(journal: Path, measures: Mapping[str, Measure], most: int) -> li
         if record.failures:
             return (0, 0.0, *place)
         measure = measures.get(record.task, Measure())
-        value = measure.of(record.scores)
-        if value is None:
-            return (2, 0.0, *place)
-        return (1, -value if measure.lower_is_better else value, *place)
+        value = measure.upwards(measure.of(record))
+        return (2, 0.0, *place) if value is None else (1, value, *place)
 
     return heapq.nsmallest(most, (record for _, record in counting_lines(journal, Record)), key=badness)
 

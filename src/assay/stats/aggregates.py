@@ -93,13 +93,30 @@ def std_dev(
     return [cell(output, "std_dev", float(numbers.values.std()), interval, rows=numbers, table=table)]
 
 
-def frequency(table: ScoreTable, *, field: str, level: float = 0.95, seed: int = 0, most: int = 1000) -> list[Summary]:
-    """The share of each distinct value, `{field}_{value}`; the shares add up to 1."""
+def frequency(
+    table: ScoreTable,
+    *,
+    field: str,
+    label: str | bool | float | None = None,
+    name: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    most: int = 1000,
+) -> list[Summary]:
+    """The share of each distinct value, `{field}_{value}`; the shares add up to 1.
+
+    With `label` the share of that one, also where it never occurs: a number that tasks can be compared by.
+    """
     del seed
     labels = table.labels(field)
     if not len(labels):
-        return [empty_cell(f"{field}_frequency", "frequency", labels, table)]
+        output = f"{field}_frequency" if label is None else name or f"{field}_{as_text(label)}"
+        return [empty_cell(output, "frequency", labels, table)]
     codes = labels.codes[:, 0]
+    if label is not None:
+        wanted = [code for code, text in enumerate(labels.vocabulary) if text == as_text(label)]
+        output = name or f"{field}_{as_text(label)}"
+        return [share_of(output, "frequency", np.isin(codes, wanted), rows=labels, table=table, level=level)]
     seen = np.unique(codes)
     if len(seen) > most:
         reason = f"`{field}` has {len(seen):,} distinct values, more than the {most:,} that frequency lists"

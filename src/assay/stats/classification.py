@@ -28,8 +28,8 @@ def binary_classification(
     """
     del seed  # closed form; the parameter is part of the common shape
     labels = table.labels(field_gt, field_pred)
-    positive, negative = (_code_of(labels, answer) for answer in (positive_answer, negative_answer))
-    known = ((labels.codes == positive) | (labels.codes == negative)).all(axis=1)
+    positive, negative = (_has_answer(labels, answer) for answer in (positive_answer, negative_answer))
+    known = np.asarray((positive | negative).all(axis=1))
     left = _only(labels, known)
     if not len(left):
         reason = labels.reason or (
@@ -38,7 +38,7 @@ def binary_classification(
         )
         names = ("accuracy", "precision", "recall", "f1_score")
         return [empty_cell(name, f"binary-classification.{name}", left, table, reason) for name in names]
-    truth, said = (left.codes == positive).T
+    truth, said = positive[known].T
     counts = np.column_stack([truth & said, ~truth & said, truth & ~said]).astype(np.float64)
     tp, fp, fn = (int(count) for count in counts.sum(axis=0))
     confusion = {"tp": tp, "fp": fp, "fn": fn, "tn": len(left) - tp - fp - fn}
@@ -156,13 +156,16 @@ class _How(TypedDict):
     level: float
 
 
-def _code_of(labels: Labels, answer: str | bool | float) -> int:
-    """The code of an answer in the vocabulary, or one that no row has."""
-    text = as_text(answer)
-    if set(labels.vocabulary) <= {"True", "False"}:
-        # a task file may spell the truth values of its scorer `true` or "true"
-        text = text.capitalize()
-    return labels.vocabulary.index(text) if text in labels.vocabulary else len(labels.vocabulary)
+def is_answer(text: str, answer: str) -> bool:
+    """Whether a value, as text, is this answer: a task file may spell the truth values of its scorer `true`."""
+    return text == answer or (text in ("True", "False") and text == answer.capitalize())
+
+
+def _has_answer(labels: Labels, answer: str | bool | float) -> Mask:
+    """Which rows and columns hold the answer."""
+    codes = [code for code, text in enumerate(labels.vocabulary) if is_answer(text, as_text(answer))]
+    found: Mask = np.isin(labels.codes, codes)
+    return found
 
 
 def _only(labels: Labels, rows: Mask) -> Labels:

@@ -24,8 +24,9 @@ SHARES = (
     "required_calls_coverage",
 )
 """Values that lie in [0, 1]: what our own scorers call them."""
-RISING = ("mean", "max", "min", "weighted_average", "repetitions")
-"""Aggregates that can but rise with every attempt's score."""
+CLASSIFICATIONS = ("binary-classification", "multiclass-classification")
+RISING = ("mean", "max", "min", "weighted_average", "frequency", "repetitions", *CLASSIFICATIONS)
+"""Aggregates that can but rise with every attempt's score; of classifications only the accuracy does."""
 NOT_RISING = ("consistency", "flip_rate")
 """Of `repetitions`, what asks for agreement and not for right answers."""
 
@@ -44,7 +45,7 @@ def with_bounds(
     low, high = ({each.name: each for each in aggregate(filled)} for filled in (worst, best))
     return [
         replace(each, bounds=_bounds(low.get(each.name), high.get(each.name), (wrong, right)))
-        if each.value is not None and each.name not in NOT_RISING
+        if each.value is not None and _rises(use, each.name)
         else each
         for each in summaries
     ]
@@ -68,18 +69,35 @@ def _ends(
     """What a wrong and a right attempt score, with the table had all that failed been so."""
     if use not in RISING or not table.failed + table.timeouts:
         return None
+    marks = _marks(table, use, options)
+    if marks is None:
+        return None
+    worst, best = (table.with_failed_as(values) for _, values in marks)
+    return None if worst is None or best is None else ((marks[0][0], worst), (marks[1][0], best))
+
+
+def _marks(table: ScoreTable, use: str, options: Mapping[str, Any]) -> list[tuple[float, dict[str, ScoreValue]]] | None:
+    """What a wrong and a right attempt score, and the values that make them so; None when nobody knows."""
     field = str(options.get("field", "score"))
-    marks: list[tuple[float, ScoreValue]]
+    if use in CLASSIFICATIONS:
+        truth, said = options["field_gt"], options["field_pred"]
+        one, another = (options.get(name, name) for name in ("positive_answer", "negative_answer"))
+        return [(0.0, {truth: one, said: another}), (1.0, {truth: one, said: one})]
+    if use == "frequency":
+        label = options.get("label")
+        other = f"not {label}"
+        return None if label is None else [(0.0, {field: other}), (1.0, {field: label})]
     if use == "weighted_average":
         weighed = sorted((float(weight), as_text(label)) for label, weight in options["weights"].items())
-        marks = [weighed[0], weighed[-1]]
-    else:
-        within = range_of(field, options.get("bounds"))
-        if within is None or not holds_all(within, table.numbers(field).values):
-            return None
-        marks = [(value, value) for value in within]
-    worst, best = (table.with_failed_as({field: value}) for _, value in marks)
-    return None if worst is None or best is None else ((marks[0][0], worst), (marks[1][0], best))
+        return [(weight, {field: label}) for weight, label in (weighed[0], weighed[-1])]
+    within = range_of(field, options.get("bounds"))
+    if within is None or not holds_all(within, table.numbers(field).values):
+        return None
+    return [(value, {field: value}) for value in within]
+
+
+def _rises(use: str, name: str) -> bool:
+    return name == "accuracy" if use in CLASSIFICATIONS else name not in NOT_RISING
 
 
 def _bounds(low: Summary | None, high: Summary | None, marks: Range) -> Bounds | None:

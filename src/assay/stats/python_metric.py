@@ -120,10 +120,27 @@ async def _call(snippet: Snippet, scores: Sequence[Mapping[str, Any]]) -> dict[s
     try:
         result = await snippet.call({"scores": list(scores)})
     except FailureError as error:
-        return {"error": f"{error.failure.kind}: {error.failure.message}"}
+        return {"error": error.failure.message, "kind": error.failure.kind}
     if not isinstance(result, dict):
         return {"error": f"compute_metrics must return a mapping of numbers, it returned {type(result).__name__}"}
+    if not result:
+        return {"error": "compute_metrics must return a mapping of numbers, and it is empty"}
+    values: dict[str, float] = {}
     for name, value in result.items():
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
-            return {"error": f"compute_metrics must return numbers; `{name}` is {value!r}"}
-    return {"values": {name: float(value) for name, value in result.items()}}
+        number = _number(value)
+        if number is None:
+            return {"error": f"compute_metrics must return numbers; `{name}` is {_shown(value)}"}
+        values[name] = number
+    return {"values": values}
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:  # an integer beyond any float
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _shown(value: Any) -> str:
+    return f"an integer of {value.bit_length():,} bits" if isinstance(value, int) else repr(value)[:200]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from assay.core.types import Record, ScoreValue
+from assay.core.types import ScoreValue
 from assay.stats.intervals import Codes, Floats
 
 _VALUES = (bool, int, float, str)
@@ -113,34 +113,6 @@ class ScoreTable:
         """As far as the last row that has a group."""
         self._group_codes: dict[str, int] = {}
         self._columns: dict[str, _NumberColumn | _TextColumn] = {}
-
-    @classmethod
-    def from_records(
-        cls, records: Iterable[Record], scorer: str | None = None, group_by: str | None = None
-    ) -> ScoreTable:
-        """The table of one scorer; `group_by` names a metadata key whose values cluster samples."""
-        table = cls()
-        for record in records:
-            table.add_record(record, scorer, group_by)
-        return table
-
-    def add_record(self, record: Record, scorer: str | None = None, group_by: str | None = None) -> None:
-        """Count one finished attempt. A record without that scorer's score and without a failure is not its
-        sample.
-        """
-        if record.excluded:
-            self.add_excluded()
-            return
-        scores = [score for score in record.scores if scorer is None or score.name == scorer]
-        key = record.metadata.get(group_by) if group_by is not None else None
-        group = None if key is None else str(key)
-        if not scores:
-            if record.failures:
-                timeout = any(failure.kind == "timeout" for failure in record.failures)
-                self.add_failure(timeout=timeout, sample=record.index, attempt=record.attempt, group=group)
-            return
-        values = {name: value for score in scores for name, value in score.values.items()}
-        self.add(values, sample=record.index, attempt=record.attempt, group=group)
 
     def add(
         self,
@@ -319,18 +291,25 @@ class ScoreTable:
 
 
 class _NumberColumn:
-    """Numbers, with NaN where a row has none: absence inside this class only."""
+    """Numbers, with NaN where a row has none: absence inside this class only. As labels they keep their type."""
 
     def __init__(self) -> None:
         self._marks: array[int] | None = array("b")
         """One byte each while every number is 0 or 1."""
         self._values = array("d")
-        self._kinds: set[type] = set()
+        self._kind: type | None = None
+        """Of every number so far, unless `_kinds` has one for each."""
+        self._kinds = array("b")
+        """The place of each row's type in `_KINDS`, as soon as there are several."""
+        self._large: dict[int, int] = {}
+        """Whole numbers that a float cannot hold exactly, by row: they are labels to the last digit."""
 
     def put(self, row: int, value: float | bool) -> None:
         # infinity cannot be averaged and JSON cannot hold it: such a row stays unscored, as NaN does
-        number = value if type(value) is float else _float_or_nan(value)
-        self._kinds.add(type(value))
+        kind = type(value)
+        number = value if kind is float else self._as_float(row, value)
+        if kind is not self._kind:
+            self._note_kind(row, kind)
         if self._marks is not None:
             if number in (0.0, 1.0):
                 if len(self._marks) < row:
@@ -342,6 +321,25 @@ class _NumberColumn:
         if len(self._values) < row:
             _pad(self._values, row, math.nan)
         self._values.append(number if math.isfinite(number) else math.nan)
+
+    def _note_kind(self, row: int, kind: type) -> None:
+        if self._kind is None and not len(self._kinds):
+            self._kind = kind
+            return
+        if self._kind is not None:
+            _pad(self._kinds, row, _KINDS.index(self._kind))
+            self._kind = None
+        _pad(self._kinds, row, _ABSENT)
+        self._kinds.append(_KINDS.index(kind))
+
+    def _as_float(self, row: int, value: float) -> float:
+        try:
+            number = float(value)
+        except OverflowError:
+            return math.nan  # an integer beyond any float
+        if number != value:
+            self._large[row] = int(value)
+        return number
 
     @property
     def present(self) -> Floats:
@@ -362,29 +360,43 @@ class _NumberColumn:
         return values
 
     def vocabulary(self) -> set[str]:
-        distinct = np.unique(self.present)
-        return {self._text(value) for value in distinct.tolist() if math.isfinite(value)}
+        return {text for _, texts, _ in self._texts() for text in texts} | {*map(str, self._large.values())}
 
     def codes(self, size: int, place: Mapping[str, int]) -> Codes:
-        floats = self.floats(size)
         codes = np.full(size, _ABSENT, dtype=np.intp)
-        present = np.isfinite(floats)
-        distinct, inverse = np.unique(floats[present], return_inverse=True)
-        lookup = np.array([place[self._text(value)] for value in distinct.tolist()], dtype=np.intp)
-        codes[present] = lookup[inverse.reshape(-1)]
+        for rows, texts, inverse in self._texts():
+            codes[rows] = np.array([place[text] for text in texts], dtype=np.intp)[inverse]
+        for row, value in self._large.items():
+            codes[row] = place[str(value)]
         return codes
 
     def as_texts(self) -> _TextColumn:
+        found: list[str | None] = [None] * len(self.present)
+        for rows, texts, inverse in self._texts():
+            for row, at in zip(rows.tolist(), inverse.tolist(), strict=True):
+                found[row] = texts[at]
+        for row, value in self._large.items():
+            found[row] = str(value)
         column = _TextColumn()
-        for row, value in enumerate(self.present.tolist()):
-            if math.isfinite(value):
-                column.put(row, self._text(value))
+        for row, text in enumerate(found):
+            if text is not None:
+                column.put(row, text)
         return column
 
-    def _text(self, value: float) -> str:
-        if self._kinds == {bool}:
-            return as_text(bool(value))
-        return as_text(int(value) if self._kinds == {int} else value)
+    def _texts(self) -> Iterator[tuple[Codes, list[str], Codes]]:
+        """For each type: its rows, their distinct values as texts, and which of these each row has."""
+        values = self.present
+        there = np.isfinite(values)
+        there[list(self._large)] = False
+        kinds = _filled(self._kinds, len(values), _ABSENT if self._kind is None else _KINDS.index(self._kind))
+        for code, kind in enumerate(_KINDS):
+            rows = np.flatnonzero(there & (kinds == code))
+            if len(rows):
+                distinct, inverse = np.unique(values[rows], return_inverse=True)
+                yield rows, [as_text(kind(value)) for value in distinct.tolist()], inverse.reshape(-1)
+
+
+_KINDS: tuple[type[bool] | type[int] | type[float], ...] = (bool, int, float)
 
 
 class _TextColumn:
@@ -411,13 +423,6 @@ class _TextColumn:
 def as_text(value: float | bool | str) -> str:
     """A score value as tables and names show it: `True`, `3`, `0.5`, or the text itself."""
     return value if isinstance(value, str) else str(value)
-
-
-def _float_or_nan(value: float | bool) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan  # an integer beyond any float
 
 
 def _pad(column: array[_Item], row: int, filler: _Item) -> None:

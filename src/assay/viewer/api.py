@@ -173,8 +173,8 @@ class Api:
         snapshot = view.snapshot()
         scores = {}
         for row, mark in view.marked_rows().items():
-            score = float(snapshot.column("score")[row])
-            scores[mark.key] = None if math.isnan(score) else score
+            share = float(snapshot.column("share")[row])
+            scores[mark.key] = None if math.isnan(share) else share
         return agreement_of(marks, scores)
 
     def _failures(self, view: RunView) -> list[dict[str, Any]]:

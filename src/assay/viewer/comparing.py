@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from assay.stats.paired import PairedComparison, compare, holm
 from assay.viewer.query import Rows, clusters_of
-from assay.viewer.rows import EXCLUDED
 from assay.viewer.run_view import RunView
 
 MOST_RUNS = 8
@@ -37,7 +36,8 @@ def _pair(first: RunView, second: RunView, level: float) -> dict[str, Any]:
         if there.any():
             inner = None if groups is None else groups[there]
             found = compare(before[there], after[there], groups=inner, level=level)
-            by_task.append({"task": name, **_plain(found)})
+            lower = snapshot.measure(name).lower_is_better
+            by_task.append({"task": name, "lower_is_better": lower, **_plain(found)})
     adjusted = holm([each["p_value"] for each in by_task if each["p_value"] is not None])
     remaining = iter(adjusted)
     for each in by_task:
@@ -54,12 +54,11 @@ def _pair(first: RunView, second: RunView, level: float) -> dict[str, Any]:
 
 
 def paired_scores(first: RunView, second: RunView) -> tuple[NDArray[np.float64], NDArray[np.float64], Rows]:
-    """The scores of samples that both runs scored, and the first run's rows of them."""
+    """The scores of samples that both runs scored, more being better, and the first run's rows of them."""
     joined, snapshot = first.joined(second), first.snapshot()
-    before = snapshot.column("score")
-    here = snapshot.counts & ~np.isnan(before) & (snapshot.column("outcome") != EXCLUDED)
-    rows = np.flatnonzero(here & ~np.isnan(joined.score))
-    return before[rows], joined.score[rows], rows
+    before = snapshot.column("worth")
+    rows = np.flatnonzero(snapshot.counts & ~np.isnan(before) & ~np.isnan(joined.worth))
+    return before[rows], joined.worth[rows], rows
 
 
 def differences(first: RunView, second: RunView) -> list[str]:
@@ -85,8 +84,7 @@ def _shown(value: Any) -> str:
 
 def _scored(run: RunView) -> int:
     snapshot = run.snapshot()
-    there = ~np.isnan(snapshot.column("score")) & (snapshot.column("outcome") != EXCLUDED)
-    return int((there & snapshot.counts).sum())
+    return int((~np.isnan(snapshot.column("score")) & snapshot.counts).sum())
 
 
 def _plain(found: PairedComparison) -> dict[str, Any]:

@@ -7,6 +7,7 @@ milliseconds, and every filter and sort is arithmetic on arrays. Row numbers are
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from assay.reports.measure import Measure, measure_of
 from assay.viewer.derived import Place, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import IndexLine, Lenient, as_record, whole_lines
 from assay.viewer.previews import LONG_LINE, preview_of
-from assay.viewer.rows import PLAIN, UNREADABLE, Filler, Names
+from assay.viewer.rows import PLAIN, UNREADABLE, USUAL, Filler, Names, judged
 
 FILE_NAME = ".viewer.sqlite"
 CHUNK_ROWS = 16384
@@ -48,8 +49,12 @@ def update_index(
     journal = folder / "journal.jsonl"
     with open_to_write(index_path(folder), journal, fingerprint, _TABLES) as connection:
         if journal.exists() and not only_prepare:
-            _take_in(connection, journal, {definition.name: measure_of(definition) for definition in definitions})
+            _take_in(connection, journal, measures_of(definitions))
         return place(connection)
+
+
+def measures_of(definitions: tuple[TaskDefinition, ...]) -> dict[str, Measure]:
+    return {definition.name: measure_of(definition) for definition in definitions}
 
 
 def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure]) -> None:
@@ -217,11 +222,18 @@ def load_column(connection: sqlite3.Connection, name: str) -> NDArray[Any]:
     return column
 
 
+DERIVED = ("outcome", "share", "worth")
+"""Columns that are made of others: what became of an attempt; its share of full marks, where its task knows right and
+wrong; its score, turned so that more is always better.
+"""
+
+
 class Snapshot:
     """The index as it is now, read-only; columns are loaded when first asked for."""
 
-    def __init__(self, path: Path, group: str = "group") -> None:
+    def __init__(self, path: Path, group: str = "group", measures: Mapping[str, Measure] | None = None) -> None:
         self._path = path
+        self._measures = measures or {}
         self.group = f"meta:{group}"
         """The label whose values cluster samples."""
         self._columns: dict[str, NDArray[Any]] = {}
@@ -242,12 +254,33 @@ class Snapshot:
         """The column's rows up to this snapshot, however far the file has grown since."""
         found = self._columns.get(name)
         if found is None:
-            with open_to_read(self._path) as connection:
-                found = load_column(connection, name)[: self.rows]
+            found = self._derived(name) if name in DERIVED else self._loaded(name)
             if len(self._columns) > 40:
                 self._columns.clear()  # a bound on memory; what is needed is loaded again in milliseconds
             self._columns[name] = found
         return found
+
+    def _loaded(self, name: str) -> NDArray[Any]:
+        with open_to_read(self._path) as connection:
+            return load_column(connection, name)[: self.rows]
+
+    def _derived(self, name: str) -> NDArray[Any]:
+        """What follows from the scores and the measure of each task."""
+        if name == "outcome":
+            return judged(self._loaded("outcome"), self.column("share"))
+        scores, tasks = self.column("score"), self.column("task")
+        column = np.full(self.rows, np.nan)
+        for code, task in enumerate(self.tasks):
+            rows = (tasks == code) & ~np.isnan(scores)
+            measure = self.measure(task)
+            if name == "worth":
+                column[rows] = -scores[rows] if measure.lower_is_better else scores[rows]
+            elif (marks := measure.marks(scores[rows & self.counts])) is not None:
+                column[rows] = (scores[rows] - marks[0]) / (marks[1] - marks[0])
+        return column
+
+    def measure(self, task: str) -> Measure:
+        return self._measures.get(task, USUAL)
 
     def forget(self, name: str) -> None:
         """Give a column's memory back."""

@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.stats.cells import interval_of_mean
 from assay.viewer.index import Snapshot
 from assay.viewer.query import Rows, numbers
-from assay.viewer.rows import EXCLUDED, FAILED, OUTCOMES, TIMEOUT
+from assay.viewer.rows import FAILED, OUTCOMES, TIMEOUT
 
 BINS = 20
 SLICES_SHOWN = 100
@@ -128,7 +128,7 @@ def _groups(snapshot: Snapshot, by: str) -> tuple[NDArray[Any], dict[int, str]]:
 
 def _numbers(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
     outcomes, scores = snapshot.column("outcome")[rows], snapshot.column("score")[rows]
-    values = scores[~np.isnan(scores) & (outcomes != EXCLUDED)]
+    values = scores[~np.isnan(scores)]
     interval = interval_of_mean(values, None, level) if len(values) else None
     return {
         "rows": len(rows),

@@ -10,9 +10,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
+from assay.reports.marks import THRESHOLD
 from assay.stats.cells import interval_of_mean
 from assay.viewer.index import Snapshot
-from assay.viewer.rows import EXCLUDED, OUTCOMES, label_hash
+from assay.viewer.rows import OUTCOMES, label_hash
 
 Rows = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
@@ -52,8 +53,8 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Other(Struct, frozen=True):
     """Another run, joined row by row."""
 
-    score: NDArray[np.float64]
-    """Its score for each row of ours; NaN when it has none that counts."""
+    worth: NDArray[np.float64]
+    """Its score for each row of ours, turned so that more is better; NaN when it has none that counts."""
     row: Rows
     """Its row, or −1."""
 
@@ -81,8 +82,7 @@ def matching(
     if filters.flip:
         if not others:
             raise UsageError("whether a sample flipped needs another run to compare with (`against`)")
-        flips = [_flipped(snapshot.column("score"), other, filters.flip) for other in others]
-        mask &= snapshot.column("outcome") != EXCLUDED
+        flips = [_flipped(snapshot.column("worth"), other, filters.flip) for other in others]
         mask &= np.logical_and.reduce(flips) if filters.flip == "same" else np.logical_or.reduce(flips)
     if filters.mark:
         mask &= _marked(snapshot, marks, filters.mark)
@@ -141,7 +141,7 @@ def summary(snapshot: Snapshot, rows: Rows, level: float = 0.95) -> dict[str, An
 def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | None:
     """The mean score of the rows that have one; repeated attempts at one sample count as a cluster."""
     scores = snapshot.column("score")[rows]
-    scored = ~np.isnan(scores) & (snapshot.column("outcome")[rows] != EXCLUDED)
+    scored = ~np.isnan(scores)
     values = scores[scored]
     if not len(values):
         return None
@@ -179,9 +179,9 @@ def _within(values: NDArray[np.float64], low: float | None, high: float | None) 
     return mask
 
 
-def _flipped(score: NDArray[np.float64], other: Other, flip: str) -> Mask:
+def _flipped(worth: NDArray[np.float64], other: Other, flip: str) -> Mask:
     """Only rows that both runs scored can have moved; better means that the other run is."""
-    moved = other.score - score
+    moved = other.worth - worth
     mask: Mask = {
         "same": moved == 0,
         "better": moved > 0,
@@ -194,10 +194,10 @@ def _flipped(score: NDArray[np.float64], other: Other, flip: str) -> Mask:
 def _marked(snapshot: Snapshot, marks: Mapping[int, str], wanted: str) -> Mask:
     mask = np.zeros(snapshot.rows, bool)
     if wanted == "disagree":
-        score = snapshot.column("score")
+        share = snapshot.column("share")
         for row, verdict in marks.items():
-            if verdict != "unclear" and not np.isnan(score[row]):
-                mask[row] = (score[row] >= 0.5) != (verdict == "right")
+            if verdict != "unclear" and not np.isnan(share[row]):
+                mask[row] = (share[row] >= THRESHOLD) != (verdict == "right")
         return mask
     mask[[row for row, verdict in marks.items() if wanted in ("any", "none", verdict)]] = True
     return ~mask if wanted == "none" else mask
@@ -207,7 +207,7 @@ def _sort_values(snapshot: Snapshot, sort: str, others: Sequence[Other]) -> NDAr
     if sort == "changed":
         if not others:
             raise UsageError("sorting by how much the score moved needs another run to compare with (`against`)")
-        moved: NDArray[np.float64] = others[0].score - snapshot.column("score")
+        moved: NDArray[np.float64] = others[0].worth - snapshot.column("worth")
         return moved
     return numbers(snapshot, sort)
 

@@ -15,9 +15,14 @@ from assay.core.journal import key_number
 from assay.reports.measure import Measure
 from assay.viewer.journal_lines import IndexLine
 
-OUTCOMES = ("right", "partial", "wrong", "unparsed", "unscored", "excluded", "failed", "timeout", "unreadable")
-"""What became of an attempt, in one word. `unparsed`: no answer could be read out of what the model said."""
-RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE = range(len(OUTCOMES))
+OUTCOMES = (
+    *("right", "partial", "wrong", "unparsed", "unscored"),
+    *("excluded", "failed", "timeout", "unreadable", "scored"),
+)
+"""What became of an attempt, in one word. `unparsed`: no answer could be read out of what the model said; `scored`:
+it has a number, and its task knows no right and wrong.
+"""
+RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE, SCORED = range(len(OUTCOMES))
 
 PLAIN = {
     "offset": "q",
@@ -42,7 +47,8 @@ MAX_COLUMNS = 64
 VALUES_KEPT = 1000
 """Different labels per key whose text is kept for lists; filtering works for every label."""
 
-_USUAL = Measure()
+USUAL = Measure()
+"""Of a task that the run file does not know."""
 
 
 def label_hash(text: str) -> int:
@@ -151,11 +157,9 @@ class Filler:
             for name, value in score.values.items():
                 if isinstance(value, str):
                     self._label(f"label:{score.name}.{name}", value)
-                elif isinstance(value, bool | int | float):
-                    self._number(f"value:{score.name}.{name}", float(value))
-        if line.failures:
-            return math.nan
-        found = self._measures.get(line.task, _USUAL).of(line.scores)
+                elif (number := _number(value)) is not None:
+                    self._number(f"value:{score.name}.{name}", number)
+        found = self._measures.get(line.task, USUAL).of(line)
         return math.nan if found is None else found
 
     def _number(self, column: str, value: float) -> None:
@@ -227,15 +231,31 @@ def _array(values: tuple[Any, ...], dtype: str) -> NDArray[Any]:
 
 
 def outcome_of(line: IndexLine, score: float) -> int:
-    """A failure is never a score; an answer that could not be read is told apart from a wrong one."""
-    if line.failures:
-        return TIMEOUT if any(failure.kind == "timeout" for failure in line.failures) else FAILED
+    """As far as one line tells; whether a score is right needs all scores of its task, see `judged`."""
     if line.excluded:
         return EXCLUDED
+    if line.failures:
+        return TIMEOUT if any(failure.kind == "timeout" for failure in line.failures) else FAILED
     if math.isnan(score):
         return UNSCORED
-    if score >= 1.0:
-        return RIGHT
-    if not all(part.extracted for part in line.scores):
-        return UNPARSED
-    return PARTIAL if score > 0.0 else WRONG
+    return SCORED if all(part.extracted for part in line.scores) else UNPARSED
+
+
+def judged(outcomes: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:
+    """The outcomes with right, partial and wrong told apart, by how far each score is from wrong to right.
+
+    An answer that could not be read is told apart from a wrong one.
+    """
+    found = outcomes.copy()
+    scored = outcomes == SCORED
+    found[scored & (shares <= 0.0)] = WRONG
+    found[scored & (shares > 0.0)] = PARTIAL
+    found[(scored | (outcomes == UNPARSED)) & (shares >= 1.0)] = RIGHT
+    return found
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:  # a whole number beyond any float
+        return None

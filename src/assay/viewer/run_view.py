@@ -22,10 +22,10 @@ from assay.viewer import words
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.derived import remove
-from assay.viewer.index import Snapshot, index_path, update_index
+from assay.viewer.index import Snapshot, index_path, measures_of, update_index
 from assay.viewer.journal_lines import Lenient, SaidLine, as_record, read_at
 from assay.viewer.query import Filters, Other, Rows, base_order, matching, sorted_rows
-from assay.viewer.rows import EXCLUDED
+from assay.viewer.rows import FAILED, TIMEOUT
 from assay.viewer.run_folders import is_being_written
 
 KEPT = 8
@@ -112,8 +112,7 @@ class RunView:
             return self._partial(run, size)
         self._checked = size
         update_index(self.folder, run.fingerprint, run.definitions)
-        self._snapshot = Snapshot(index_path(self.folder), run.config.group_by or GROUP)
-        return self._snapshot
+        return self._look(run)
 
     def _partial(self, run: RunFile, size: int) -> Snapshot:
         if not self.builders.busy("index", self.folder):
@@ -124,7 +123,11 @@ class RunView:
             else:
                 self._checked = size
                 update_index(self.folder, run.fingerprint, run.definitions)
-        self._snapshot = Snapshot(index_path(self.folder), run.config.group_by or GROUP)
+        return self._look(run)
+
+    def _look(self, run: RunFile) -> Snapshot:
+        measures = measures_of(run.definitions)
+        self._snapshot = Snapshot(index_path(self.folder), run.config.group_by or GROUP, measures)
         return self._snapshot
 
     def progress(self) -> dict[str, Any]:
@@ -136,7 +139,7 @@ class RunView:
         return {
             "total": total,
             "done": done,
-            "failed": int(np.isin(outcomes, (6, 7)).sum()),
+            "failed": int(np.isin(outcomes, (FAILED, TIMEOUT)).sum()),
             "running": self.running(),
             "complete": done >= total,
             "indexed": 1.0 if not size else min(1.0, snapshot.offset / size),
@@ -220,12 +223,11 @@ class RunView:
         # the largest columns, and needed for nothing but this
         ours.forget("pair")
         theirs.forget("pair")
-        score = np.full(ours.rows, np.nan)
+        worth = np.full(ours.rows, np.nan)
         if theirs.rows:
-            counted = np.where(theirs.column("outcome") == EXCLUDED, np.nan, theirs.column("score"))
-            score = counted[row]
-            score[row < 0] = np.nan
-        return self._kept.put(key, Other(score, row))
+            worth = theirs.column("worth")[row]
+            worth[row < 0] = np.nan
+        return self._kept.put(key, Other(worth, row))
 
     def search(self, query: str) -> tuple[Rows, float, bool]:
         """Rows that hold the words; the share of the journal that search reaches; whether all phrases were checked."""

@@ -74,7 +74,7 @@ def previews_of(run: RunView, snapshot: Snapshot, rows: list[int]) -> dict[int, 
 
 
 def _row(snapshot: Snapshot, row: int, preview: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
-    score = float(snapshot.column("score")[row])
+    score, worth, share = (float(snapshot.column(name)[row]) for name in ("score", "worth", "share"))
     failure = int(snapshot.column("failure")[row])
     return {
         "key": f"{int(snapshot.column('key')[row]):016x}",
@@ -82,6 +82,8 @@ def _row(snapshot: Snapshot, row: int, preview: dict[str, Any], mark: Mark | Non
         "attempt": int(snapshot.column("attempt")[row]),
         "outcome": OUTCOMES[int(snapshot.column("outcome")[row])],
         "score": None if np.isnan(score) else score,
+        "worth": None if np.isnan(worth) else worth,
+        "share": None if np.isnan(share) else share,
         "kind": snapshot.failures[failure] if failure >= 0 else None,
         "seconds": round(float(snapshot.column("seconds")[row]), 4),
         "tokens_in": int(snapshot.column("tokens_in")[row]),

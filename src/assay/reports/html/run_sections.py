@@ -61,7 +61,7 @@ def _task_cells(row: TaskRow, shown: list[str]) -> list[Child]:
         row.metric,
         score,
         interval(row.interval),
-        f"{row.correct:,}",
+        "–" if row.correct is None else f"{row.correct:,}",
         f"{row.total:,}",
         f"{row.coverage * 100:.0f} %",
         *optional_cells(row, shown),
@@ -100,7 +100,8 @@ def bars_section(named: Named) -> Html:
             label=task,
             series=label if len(named) > 1 else "",
             value=row.score,
-            note=f"{row.correct:,} of {row.scored:,} right" + _broken(row),
+            note=(f"{row.scored:,} scored" if row.correct is None else f"{row.correct:,} of {row.scored:,} right")
+            + _broken(row),
         )
         for task in _tasks(named)
         for label, side in named
@@ -277,7 +278,9 @@ def wrong_section(named: Named, samples: int) -> Child:
     parts: list[Child] = []
     for label, side in named:
         for task, columns in side.tasks.items():
-            scored = np.flatnonzero(columns.scored & (columns.scores < 1.0))
+            marks = side.measures[task].marks(columns.scores[columns.scored])
+            full = np.inf if marks is None else marks[1]
+            scored = np.flatnonzero(columns.scored & (columns.scores < full))
             lowest = scored[np.lexsort((columns.places[scored], columns.scores[scored]))][:samples]
             if len(lowest):
                 name = f"{label}: {task}" if len(named) > 1 else task

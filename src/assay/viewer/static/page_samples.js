@@ -119,7 +119,8 @@ export async function pageSamples(root, route) {
 function there(each, other) {
   if (other.score === null) return h("span", { class: "quiet" }, other.outcome);
   const moved = each.score === null ? 0 : other.score - each.score;
-  return h("span", { class: moved > 0 ? "good" : moved < 0 ? "bad" : "quiet", title: `there ${number(other.score)}, here ${number(each.score)}` }, number(other.score, 2), moved ? ` ${signed(moved, 2)}` : "");
+  const better = each.worth === null ? 0 : other.worth - each.worth;
+  return h("span", { class: better > 0 ? "good" : better < 0 ? "bad" : "quiet", title: `there ${number(other.score)}, here ${number(each.score)}` }, number(other.score, 2), moved ? ` ${signed(moved, 2)}` : "");
 }
 
 function summaryLine(found, run) {

@@ -101,21 +101,20 @@ function valueOf(row, name) {
 }
 
 function flipped(row, flip) {
-  if (row.outcome === "excluded") return false;
-  const moved = row.others.map((other) => (other && other.outcome !== "excluded" && other.score !== null && row.score !== null ? other.score - row.score : null));
+  const moved = row.others.map((other) => (other && other.worth !== null && row.worth !== null ? other.worth - row.worth : null));
   if (flip === "same") return moved.every((each) => each === 0);
   return moved.some((each) => each !== null && (flip === "better" ? each > 0 : flip === "worse" ? each < 0 : each !== 0));
 }
 
 function marked(row, wanted) {
   if (wanted === "none") return row.mark === null;
-  if (wanted === "disagree") return row.mark !== null && row.mark !== "unclear" && row.score !== null && (row.score >= 0.5) !== (row.mark === "right");
+  if (wanted === "disagree") return row.mark !== null && row.mark !== "unclear" && row.share !== null && (row.share >= 0.5) !== (row.mark === "right");
   return wanted === "any" ? row.mark !== null : row.mark === wanted;
 }
 
 function sorted(rows, sort, down) {
   if (sort === "order" || sort === "written") return down ? [...rows].reverse() : rows;
-  const key = (row) => (sort === "changed" ? (row.others[0] && row.others[0].score !== null && row.score !== null ? row.others[0].score - row.score : null) : valueOf(row, sort));
+  const key = (row) => (sort === "changed" ? (row.others[0] && row.others[0].worth !== null && row.worth !== null ? row.others[0].worth - row.worth : null) : valueOf(row, sort));
   return rows.map((row, i) => [key(row), i, row]).sort(([a, i], [b, j]) => (a === null || b === null ? (a === null) - (b === null) || i - j : (down ? b - a : a - b) || i - j)).map(([, , row]) => row);
 }
 

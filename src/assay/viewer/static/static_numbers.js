@@ -7,7 +7,7 @@ export function tableSummary(rows) {
   for (const row of rows) outcomes[row.outcome] = (outcomes[row.outcome] || 0) + 1;
   const sum = (name) => rows.reduce((total, row) => total + (row[name] || 0), 0);
   return {
-    rows: rows.length, outcomes, score: interval95(rows.filter((row) => row.score !== null && row.outcome !== "excluded").map((row) => row.score)),
+    rows: rows.length, outcomes, score: interval95(rows.filter((row) => row.score !== null).map((row) => row.score)),
     tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out"), seconds: rows.length ? sum("seconds") / rows.length : null,
   };
 }
