@@ -58,7 +58,7 @@ from assay.tasks.trust import code_seal, require_trust
 class Progress:
     """What a run tells while it goes on; the default says nothing."""
 
-    def begin(self, total: int, done: int) -> None: ...
+    def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None: ...
 
     def records(self, records: list[Record]) -> None: ...
 
@@ -320,7 +320,7 @@ async def _run(folder: Path, parts: Parts, progress: Progress, prepare: Callable
             budget.already(*spent_before(model.name, parts.quotes, [journal.path]))
             model = budgeted(model, parts.models.judges, parts.quotes, budget)
         parts.models.tell(stop, progress.say)
-        progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished))
+        progress.begin(sum(planned(each, config) for each in run_file.definitions), len(finished), run_file.definitions)
         with signals(stop, progress), Watch(config.timeout_seconds, stop, progress.say):
             await run_attempts(
                 parts.tasks,

@@ -86,7 +86,7 @@ async def _drive(
         merge_shards(folder, journal)
         done = len(finished_keys(journal.path))
         total = sum(planned(each, run_file.config) for each in run_file.definitions)
-        progress.begin(total, done)
+        progress.begin(total, done, run_file.definitions)
         if done < total:
             spent = spent_before(parts.model.name, parts.quotes, [journal.path])
             make_budget(parts.quotes, run_file.config, stop).already(*spent)

@@ -159,7 +159,7 @@ async def run_range(
     earlier = finished_in_shards(folder, shard)
     count = _Count(progress)
     # the journal's keys are of the whole run; how many of this shard are among them is known when all are made
-    progress.begin(total, len(earlier))
+    progress.begin(total, len(earlier), parts.run_file.definitions)
     journal = Journal(new_file(folder, shard))
     parts.models.tell(stop, progress.say)
     try:

@@ -112,5 +112,3 @@ def test_a_hundred_thousand_rows_are_a_few_megabytes():
 def _texts(table, name):
     labels = table.labels(name)
     return [labels.vocabulary[code] for code in np.ravel(labels.codes)]
-
-

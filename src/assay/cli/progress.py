@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from assay.cli.streams import clear_line
-from assay.core.types import Record
+from assay.core.types import Record, TaskDefinition
 from assay.evaluation import Progress
+from assay.reports.measure import Measure, measure_of
 
 TERMINAL_SECONDS = 0.25
 PLAIN_SECONDS = 10.0
@@ -22,11 +23,13 @@ class ProgressLine(Progress):
         self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
         self._total = self._done = self._failed = self._already = 0
+        self._measures: dict[str, Measure] = {}
         self._score_sum, self._scored = 0.0, 0
         self._workers: Sequence[tuple[int, int]] = ()
         self._started = self._shown = time.monotonic()
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None:
+        self._measures = {each.name: measure_of(each) for each in definitions}
         self._total, self._done, self._already = total, done, done
         self._started = self._shown = time.monotonic()
         if done and done < total:
@@ -35,14 +38,13 @@ class ProgressLine(Progress):
     def records(self, records: list[Record]) -> None:
         self._done += len(records)
         for record in records:
-            if record.failures:
-                self._failed += 1
-                continue
-            for score in record.scores:
-                value = score.values.get("score", score.values.get("is_correct"))
-                if isinstance(value, int | float):
-                    self._score_sum += value
-                    self._scored += 1
+            self._failed += bool(record.failures)
+            measure = self._measures.get(record.task)
+            # bits and shares have no mean together
+            number = None if measure is None or measure.lower_is_better else measure.of(record)
+            if number is not None:
+                self._score_sum += number
+                self._scored += 1
         self._show_now_and_then()
 
     def workers(self, alive: Sequence[tuple[int, int]], lost: tuple[int, int]) -> None:

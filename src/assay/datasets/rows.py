@@ -85,7 +85,14 @@ class RowDataset(ABC):
 
     @cached_property
     def _kept(self) -> int:
-        return sum(1 for _ in self._kept_rows())
+        """How many rows the filters keep; names that are given twice are refused here, before anybody is asked."""
+        seen, count = KeySet(), 0
+        limit = self._num_samples if self._subsampling != "random" else None
+        for index, row in self._kept_rows():
+            if limit is None or count < limit:
+                self._sample(index, row, seen)
+            count += 1
+        return count
 
     @cached_property
     def _chosen(self) -> frozenset[int] | None:

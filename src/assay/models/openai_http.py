@@ -99,7 +99,9 @@ class OpenAIModel(HttpModel):
     @property
     def settings(self) -> dict[str, Any]:
         """What decides the answers, as plain data without secrets: part of every cache key and run fingerprint."""
-        mark = {} if self._document_mark is None else {"document_mark": self._document_mark}
+        mark: dict[str, Any] = {} if self._document_mark is None else {"document_mark": self._document_mark}
+        if self._keep_raw:  # an answer kept without its extra fields is another answer
+            mark["keep_raw"] = True
         return {
             "adapter": self.adapter,
             "model": self._model,

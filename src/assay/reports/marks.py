@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from assay.core.errors import UsageError
 from assay.core.journal import counting_lines
 from assay.core.regular_file import open_to_append, read_regular
 from assay.core.run_file import read_run_file
-from assay.reports.measure import measure_of, share_of_marks
+from assay.reports.measure import Measure, measure_of, share_of_marks
 from assay.stats.agreement import Agreement, agreement
 from assay.stats.intervals import Interval
 
@@ -160,12 +161,13 @@ class _Line(Struct):
 def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:
     """What share of full marks the marked attempts have, from the journal."""
     measures = {definition.name: measure_of(definition) for definition in read_run_file(folder).definitions}
-    numbers: dict[str, array[float]] = {name: array("d") for name in measures}
+    numbers: dict[str, array[float]] = defaultdict(lambda: array("d"))
     marked: dict[str, tuple[str, float]] = {}
     for _, line in counting_lines(folder / "journal.jsonl", _Line):
-        if line.task in measures and (number := measures[line.task].of(line)) is not None:
+        number = measures.setdefault(line.task, Measure()).of(line)
+        if number is not None:
             numbers[line.task].append(number)
             if line.key in marks:
                 marked[line.key] = line.task, number
-    ranges = {name: measures[name].marks(np.asarray(numbers[name])) for name in {task for task, _ in marked.values()}}
+    ranges = {name: measures[name].marks(np.asarray(each)) for name, each in numbers.items()}
     return {key: share_of_marks(number, ranges[task]) for key, (task, number) in marked.items()}

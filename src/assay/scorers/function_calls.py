@@ -11,6 +11,14 @@ from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import parse_list
 from assay.snippets.payload import solver_output
 
+ALL_SCORES = (
+    "required_calls_coverage",
+    "all_required_calls_made",
+    "num_required_calls_made",
+    "num_required_calls_not_made",
+    "num_unrequired_calls",
+    "num_required_calls_total",
+)
 Call = tuple[str, Any]
 """Name and arguments; arguments None means any."""
 

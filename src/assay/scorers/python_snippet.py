@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
@@ -102,8 +103,8 @@ class SystemEvidence:
         reasons: dict[str, str] = {}
         for name, entry in metrics.items():
             value = entry.get("value") if isinstance(entry, dict) else entry
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise _failure(self.name, f"the metric `{name}` needs a number as `value`, got {value!r}")
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
+                raise _failure(self.name, f"the metric `{name}` needs a number as `value`, got {_shown(value)}")
             values[name] = value
             if isinstance(entry, dict) and entry.get("reason"):
                 reasons[name] = str(entry["reason"])
@@ -141,11 +142,24 @@ def score_of(name: str, result: Any, where: str) -> Score:
     metadata = dict(result.get("metadata") or {}) if structured else {}
     kept: dict[str, ScoreValue] = {}
     for key, value in values.items():
+        if isinstance(value, int) and not _is_finite(value):
+            raise _failure(name, f"{where}: `{key}` is an integer beyond what a number can hold (about 1.8e308)")
         if isinstance(value, (str, bool, int, float)) or value is None:
             kept[key] = value
         else:
             metadata[key] = value  # lists and mappings cannot be aggregated; they are evidence
     return Score(name=name, values=kept, metadata=metadata or None)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond any float
+        return False
+
+
+def _shown(value: Any) -> str:
+    return f"an integer of {value.bit_length():,} bits" if isinstance(value, int) else repr(value)[:200]
 
 
 def _scores_snippet(key: str, source: str, time_limit_seconds: float, context: Any) -> Snippet:

@@ -65,7 +65,7 @@ class RagChecker:
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         row = sample.row or {}
         query, target = (self._column(row, name, sample) for name in (self._query_column, self._target_column))
-        chunks = references(trace) if _ABOUT_CHUNKS & set(self._scores) else []
+        chunks = self._chunks(trace, sample) if _ABOUT_CHUNKS & set(self._scores) else []
         asked: list[Completion] = []
         answer_claims = await self._claims(query, trace.prediction, asked, sample)
         target_claims = await self._claims(query, target, asked, sample)
@@ -87,6 +87,17 @@ class RagChecker:
                 "judge": usage(self._model, *asked),
             },
         )
+
+    def _chunks(self, trace: Trace, sample: Sample) -> list[str]:
+        found = references(trace)
+        if found is None:
+            told = (
+                "the answer came without `references`, so nothing about retrieved passages can be scored. A server in "
+                "OpenAI's shape that sends them is heard with --model-arg keep_raw=true; for a model that retrieves "
+                "nothing, limit `scores_to_compute` to precision, recall and f1_score"
+            )
+            raise self._failure("bad_input", told, sample)
+        return found
 
     def _column(self, row: dict[str, Any], name: str, sample: Sample) -> str:
         if name not in row:
@@ -159,13 +170,15 @@ def rag_checker(
     return RagChecker(key, judge, query_column, target_column, scores_to_compute or ALL_SCORES)
 
 
-def references(trace: Trace) -> list[str]:
-    """The retrieved chunks: `choices[0].references[].content` of the last answer."""
+def references(trace: Trace) -> list[str] | None:
+    """The retrieved chunks: `choices[0].references[].content` of the last answer; None when it does not say."""
     raw = (trace.completions[-1].raw if trace.completions else None) or {}
     choices = raw.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else raw
-    found = first.get("references", raw.get("references", [])) if isinstance(first, dict) else []
-    return [str(entry.get("content", "") if isinstance(entry, dict) else entry) for entry in found or []]
+    found = first.get("references", raw.get("references")) if isinstance(first, dict) else None
+    if not isinstance(found, list):
+        return None
+    return [str(entry.get("content", "") if isinstance(entry, dict) else entry) for entry in found]
 
 
 def rag_scores(checked: Checked) -> dict[str, ScoreValue]:

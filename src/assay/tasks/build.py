@@ -41,6 +41,11 @@ def build_task(
         context or BuildContext(), own_code=True, task=definition.name, paces=definition.metadata.get("paces", {})
     )
     dataset = build_dataset(definition, own_code=True)
+    if not definition.dataset.size and not len(dataset):
+        where = definition.source or definition.format
+        raise UsageError(
+            f"{where}: task `{definition.name}` has no samples: its data is empty, or filters keep nothing"
+        )
     dataset = dataset if limit is None else FirstSamples(dataset, limit)
     context = replace(context, dataset=dataset)
     scorers: dict[str, Scorer] = {}

@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.core.types import PartSpec
-from assay.scorers.rag_checker import ALL_SCORES
+from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
+from assay.scorers.rag_checker import ALL_SCORES as RAG_SCORES
+from assay.stats.score_table import as_text
 from assay.tasks.declarative.yaml_reader import Document, FieldPath
 
-_COVERAGE = (
-    "required_calls_coverage",
-    "all_required_calls_made",
-    "num_required_calls_made",
-    "num_required_calls_not_made",
-    "num_unrequired_calls",
-    "num_required_calls_total",
-)
 _ACCURACY = [{"type": "mean", "field": "is_correct", "name": "accuracy"}]
 
 
@@ -38,15 +32,18 @@ def default_metrics(scorer: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: PL
     if kind == "labeler_via_model":
         return [{"type": "frequency", "field": "label"}]
     if kind == "rag_checker":
-        return _means(scorer["scores_to_compute"] or ALL_SCORES)
-    return _means(_COVERAGE) if kind == "function_call_coverage" else []
+        return _means(scorer["scores_to_compute"] or RAG_SCORES)
+    return _means(CALL_SCORES) if kind == "function_call_coverage" else []
 
 
 def aggregates_of(
     scorers: Sequence[tuple[str, dict[str, Any]]], document: Document, where: FieldPath
 ) -> tuple[PartSpec, ...]:
-    """Every aggregate of every scorer, those that score before those that only assure quality."""
-    parts: list[tuple[bool, PartSpec]] = []
+    """Every aggregate of every scorer: the first is the task's score.
+
+    Those that only assure quality come last, and before them those that list the share of every value.
+    """
+    parts: list[tuple[tuple[bool, bool], PartSpec]] = []
     for at, (key, scorer) in enumerate(scorers):
         metrics = scorer["metrics"] if scorer["metrics"] is not None else default_metrics(scorer)
         names = metric_keys(metrics, document, (*where, at, "metrics"))
@@ -54,7 +51,7 @@ def aggregates_of(
             options = {field: value for field, value in metric.items() if field not in ("type", "key")}
             options = {field: value for field, value in options.items() if value is not None}
             part = PartSpec(key=f"{key}.{name}", use=metric["type"], options={"scorer": key, **options})
-            parts.append((scorer["purpose"] == "qa", part))
+            parts.append(((scorer["purpose"] == "qa", part.use == "frequency" and "label" not in options), part))
     return tuple(part for _, part in sorted(parts, key=lambda each: each[0]))
 
 
@@ -90,6 +87,8 @@ def headline(aggregates: Sequence[PartSpec]) -> str:
     first = aggregates[0]
     if first.use in ("mean", "max", "min", "std_dev", "weighted_average"):
         return str(first.options.get("name") or f"{first.options['field']}_{first.use}")
+    if first.use == "frequency" and "label" in first.options:
+        return str(first.options.get("name") or f"{first.options['field']}_{as_text(first.options['label'])}")
     return str(first.options.get("name") or first.use)
 
 

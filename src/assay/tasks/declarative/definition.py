@@ -16,7 +16,7 @@ from assay.tasks.declarative.config_spec import check_placeholders, resolve_conf
 from assay.tasks.declarative.library import Library
 from assay.tasks.declarative.schema import checked_task
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS
-from assay.tasks.declarative.yaml_reader import Document, FieldPath
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest
 
 SNIPPET_FIELDS = (
     "run_solver_snippet",
@@ -24,6 +24,7 @@ SNIPPET_FIELDS = (
     "compute_metrics_snippet",
     "compute_evidence_snippet",
 )
+"""The fields that hold Python; each defines the function that it is named after."""
 _NOT_OPTIONS = ("type", "key", "purpose", "metrics", "display_name")
 _EVIDENCE = "evidence"
 
@@ -229,7 +230,7 @@ def check_snippets(document: Document, where: FieldPath, value: Any) -> list[str
     if isinstance(value, dict):
         for name, item in value.items():
             if name in SNIPPET_FIELDS and isinstance(item, str):
-                _parse(document, (*where, name), item)
+                _check_snippet(document, (*where, name), item, name.removesuffix("_snippet"))
                 found.append(name)
             else:
                 found.extend(check_snippets(document, (*where, name), item))
@@ -239,9 +240,28 @@ def check_snippets(document: Document, where: FieldPath, value: Any) -> list[str
     return found
 
 
-def _parse(document: Document, where: FieldPath, source: str) -> None:
+def _check_snippet(document: Document, where: FieldPath, source: str, function: str) -> None:
+    names = set(_names_given(_parsed(document, where, source)))
+    if function not in names and "*" not in names:
+        raise document.error(where, f"the snippet must define a function `{function}`. {nearest(function, names)}")
+
+
+def _names_given(tree: ast.AST) -> Iterator[str]:
+    """Every name that code gives a value to outside of its functions and classes; `*` for who knows which."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        if isinstance(node, ast.alias):
+            yield node.asname or node.name
+        yield from _names_given(node)
+
+
+def _parsed(document: Document, where: FieldPath, source: str) -> ast.Module:
     try:
-        ast.parse(source)
+        return ast.parse(source)
     except SyntaxError as error:
         raise document.error(where, f"line {error.lineno} of the snippet: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -181,6 +182,8 @@ def _number(value: Any, shape: Number, where: FieldPath, report: Report) -> Any:
         report.wrong(where, f"expected a whole number, got {_said(value)}")
     elif not whole and (not isinstance(value, float) or not math.isfinite(value)):
         report.wrong(where, f"expected a number, got {_said(value)}")
+    elif whole and abs(value) > sys.float_info.max:
+        report.wrong(where, "expected a number up to about 1.8e308")
     elif shape.least is not None and value < shape.least:
         report.wrong(where, f"must be at least {shape.least:g}, got {value}")
     elif shape.above is not None and value <= shape.above:

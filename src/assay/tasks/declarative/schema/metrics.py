@@ -11,6 +11,11 @@ def _metric(kind: str, doc: str, **own: Field) -> Shaped:
     return Shaped(f"a {kind} metric", doc, {**fields, **own})
 
 
+FIELDS_READ = (
+    *("field", "field_gt", "field_pred"),
+    *("num_true_positives_field", "num_false_positives_field", "num_false_negatives_field"),
+)
+"""The options that name a score value."""
 _FIELD = text("The score value it reads.", min_length=1)
 _NAME = text("What the number is called.", None)
 METRIC = Tagged(
@@ -37,7 +42,13 @@ METRIC = Tagged(
             kind: _metric(kind, f"The {word} of a score value.", field=_FIELD, name=_NAME)
             for kind, word in (("mean", "mean"), ("max", "maximum"), ("min", "minimum"), ("std_dev", "deviation"))
         },
-        "frequency": _metric("frequency", "The share of each distinct value.", field=_FIELD),
+        "frequency": _metric(
+            "frequency",
+            "The share of each distinct value, or of one.",
+            field=_FIELD,
+            label=Field(Scalar(), None, "The value whose share is the number; without it there is no score."),
+            name=_NAME,
+        ),
         "recall": _metric(
             "recall",
             "TP / (TP + FN), summed over samples.",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from assay.metrics.choice_likelihood import NORMALIZATIONS
+from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
 from assay.scorers.rag_checker import ALL_SCORES as RAG_SCORES
 from assay.tasks.declarative.schema.fields import REFERENCED_KEY, USER_KEY, text, word
-from assay.tasks.declarative.schema.metrics import METRIC
-from assay.tasks.declarative.shape import Field, ListOf, MapOf, Number, Report, Shaped, Tagged, Text, Truth
-from assay.tasks.declarative.yaml_reader import FieldPath
+from assay.tasks.declarative.schema.metrics import FIELDS_READ, METRIC
+from assay.tasks.declarative.shape import Field, ListOf, MapOf, Number, Report, Rule, Shaped, Tagged, Text, Truth
+from assay.tasks.declarative.yaml_reader import FieldPath, nearest
 
 JUDGE_SYSTEM_PROMPT = "You are a helpful assistant and will be used to judge the output of another model."
 LABELER_SYSTEM_PROMPT = (
@@ -17,7 +19,10 @@ LABELER_SYSTEM_PROMPT = (
 )
 
 
-def _scorer(kind: str, doc: str, rule: Any = None, **own: Field) -> Shaped:
+def _scorer(
+    kind: str, doc: str, rule: Rule | None = None, *, gives: Sequence[str] | None = None, **own: Field
+) -> Shaped:
+    """`gives` are the values that its scores hold, where they are known before it has scored anything."""
     common = {
         "key": Field(USER_KEY, None, "The scorer's name inside the task."),
         "purpose": Field(Text(words=("score", "qa")), "score", "`qa` feeds actions and evidence, not the metrics."),
@@ -25,7 +30,24 @@ def _scorer(kind: str, doc: str, rule: Any = None, **own: Field) -> Shaped:
         "display_name": text("The name people see.", None),
         "type": word(kind),
     }
-    return Shaped(f"a {kind} scorer", doc, {**common, **own}, rule)
+    return Shaped(f"a {kind} scorer", doc, {**common, **own}, rule if gives is None else _known_fields(rule, gives))
+
+
+def _known_fields(rule: Rule | None, gives: Sequence[str]) -> Rule:
+    """The scorer's own rule, and that its metrics read values which it gives."""
+
+    def check(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+        if rule is not None:
+            rule(result, where, report)
+        known = result.get("scores_to_compute") or gives
+        for at, metric in enumerate(result["metrics"] or ()):
+            for name in FIELDS_READ:
+                field = metric.get(name)
+                if isinstance(field, str) and field not in known and not (report.placeholders and "<<" in field):
+                    told = f"this scorer gives no value `{field}`. {nearest(field, known)}"
+                    report.wrong((*where, "metrics", at, name), told)
+
+    return check
 
 
 def _choice_fields(result: dict[str, Any], where: FieldPath, report: Report) -> None:
@@ -64,6 +86,7 @@ def _one_evaluator(result: dict[str, Any], where: FieldPath, report: Report) -> 
         report.wrong(where, f"an evaluator scorer needs one of `command`, `url` and `model_key`; {found}")
 
 
+_MARK = ("is_correct",)
 _GROUND_TRUTH = text("Template of the expected text; may read `sample`.")
 _VALUE = text("Template of the text compared; the last answer of the model when absent.", None)
 _MODEL_KEY = Field(REFERENCED_KEY, doc="The key of the model that judges.")
@@ -72,14 +95,21 @@ _PROMPT = text("Template of the user message; may read `sample`, `model_output`,
 SCORER = Tagged(
     "scorer",
     {
-        "bleu": _scorer("bleu", "Word overlap with the expected text.", ground_truth=_GROUND_TRUTH, value=_VALUE),
+        "bleu": _scorer(
+            "bleu",
+            "Word overlap with the expected text.",
+            gives=("bleu_score",),
+            ground_truth=_GROUND_TRUTH,
+            value=_VALUE,
+        ),
         "string_equals": _scorer(
-            "string_equals", "Exact equality of two texts.", ground_truth=_GROUND_TRUTH, value=_VALUE
+            "string_equals", "Exact equality of two texts.", gives=_MARK, ground_truth=_GROUND_TRUTH, value=_VALUE
         ),
         "string_equals_mcqa": _scorer(
             "string_equals_mcqa",
             "The first character of the answer against the right choice.",
             _choice_fields,
+            gives=_MARK,
             ground_truth_choice=text("Template of the right choice.", None),
             choices=text("Template of the list of choices.", None),
             ground_truth_choice_field=text("Old name.", None),
@@ -88,14 +118,20 @@ SCORER = Tagged(
         "choice_likelihood": _scorer(
             "choice_likelihood",
             "Whether the choice that the model finds likeliest is the right one.",
+            gives=("score", *NORMALIZATIONS),
             ground_truth_choice=text("Template of the right choice: its text, its letter, or its number from 0."),
             normalize=Field(Text(words=tuple(NORMALIZATIONS)), "raw", "What is compared between choices."),
         ),
-        "text_likelihood": _scorer("text_likelihood", "What the text cost the model: nats, bytes, words, tokens."),
+        "text_likelihood": _scorer(
+            "text_likelihood",
+            "What the text cost the model: nats, bytes, words, tokens.",
+            gives=("nats", "bytes", "words", "bits_per_byte", "tokens"),
+        ),
         "model_as_a_judge_classifier": _scorer(
             "model_as_a_judge_classifier",
             "A judge says one of the labels.",
             _label_sets,
+            gives=_MARK,
             model_key=_MODEL_KEY,
             system_prompt=text("The judge's instructions.", JUDGE_SYSTEM_PROMPT),
             user_prompt=_PROMPT,
@@ -107,6 +143,7 @@ SCORER = Tagged(
             "model_as_a_judge_scorer",
             "A judge gives a number, brought to [0, 1].",
             _score_range,
+            gives=("score",),
             model_key=_MODEL_KEY,
             system_prompt=text("The judge's instructions.", JUDGE_SYSTEM_PROMPT),
             user_prompt=_PROMPT,
@@ -117,6 +154,7 @@ SCORER = Tagged(
         "labeler_via_model": _scorer(
             "labeler_via_model",
             "A model labels the answer or the sample.",
+            gives=("label",),
             model_key=_MODEL_KEY,
             system_prompt=text("The labeler's instructions.", LABELER_SYSTEM_PROMPT),
             user_prompt=_PROMPT,
@@ -134,6 +172,7 @@ SCORER = Tagged(
         "rag_checker": _scorer(
             "rag_checker",
             "Claims of answer, target and retrieved chunks, checked against each other by a judge.",
+            gives=RAG_SCORES,
             query_column=text("Column of the question.", "query"),
             target_column=text("Column of the expected answer.", "target"),
             scores_to_compute=Field(ListOf(Text(words=RAG_SCORES)), None, "All eleven when absent."),
@@ -142,6 +181,7 @@ SCORER = Tagged(
         "function_call_coverage": _scorer(
             "function_call_coverage",
             "Which of the required function calls were made.",
+            gives=CALL_SCORES,
             function_calls=text("Template of a JSON list of names or {name, arguments}."),
             mode=Field(Text(words=("any_order", "in_order")), "any_order"),
         ),
