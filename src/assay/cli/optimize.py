@@ -181,7 +181,7 @@ def _settings(options: argparse.Namespace) -> tuple[Evaluator, Settings]:
         **sets,
         objective=options.objective or "",
         background=options.background,
-        score_range="unit" if options.task or options.judge_model else options.score_range,
+        score_range=_score_range(options, evaluator),
         task_model=None if options.task else options.task_model,
         constraints=constraints_for(
             seed, keep_placeholders=options.keep_placeholders, max_characters=options.max_chars
@@ -191,7 +191,7 @@ def _settings(options: argparse.Namespace) -> tuple[Evaluator, Settings]:
         proposer_request=_request(options),
         budget=options.budget,
         max_proposals=options.max_proposals,
-        target_score=_target(options),
+        target_score=_target(options, evaluator),
         patience=options.patience,
         concurrency=options.concurrency,
         max_cost=options.max_cost,
@@ -217,11 +217,17 @@ def _seed(options: argparse.Namespace, evaluator: Any, read: Any) -> str | None:
     raise UsageError("give a SEED file to start from, or --no-seed")
 
 
-def _target(options: argparse.Namespace) -> float | None:
+def _score_range(options: argparse.Namespace, evaluator: Any) -> Any:
+    if options.task:
+        return evaluator.score_range
+    return "unit" if options.judge_model else options.score_range
+
+
+def _target(options: argparse.Namespace, evaluator: Any) -> float | None:
     if options.target_score is not None:
         target: float = options.target_score
         return target
-    return 1.0 if options.task or options.judge_model or options.score_range == "unit" else None
+    return 1.0 if _score_range(options, evaluator) == "unit" else None
 
 
 def _request(options: argparse.Namespace) -> Request:

@@ -13,15 +13,16 @@ import msgspec
 
 from assay.core.attempt import attempt_key, make_attempt
 from assay.core.config import RunConfig
-from assay.core.errors import UsageError
+from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Asked
 from assay.core.seams import BuildContext, Work
 from assay.core.task import Task, task_fingerprint
-from assay.core.types import Record, Sample, Score, TaskDefinition
+from assay.core.types import Record, Sample, TaskDefinition
 from assay.evaluators.dataset import MAX_RECORDS
-from assay.evaluators.payload import Evaluation, failed, why_not_a_number
+from assay.evaluators.payload import Evaluation, ScoreRange, failed
 from assay.models.build import make_model
 from assay.models.pool import ModelPool, identity_of
+from assay.reports.measure import Measure, headline_of, measure_of
 from assay.tasks.build import build_task
 from assay.tasks.trust import require_trust
 
@@ -31,8 +32,6 @@ PLACE = "{prompt}"
 
 class TaskFitness:
     """An evaluator made of tasks and the model that answers them. `records` is the dataset they amount to."""
-
-    score_range = "unit"
 
     def __init__(
         self, definitions: Sequence[TaskDefinition], config: RunConfig, *, prompt_at: str | None = None
@@ -44,6 +43,9 @@ class TaskFitness:
         self._config = config
         self._prompt_at = prompt_at.split(".") if prompt_at else None
         self._definitions = {definition.name: definition for definition in definitions}
+        self._measures = {definition.name: _measure(definition) for definition in definitions}
+        shares = all(each.bounds == (0.0, 1.0) for each in self._measures.values())
+        self.score_range: ScoreRange = "unit" if shares else "any"
         self._tasks = {name: self._built(definition) for name, definition in self._definitions.items()}
         self._rewritten: dict[tuple[str, str], Task] = {}
         self._model = self._models.wrap(model)
@@ -97,6 +99,8 @@ class TaskFitness:
     def _records(self) -> Any:
         for name, task in self._tasks.items():
             for position, sample in enumerate(task.dataset):
+                if _is_excluded(task, sample):
+                    continue
                 if len(self._samples) >= MAX_RECORDS:
                     raise UsageError(f"the tasks hold more than {MAX_RECORDS:,} samples; use --limit")
                 if sample.row is not None and self._prompt_at is None:
@@ -130,23 +134,21 @@ class TaskFitness:
         return self._rewritten[key], sample
 
     def _evaluation(self, record: Record) -> Evaluation:
-        if record.failures:
+        if record.failures and not record.excluded:
             first = record.failures[0]
             raise failed(self.name, first.kind, f"{first.stage}: {first.message}", retryable=first.retryable)
-        field = self._headline(record.task)
-        values = [_number(score, field) for score in record.scores]
-        scores = [value for value in values if value is not None]
-        if not scores:
-            raise failed(self.name, "bad_output", f"no scorer of task `{record.task}` gave a number")
+        if record.excluded:
+            rules = ", ".join(record.excluded)
+            raise failed(self.name, "excluded", f"the task's own rules exclude this sample: {rules}")
+        measure = self._measures[record.task]
+        score = measure.upwards(measure.of(record))
+        if score is None:
+            raise failed(self.name, "bad_output", f"no scorer of task `{record.task}` gave the number it is about")
         side_info: dict[str, Any] = {"prediction": record.trace.prediction if record.trace else ""}
-        for score in record.scores:
-            side_info |= {f"{score.name}_reason": score.reason} if score.reason else {}
-            side_info |= {f"{score.name}_answer": score.answer} if score.answer is not None else {}
-        return Evaluation(score=sum(scores) / len(scores), side_info=side_info)
-
-    def _headline(self, task: str) -> str:
-        aggregates = self._definitions[task].aggregates
-        return str(aggregates[0].options.get("field", "score")) if aggregates else "score"
+        for each in record.scores:
+            side_info |= {f"{each.name}_reason": each.reason} if each.reason else {}
+            side_info |= {f"{each.name}_answer": each.answer} if each.answer is not None else {}
+        return Evaluation(score=score, side_info=side_info)
 
 
 def filled(candidate: str, prompt: str) -> str:
@@ -154,14 +156,24 @@ def filled(candidate: str, prompt: str) -> str:
     return candidate.replace(PLACE, prompt) if PLACE in candidate else f"{candidate}\n\n{prompt}"
 
 
-def _number(score: Score, field: str) -> float | None:
-    for name in (field, "score", "is_correct"):
-        value = score.values.get(name)
-        if isinstance(value, bool):
-            return float(value)
-        if value is not None and why_not_a_number(value) is None:
-            return float(value)
-    return None
+def _is_excluded(task: Task, sample: Sample) -> bool:
+    """Whether a rule of the task excludes the sample whatever is answered: it has no part in the search then."""
+    for applies in task.actions.values():
+        try:
+            if applies(sample, None, ()):
+                return True
+        except FailureError:
+            continue  # it looks at answers or scores
+    return False
+
+
+def _measure(definition: TaskDefinition) -> Measure:
+    if headline_of(definition) is None:
+        raise UsageError(
+            f"task `{definition.name}` has no score that a search could raise: it only lists how often each value "
+            "occurs. Give one of its metrics a number, such as a `frequency` with a `label`."
+        )
+    return measure_of(definition)
 
 
 def _at(options: Any, path: Sequence[str]) -> Any:

@@ -1,0 +1,257 @@
+"""What is in a task's numbers: rules on every sample, nothing that broke, values as their scorer gave them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
+
+from assay.cli.exit_code import exit_code_of
+from assay.core.run_file import read_run_file
+from assay.reports.board import Leaderboard, TaskRow
+from assay.reports.diff import diff
+from assay.reports.leaderboard import build_leaderboard
+from assay.reports.markdown import notes
+from assay.reports.marks import Mark, append_mark, marks_agreement
+from assay.viewer.builders import Builders
+from assay.viewer.query import Filters
+from assay.viewer.rows import OUTCOMES
+from assay.viewer.run_view import RunView
+from assay.viewer.samples import table_rows
+
+Runs = Callable[..., Leaderboard]
+SKIP = {"skip": {"op": "is_true", "expression": "{{ sample.skip }}"}}
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """A task of rows and scorers, run in the working directory; answers are the questions themselves."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(rows: list[dict[str, Any]], scorers: list[dict[str, Any]], **how: Any) -> Leaderboard:
+        model = how.pop("model", lambda prompt: prompt)
+        config = {name: how.pop(name) for name in ("repeat", "include_per_example") if name in how}
+        return run_task(write_task(tmp_path, rows, scorers, **how), model, **config)
+
+    return run
+
+
+def only(board: Leaderboard) -> TaskRow:
+    [row] = board.tasks
+    return row
+
+
+def test_a_rule_excludes_samples_on_which_a_scorer_failed(runs: Runs) -> None:
+    rows = [
+        {"q": "a", "a": "a", "skip": False},
+        {"q": "b", "a": "c", "skip": True},
+        {"q": "c", "a": "d", "skip": True},
+    ]
+    breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[])
+    row = only(runs(rows, [EQUALS, breaks], rules=SKIP))
+    assert (row.score, row.correct, row.scored, row.excluded, row.failed) == (1.0, 1, 1, 2, 0)
+
+
+def test_a_rule_excludes_samples_that_the_model_could_not_answer(runs: Runs) -> None:
+    def model(prompt: str) -> str:
+        if prompt == "b":
+            raise ValueError("the line is down")
+        return prompt
+
+    rows = [{"q": q, "a": "a", "skip": q == "b"} for q in ("a", "b")]
+    board = runs(rows, [EQUALS], rules=SKIP, model=model)
+    assert (only(board).score, only(board).excluded, only(board).failed) == (1.0, 1, 0)
+    assert exit_code_of(board) == 0
+
+
+def test_a_rule_that_cannot_be_applied_leaves_its_samples_out_of_every_number(runs: Runs) -> None:
+    rule = {"large": {"op": "greater_than", "expression": "{{ sample.c }}", "value": 4}}
+    rows = [{"q": "a", "a": "a", "c": "text"}, {"q": "b", "a": "c", "c": "text"}]
+    board = runs(rows, [EQUALS], rules=rule)
+    row = only(board)
+    assert (row.score, row.bounds, row.interval, row.scored, row.failed, row.coverage) == (None, None, None, 0, 2, 0.0)
+    assert exit_code_of(board) == 3
+
+
+def test_the_bounds_hold_what_a_rule_that_could_not_be_applied_hides(runs: Runs) -> None:
+    rule = {"large": {"op": "greater_than", "expression": "{{ sample.c }}", "value": 4}}
+    rows = [{"q": "a", "a": "a", "c": 1}, {"q": "b", "a": "b", "c": 1}, {"q": "c", "a": "x", "c": "text"}]
+    row = only(runs(rows, [EQUALS], rules=rule))
+    assert (row.score, row.scored, row.failed, row.coverage) == (1.0, 2, 1, 2 / 3)
+    assert row.bounds is not None
+    assert (row.bounds.low, row.bounds.high) == (pytest.approx(2 / 3), 1.0)
+
+
+def test_an_attempt_that_broke_is_in_no_aggregate_of_its_task(runs: Runs, tmp_path: Path) -> None:
+    rows = [{"q": "a", "a": "a"}, {"q": "b", "a": "x"}]
+    breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[{"type": "mean", "field": "v"}])
+    row = only(runs(rows, [EQUALS, breaks]))
+    assert [(each.value, each.scored, each.failed) for each in row.aggregates] == [(1.0, 1, 1), (1.0, 1, 1)]
+    assert (row.score, row.correct, row.scored, row.failed) == (1.0, 1, 1, 1)
+    view = RunView("run", tmp_path / "run", Builders())
+    outcomes = [each["outcome"] for each in table_rows(view, view.rows(Filters(), "order", False, []).tolist(), [])]
+    assert outcomes == ["right", "failed"]
+
+
+MULTICLASS = [{"type": "multiclass-classification", "field_gt": "gt", "field_pred": "pred"}]
+BINARY = [
+    {
+        "type": "binary-classification",
+        "field_gt": "gt",
+        "field_pred": "pred",
+        "positive_answer": 1,
+        "negative_answer": 0,
+    }
+]
+TYPES: list[tuple[str, list[dict[str, Any]], dict[str, float]]] = [
+    ('{"gt": sample["a"], "pred": int(sample["a"])}', MULTICLASS, {"accuracy": 1.0}),
+    ('{"gt": int(sample["a"]), "pred": 1}', BINARY, {"accuracy": 0.5, "recall": 1.0, "precision": 0.5}),
+    ('{"v": int(sample["a"])}', [{"type": "frequency", "field": "v"}], {"v_0": 0.5, "v_1": 0.5}),
+    ('{"v": float(sample["a"])}', [{"type": "frequency", "field": "v"}], {"v_0.0": 0.5, "v_1.0": 0.5}),
+    (
+        '{"v": 1 + int(sample["a"])}',
+        [{"type": "weighted_average", "field": "v", "weights": {"1": 0.25, "2": 0.75}}],
+        {"v_weighted_average": 0.5},
+    ),
+    ('{"v": int(sample["a"]) or 0.5}', [{"type": "frequency", "field": "v"}], {"v_1": 0.5, "v_0.5": 0.5}),
+    ('{"gt": 2**60, "pred": 2**60 + int(sample["a"])}', MULTICLASS, {"accuracy": 0.5}),
+]
+
+
+@pytest.mark.parametrize(("body", "metrics", "numbers"), TYPES, ids=[str(n) for n in range(len(TYPES))])
+def test_values_keep_their_type_from_scorer_to_leaderboard(
+    runs: Runs, body: str, metrics: list[dict[str, Any]], numbers: dict[str, float]
+) -> None:
+    rows = [{"q": "a", "a": "0"}, {"q": "b", "a": "1"}]
+    row = only(runs(rows, [python_scorer(body, metrics=metrics)], solver=None))
+    assert {each.name: each.value for each in row.aggregates if each.name in numbers} == numbers
+
+
+def test_a_frequency_is_no_score_until_it_names_its_label(runs: Runs, tmp_path: Path) -> None:
+    rows = [{"q": "a"}, {"q": "b"}]
+    said = '{"label": "refusal" if sample["q"] == "a" else "safe"}'
+    every = [{"type": "frequency", "field": "label"}]
+    row = only(board := runs(rows, [python_scorer(said, metrics=every)], solver=None))
+    assert (row.score, row.correct, row.scored, row.has_score) == (None, None, 2, False)
+    assert [(each.name, each.value) for each in row.aggregates] == [("label_refusal", 0.5), ("label_safe", 0.5)]
+    assert "`label` names the one" in (row.reason or "")
+    assert board.overall_reason == "none of its tasks has a score"
+    assert exit_code_of(board) == 0
+
+    for label, score in (("safe", 0.5), ("unsafe", 0.0)):
+        named = [*every, {"type": "frequency", "field": "label", "label": label}]
+        folder = tmp_path / label
+        row = only(run_task(write_task(folder, rows, [python_scorer(said, metrics=named)], solver=None)))
+        assert (row.metric, row.score, row.correct) == (f"label_{label}", score, 2 * score)
+
+
+CORRECT: list[tuple[str, list[dict[str, Any]], float | None, int | None]] = [
+    # the headline is `unique`, whatever `score` says beside it
+    ('{"unique": sample["q"] == "a", "score": 1.0}', [{"type": "mean", "field": "unique"}], 0.5, 1),
+    ('{"v": 1.0 if sample["q"] == "a" else 0.0}', [{"type": "mean", "field": "v"}], 0.5, 1),
+    ('{"v": 3 if sample["q"] == "a" else 1}', [{"type": "mean", "field": "v"}], 2.0, None),
+    ('{"score": 7}', [{"type": "mean", "field": "score"}], 7.0, None),
+    ('{"v": 1.0}', [{"type": "std_dev", "field": "v"}], 0.0, None),
+]
+
+
+@pytest.mark.parametrize(("body", "metrics", "score", "correct"), CORRECT, ids=[case[0] for case in CORRECT])
+def test_correct_is_the_count_of_the_headline(
+    runs: Runs, tmp_path: Path, body: str, metrics: list[dict[str, Any]], score: float | None, correct: int | None
+) -> None:
+    row = only(runs([{"q": "a"}, {"q": "b"}], [python_scorer(body, metrics=metrics)], solver=None))
+    assert (row.score, row.correct) == (score, correct)
+    view = RunView("run", tmp_path / "run", Builders())
+    right = int((view.snapshot().column("outcome") == OUTCOMES.index("right")).sum())
+    assert right == (correct or 0) or not row.aggregates[0].name.endswith("mean")
+
+
+def test_a_scorer_for_quality_does_not_change_what_is_correct(runs: Runs) -> None:
+    quality = {**EQUALS, "key": "quality", "purpose": "qa", "ground_truth": "never"}
+    row = only(runs([{"q": "a", "a": "a"}], [EQUALS, quality]))
+    assert (row.score, row.correct) == (1.0, 1)
+
+
+def test_each_scorers_values_stand_by_themselves(runs: Runs) -> None:
+    quality = {**EQUALS, "key": "quality", "purpose": "qa", "ground_truth": "never"}
+    row = only(runs([{"q": "a", "a": "a"}], [EQUALS, quality], include_per_example=True))
+    assert not isinstance(row.per_example, msgspec.UnsetType)
+    [example] = row.per_example
+    assert (example.score, example.values) == (1.0, {"main": {"is_correct": True}, "quality": {"is_correct": False}})
+
+
+def test_values_that_some_samples_lack_are_told(runs: Runs) -> None:
+    rows: list[dict[str, Any]] = [{"q": "a", "v": 1}, {"q": "b"}, {"q": "c", "v": None}, {"q": "d", "v": 5}]
+    scorer = python_scorer('{"v": sample.get("v")}', metrics=[{"type": "mean", "field": "v"}])
+    board = runs(rows, [scorer], solver=None)
+    row = only(board)
+    assert (row.score, row.total, row.scored, row.unscored, row.coverage, row.owed) == (3.0, 4, 2, 2, 0.5, 0)
+    assert "t: the score is over 2: 2 of 4 attempts have no value for it" in notes(board)
+
+
+METRIC = "def compute_metrics(scores):\n    return {}\n"
+BROKEN = ['{"m": 1 / 0}', '{"m": float("nan")}', '{"m": "high"}', "None", '{"m": 10 ** 400}', '{"m": None}', "{}"]
+
+
+@pytest.mark.parametrize("returned", BROKEN)
+def test_a_python_metric_that_breaks_is_a_failure_of_the_run(runs: Runs, returned: str) -> None:
+    snippet = METRIC.replace("{}", returned)
+    metrics = [{"type": "python", "compute_metrics_snippet": snippet}]
+    board = runs([{"q": "a"}, {"q": "b"}], [python_scorer('{"v": 1}', metrics=metrics)], solver=None)
+    row = only(board)
+    assert (row.score, row.complete, exit_code_of(board)) == (None, False, 3)
+    assert [kind.split("/")[0] for kind in row.failures] == ["metric"]
+
+
+def test_an_integer_that_no_number_holds_fails_its_sample_and_not_the_run(runs: Runs) -> None:
+    body = '{"v": 10**400 if sample["q"] == "b" else 2}'
+    row = only(
+        runs([{"q": "a"}, {"q": "b"}], [python_scorer(body, metrics=[{"type": "mean", "field": "v"}])], solver=None)
+    )
+    assert (row.score, row.scored, row.failed) == (2.0, 1, 1)
+
+
+def test_a_journal_with_such_an_integer_can_be_read(runs: Runs, tmp_path: Path) -> None:
+    runs([{"q": "a"}, {"q": "b"}], [python_scorer('{"v": 2}', metrics=[{"type": "mean", "field": "v"}])], solver=None)
+    journal = tmp_path / "run" / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    lines[0]["scores"][0]["values"]["v"] = 10**400
+    journal.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "sum"}) + "\n" for line in lines))
+    row = only(build_leaderboard(tmp_path / "run"))
+    assert (row.score, row.scored, row.unscored) == (2.0, 1, 1)
+    assert RunView("run", tmp_path / "run", Builders()).snapshot().rows == 2
+
+
+def test_excluded_samples_are_in_no_comparison_whatever_file_it_reads(runs: Runs, tmp_path: Path) -> None:
+    rows = [{"q": "a", "a": "a", "skip": False}, {"q": "b", "a": "b", "skip": True}]
+    runs(rows, [EQUALS], rules=SKIP, include_per_example=True)
+    run, file = tmp_path / "run", tmp_path / "run" / "leaderboard.json"
+    for source in (run, file):
+        [task] = diff(source, source).tasks
+        assert task.comparison is not None
+        assert task.comparison.n == 1
+
+
+def test_marks_agree_with_scores_by_the_tasks_own_scale(runs: Runs, tmp_path: Path) -> None:
+    scorer = python_scorer(
+        '{"v": sample["v"]}', metrics=[{"type": "weighted_average", "field": "v", "weights": {"bad": -1, "good": 9}}]
+    )
+    runs([{"q": "a", "v": "good"}, {"q": "b", "v": "bad"}], [scorer], solver=None)
+    lines = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
+    for line in lines:
+        verdict = "right" if line["index"] == 0 else "wrong"
+        append_mark(tmp_path / "run", Mark(key=line["key"], task="t", sample_id=line["sample_id"], verdict=verdict))  # type: ignore[arg-type]
+    found = marks_agreement(tmp_path / "run")
+    assert found is not None
+    assert (found.overall.raw, found.unscored) == (1.0, 0)
+
+
+def test_the_run_file_names_the_fields_that_are_read(runs: Runs, tmp_path: Path) -> None:
+    runs([{"q": "a", "a": "a"}], [EQUALS])
+    [definition] = read_run_file(tmp_path / "run").definitions
+    assert definition.aggregates[0].options == {"scorer": "main", "field": "is_correct", "name": "accuracy"}
