@@ -102,10 +102,18 @@ def test_a_model_that_fails_leaves_no_trace_and_its_own_failure() -> None:
     assert record.failures == (Failure(stage="model", kind="rate_limit", message="rate_limit", retryable=True),)
 
 
-def test_no_action_is_asked_about_an_attempt_that_failed() -> None:
-    actions = {"always": lambda sample, trace, scores: True}
-    assert attempt(a_task(Says("m", "fine"), actions=actions)).excluded == ("always",)
-    assert attempt(a_task(Says("m", ValueError()), actions=actions)).excluded == ()
+def test_every_rule_is_asked_about_every_attempt_whatever_failed() -> None:
+    def broken(sample: Sample, trace: Trace | None, scores: tuple[Score, ...]) -> bool:
+        raise ValueError("no such column")
+
+    always = {"always": lambda sample, trace, scores: True}
+    for scorer in (Says("m", "fine"), Says("m", ValueError())):
+        assert attempt(a_task(scorer, actions=always)).excluded == ("always",)
+    record = attempt(a_task(Says("m", "fine"), actions={"broken": broken, **always}))
+    assert (record.excluded, [failure.stage for failure in record.failures]) == (("always",), ["action"])
+    # what broke before is why the rule has nothing to look at
+    record = attempt(a_task(Says("m", ValueError()), actions={"broken": broken}))
+    assert [failure.stage for failure in record.failures] == ["scorer"]
 
 
 UNWRITABLE = [

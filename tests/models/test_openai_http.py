@@ -392,3 +392,9 @@ def test_the_factory_needs_a_model_name() -> None:
     assert make("gpt-x").name == "openai:gpt-x"
     with pytest.raises(UsageError, match="openai:MODEL"):
         make("")
+
+
+def test_an_answer_kept_whole_has_another_place_in_the_cache() -> None:
+    plain, whole = (OpenAIModel("m", base_url="http://127.0.0.1:9/v1", keep_raw=keep) for keep in (False, True))
+    assert plain.settings != whole.settings
+    assert plain.settings == OpenAIModel("m", base_url="http://127.0.0.1:9/v1").settings

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.optimize.scripted import SayingProposer, fenced
+from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
@@ -178,3 +179,49 @@ def compute(prediction, targets, extras):
     while True:
         pass
 """
+
+
+def declarative(folder: Path, scorers: list[dict[str, Any]], **more: Any) -> TaskFitness:
+    """A task of two rows, the second of which is to be skipped; the candidate is the question."""
+    rows = [{"q": "yes", "a": "yes", "skip": False}, {"q": "no", "a": "yes", "skip": True}]
+    definitions = load_tasks([str(write_task(folder, rows, scorers, **more))])
+    return TaskFitness(definitions, RunConfig(model="toy"), prompt_at="input_builder.input_messages.0.content")
+
+
+def test_a_classification_scores_as_on_the_leaderboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    metrics = [{"type": "multiclass-classification", "field_gt": "gt", "field_pred": "pred"}]
+    scorer = python_scorer('{"gt": sample["a"], "pred": sample["q"]}', metrics=metrics)
+    board = run_task(write_task(tmp_path / "run", [{"q": "yes", "a": "yes"}, {"q": "no", "a": "yes"}], [scorer]))
+    scores = []
+    for place in (0, 1):
+        made = declarative(tmp_path, [scorer])
+        scores.append(scored(made, "{{ sample.q }}", made.records[place]).score)
+    assert (scores, board.tasks[0].score) == ([1.0, 0.0], 0.5)
+
+
+def test_only_the_scorer_of_the_score_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    quality = {**EQUALS, "key": "quality", "purpose": "qa", "ground_truth": "never"}
+    made = declarative(tmp_path, [EQUALS, quality])
+    assert scored(made, "{{ sample.q }}", made.records[0]).score == 1.0
+
+
+def test_samples_that_a_rule_excludes_have_no_part_in_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rules = {"skip": {"op": "is_true", "expression": "{{ sample.skip }}"}}
+    assert [record["row"]["q"] for record in declarative(tmp_path, [EQUALS], rules=rules).records] == ["yes"]
+
+
+def test_a_task_without_a_score_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scorer = python_scorer('{"label": "a"}', metrics=[{"type": "frequency", "field": "label"}])
+    with pytest.raises(UsageError, match="has no score that a search could raise"):
+        declarative(tmp_path, [scorer])
+
+
+def test_a_value_of_any_size_is_no_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = declarative(tmp_path, [python_scorer('{"v": 12}', metrics=[{"type": "mean", "field": "v"}])])
+    assert made.score_range == "any"
+    assert scored(made, "{{ sample.q }}", made.records[0]).score == 12.0

@@ -13,8 +13,13 @@ from assay.reports.board import write_leaderboard_file
 from assay.reports.diff import diff
 from assay.reports.html.report_page import report_page
 from assay.reports.leaderboard import build_leaderboard
+from assay.reports.marks import Mark, append_mark, marks_agreement
 from assay.reports.standings import build_standings
 from assay.reports.view import View
+from assay.viewer.builders import Builders
+from assay.viewer.comparing import compare_runs
+from assay.viewer.query import Filters, summary
+from assay.viewer.run_view import RunView
 
 
 class Reader:
@@ -80,3 +85,34 @@ def test_ranks_turn_it_round(runs: Path) -> None:
 
 def test_the_report_gives_it_a_scale_of_its_own(runs: Path) -> None:
     assert "Lower is better:" in report_page([runs / "fair", runs / "good"], View())
+
+
+def test_the_viewer_calls_no_bits_right_or_wrong_and_fewer_of_them_better(runs: Path) -> None:
+    builders = Builders()
+    fair, good = (RunView(name, runs / name, builders) for name in ("fair", "good"))
+    texts = fair.rows(Filters(task=("texts",)), "order", False, [])
+    assert summary(fair.snapshot(), texts)["outcomes"] == {"scored": 20}
+    sums = fair.rows(Filters(task=("sums",)), "order", False, [])
+    assert summary(fair.snapshot(), sums)["outcomes"] == {"right": 1, "wrong": 19}
+    for first, second, flip in ((fair, good, "better"), (good, fair, "worse")):
+        assert len(first.rows(Filters(flip=flip), "order", False, [second])) == 20
+    [compared] = [task for task in compare_runs([fair, good])["pairs"][0]["tasks"] if task["task"] == "texts"]
+    found = next(task for task in diff(runs / "fair", runs / "good").tasks if task.task == "texts")
+    assert found.comparison is not None
+    assert compared["difference"] == found.comparison.difference
+    assert (compared["wins"], compared["lower_is_better"]) == (20, True)
+
+
+def test_people_cannot_disagree_with_bits(runs: Path, tmp_path: Path) -> None:
+    import shutil
+
+    folder = Path(shutil.copytree(runs / "fair", tmp_path / "run"))
+    marked = {"texts": 0, "sums": 0}
+    for line in map(json.loads, (folder / "journal.jsonl").read_text().splitlines()):
+        marked[line["task"]] += 1
+        append_mark(folder, Mark(key=line["key"], task=line["task"], sample_id=line["sample_id"], verdict="wrong"))
+    found = marks_agreement(folder)
+    assert found is not None
+    assert (found.unscored, found.overall.n) == (marked["texts"], marked["sums"])
+    view = RunView("run", folder, Builders())
+    assert len(view.rows(Filters(mark="disagree"), "order", False, [])) == 1  # the one sum that is right

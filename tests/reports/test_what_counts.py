@@ -12,7 +12,6 @@ import pytest
 from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.cli.exit_code import exit_code_of
-from assay.core.run_file import read_run_file
 from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.diff import diff
 from assay.reports.leaderboard import build_leaderboard
@@ -249,9 +248,3 @@ def test_marks_agree_with_scores_by_the_tasks_own_scale(runs: Runs, tmp_path: Pa
     found = marks_agreement(tmp_path / "run")
     assert found is not None
     assert (found.overall.raw, found.unscored) == (1.0, 0)
-
-
-def test_the_run_file_names_the_fields_that_are_read(runs: Runs, tmp_path: Path) -> None:
-    runs([{"q": "a", "a": "a"}], [EQUALS])
-    [definition] = read_run_file(tmp_path / "run").definitions
-    assert definition.aggregates[0].options == {"scorer": "main", "field": "is_correct", "name": "accuracy"}

@@ -110,3 +110,22 @@ def test_a_judge_that_talks_nonsense_is_a_failure(answers: list[str]) -> None:
 def test_a_missing_column_is_a_failure() -> None:
     with pytest.raises(FailureError, match="no column `frage`"):
         check(Scripted(Oracle()), "a", [], "a", query_column="frage")
+
+
+@pytest.mark.parametrize("raw", [None, {}, {"choices": [{"index": 0}]}, {"choices": []}, {"references": "x"}])
+def test_an_answer_without_references_fails_before_the_judge_is_asked(raw: dict[str, Any] | None) -> None:
+    model = Scripted(Oracle())
+    trace = Trace(prediction="a", completions=(Completion(text="a", raw=raw),))
+    scorer = rag_checker("r", judge_model_key="j", context=Context({"j": model}))
+    with pytest.raises(FailureError, match="keep_raw=true") as caught:
+        asyncio.run(scorer(Sample(id="1", row={"query": "q", "target": "a"}), trace))
+    assert (caught.value.failure.kind, model.asked) == ("bad_input", [])
+
+
+def test_an_empty_list_of_references_is_an_answer_and_scores_without_chunks_need_none() -> None:
+    assert check(Scripted(Oracle()), "a", [], "a").values["claim_recall"] == 0.0
+    trace = Trace(prediction="a", completions=(Completion(text="a"),))
+    options = {"context": Context({"j": Scripted(Oracle())}), "scores_to_compute": ["precision"]}
+    scorer = rag_checker("r", judge_model_key="j", **options)  # type: ignore[arg-type]
+    score = asyncio.run(scorer(Sample(id="1", row={"query": "q", "target": "a"}), trace))
+    assert score.values == {"precision": 1.0}

@@ -38,7 +38,7 @@ def latest(view: RunView) -> dict[str, Record]:
 
 
 def score(record: Record) -> float:
-    if record.get("failures"):
+    if record.get("failures") or record.get("excluded"):
         return math.nan
     return float(record["scores"][0]["values"]["score"])
 
