@@ -112,3 +112,18 @@ def test_a_hundred_thousand_rows_are_a_few_megabytes():
 def _texts(table, name):
     labels = table.labels(name)
     return [labels.vocabulary[code] for code in np.ravel(labels.codes)]
+
+
+def test_labels_keep_the_type_of_each_value():
+    table = ScoreTable()
+    values = [1, True, 1.0, None, 0, 2**60 + 1, 2**60, 0.5, "1", False]
+    for row, value in enumerate(values):
+        table.add({"v": value, "w": row}, sample=row)
+    labels = table.labels("v")
+    assert [labels.vocabulary[code] for code in labels.codes[:, 0]] == [str(v) for v in values if v is not None]
+    numbers = ScoreTable()
+    for row, value in enumerate(values[:8]):
+        numbers.add({"v": value}, sample=row)
+    found = numbers.labels("v")
+    assert [found.vocabulary[code] for code in found.codes[:, 0]] == [str(v) for v in values[:8] if v is not None]
+    assert numbers.numbers("v").values.tolist() == [float(v) for v in values[:8] if v is not None]
