@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay import catalog
 from assay.core.types import Summary
 from assay.stats import aggregates
 from assay.stats.failure_bounds import NOT_RISING, with_bounds
@@ -24,6 +26,7 @@ CASES: dict[str, tuple[Callable[..., list[Summary]], dict[str, Any], tuple[Any, 
     "max": (aggregates.maximum, {"field": "score"}, MARKS),
     "min": (aggregates.minimum, {"field": "score"}, MARKS),
     "weighted_average": (aggregates.weighted_average, {"field": "label", "weights": LABELS}, tuple(LABELS)),
+    "frequency": (aggregates.frequency, {"field": "label", "label": "good"}, tuple(LABELS)),
     "repetitions": (repetitions, {"field": "score", "k": (1, 2, 3)}, MARKS),
 }
 
@@ -124,3 +127,24 @@ def test_a_declared_range_says_what_wrong_and_right_are() -> None:
     assert summary.bounds is not None
     assert (summary.bounds.low, summary.bounds.high) == (2.5, 4.5)
     assert (summary.bounds.wrong, summary.bounds.right) == (1.0, 5.0)
+
+
+@pytest.mark.parametrize("use", ["binary-classification", "multiclass-classification"])
+@pytest.mark.parametrize("said", [["yes", "yes"], ["no", "yes"], ["no", "no"]])
+def test_the_accuracy_of_a_classification_has_bounds_and_its_precision_none(use: str, said: list[str]) -> None:
+    options: dict[str, Any] = {"field_gt": "gt", "field_pred": "said"}
+    if use == "binary-classification":
+        options |= {"positive_answer": "yes", "negative_answer": "no"}
+    classify = partial(catalog.resolve("aggregate", use), **options)
+    table, possible = ScoreTable(), []
+    for sample, answer in enumerate(said):
+        table.add({"gt": "yes", "said": answer}, sample=sample)
+    for truth, answer in itertools.product(("yes", "no"), repeat=2):
+        filled = copy.deepcopy(table)
+        filled.add({"gt": truth, "said": answer}, sample=9)
+        possible.append(classify(filled)[0].value)
+    table.add_failure(sample=9)
+    accuracy, *others = with_bounds(classify(table), classify, table, use, options)
+    assert accuracy.bounds is not None
+    assert (accuracy.bounds.low, accuracy.bounds.high) == (min(possible), max(possible))
+    assert all(each.bounds is None for each in others)
