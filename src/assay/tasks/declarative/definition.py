@@ -16,7 +16,7 @@ from assay.tasks.declarative.config_spec import check_placeholders, resolve_conf
 from assay.tasks.declarative.library import Library
 from assay.tasks.declarative.schema import checked_task
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, nearest
+from assay.tasks.declarative.yaml_reader import Document, FieldPath
 
 SNIPPET_FIELDS = (
     "run_solver_snippet",
@@ -243,7 +243,8 @@ def check_snippets(document: Document, where: FieldPath, value: Any) -> list[str
 def _check_snippet(document: Document, where: FieldPath, source: str, function: str) -> None:
     names = set(_names_given(_parsed(document, where, source)))
     if function not in names and "*" not in names:
-        raise document.error(where, f"the snippet must define a function `{function}`. {nearest(function, names)}")
+        told = ", ".join(f"`{name}`" for name in sorted(names)[:10]) or "nothing"
+        raise document.error(where, f"the snippet must define a function `{function}`; it defines {told}")
 
 
 def _names_given(tree: ast.AST) -> Iterator[str]:
