@@ -99,7 +99,7 @@ async def _rescore(
         _prepare(folder, run, earlier, msgspec.structs.replace(run_file, sandbox=sandbox))
         journal = Journal(folder / "journal.jsonl")
         finished = finished_keys(journal.path)
-        progress.begin(sum(planned(each, config) for each in definitions), len(finished))
+        progress.begin(sum(planned(each, config) for each in definitions), len(finished), definitions)
         with signals(stop, progress), Watch(config.timeout_seconds, stop, progress.say):
             work = owed_work(tasks, finished, config.repeat, stop)
             verdicts = _Verdicts(earlier.definitions, definitions)
