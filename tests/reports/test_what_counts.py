@@ -68,6 +68,24 @@ def test_a_rule_excludes_samples_that_the_model_could_not_answer(runs: Runs) -> 
     assert exit_code_of(board) == 0
 
 
+ABOUT_SCORES = [
+    ({"op": "equals", "expression": "{{ scores.main.is_correct }}", "value": False}, (1, 0)),
+    ({"op": "not_exists", "expression": "{{ scores.own.v }}"}, (0, 1)),
+    ({"op": "not_exists", "expression": "{{ scores['own'].v }}"}, (0, 1)),
+]
+
+
+@pytest.mark.parametrize(("rule", "counts"), ABOUT_SCORES)
+def test_a_rule_about_scores_goes_by_those_there_are_and_takes_no_broken_one_for_none(
+    runs: Runs, rule: dict[str, Any], counts: tuple[int, int]
+) -> None:
+    rows = [{"q": "a", "a": "a"}, {"q": "b", "a": "x"}]
+    breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[])
+    row = only(runs(rows, [EQUALS, breaks], rules={"rule": rule}))
+    assert (row.excluded, row.failed) == counts
+    assert (row.score, row.scored) == (1.0, 1)
+
+
 def test_a_rule_that_cannot_be_applied_leaves_its_samples_out_of_every_number(runs: Runs) -> None:
     rule = {"large": {"op": "greater_than", "expression": "{{ sample.c }}", "value": 4}}
     rows = [{"q": "a", "a": "a", "c": "text"}, {"q": "b", "a": "c", "c": "text"}]
