@@ -18,7 +18,7 @@ from assay.reports.leaderboard import build_leaderboard
 from assay.reports.markdown import notes
 from assay.reports.marks import Mark, append_mark, marks_agreement
 from assay.viewer.builders import Builders
-from assay.viewer.query import Filters
+from assay.viewer.query import Filters, summary
 from assay.viewer.rows import OUTCOMES
 from assay.viewer.run_view import RunView
 from assay.viewer.samples import table_rows
@@ -266,3 +266,40 @@ def test_marks_agree_with_scores_by_the_tasks_own_scale(runs: Runs, tmp_path: Pa
     found = marks_agreement(tmp_path / "run")
     assert found is not None
     assert (found.overall.raw, found.unscored) == (1.0, 0)
+
+
+YES_NO = {"field_gt": "gt", "field_pred": "said", "positive_answer": "yes", "negative_answer": "no"}
+EVERYWHERE: list[tuple[str, dict[str, Any]]] = [
+    ('{"score": sample["n"] / 4}', {"type": "mean", "field": "score"}),
+    ('{"gt": "yes", "said": ["yes", "no", "maybe", "yes"][sample["n"]]}', {"type": "binary-classification", **YES_NO}),
+    ('{"gt": 1, "said": sample["n"]}', {"type": "multiclass-classification", "field_gt": "gt", "field_pred": "said"}),
+    ('{"v": sample["n"] % 3}', {"type": "frequency", "field": "v", "label": 0}),
+    ('{"v": "ab"[sample["n"] % 2]}', {"type": "weighted_average", "field": "v", "weights": {"a": 3, "b": -1}}),
+    ('{"v": 1 / 0 if sample["n"] == 1 else sample["n"]}', {"type": "mean", "field": "v"}),
+]
+
+
+@pytest.mark.parametrize(("body", "metric"), EVERYWHERE, ids=[each[1]["type"] for each in EVERYWHERE])
+def test_leaderboard_examples_diff_and_viewer_have_the_same_numbers(
+    runs: Runs, tmp_path: Path, body: str, metric: dict[str, Any]
+) -> None:
+    rows = [{"q": "a", "n": n, "skip": n == 3} for n in range(4)]
+    scorer = python_scorer(body, metrics=[metric])
+    row = only(runs(rows, [scorer], rules=SKIP, include_per_example=True))
+    assert not isinstance(row.per_example, msgspec.UnsetType)
+    numbers = [example.score for example in row.per_example if example.score is not None]
+    [task] = diff(tmp_path / "run", tmp_path / "run").tasks
+    assert task.comparison is not None
+    view = RunView("run", tmp_path / "run", Builders())
+    shown = summary(view.snapshot(), view.rows(Filters(), "order", False, []))
+    assert row.score == pytest.approx(sum(numbers) / len(numbers))
+    assert row.score == pytest.approx(task.comparison.first)
+    assert row.score == pytest.approx(shown["score"]["value"])
+    assert row.scored == len(numbers) == task.comparison.n == shown["score"]["n"]
+    if row.correct is not None:
+        assert row.correct == shown["outcomes"].get("right", 0)
+    else:
+        assert shown["outcomes"]["scored"] == row.scored
+    assert (row.excluded, row.failed, row.unscored) == tuple(
+        shown["outcomes"].get(word, 0) for word in ("excluded", "failed", "unscored")
+    )
