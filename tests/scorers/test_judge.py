@@ -225,7 +225,7 @@ def test_labels_are_free_unless_listed() -> None:
 
 def test_where_nothing_is_run_a_judge_can_be_built_but_not_asked() -> None:
     scorer = model_as_a_judge_scorer("s", **PROMPTS)
-    assert refused(scorer).kind == "unsupported"
+    assert refused(scorer).kind == "not_asked"
 
 
 @given(st.text())
