@@ -30,11 +30,9 @@ from assay.core.journal import Journal, finished_keys, lock_journal
 from assay.core.model_stack import close_model
 from assay.core.run import Stop, run_attempts
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as, what_changed, write_whole
-from assay.core.seal import is_vouched_for, refuse_foreign, vouch
 from assay.core.seams import BuildContext, Model
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Record, TaskDefinition
-from assay.core.watch import Watch
 from assay.executors.local import LocalExecutor
 from assay.executors.shard_files import Shard, holds_attempts, merge_shards, samples_of
 from assay.models.build import make_model
@@ -50,9 +48,11 @@ from assay.reports.report_markdown import report_page, write_report
 from assay.reports.sandboxes import record_sandbox
 from assay.reports.view import view_of
 from assay.scorers.processes import in_processes
+from assay.scorers.watch import Watch
 from assay.tasks.build import build_task, start_scorers
 from assay.tasks.likelihood import offer
 from assay.tasks.trust import code_seal, require_trust
+from assay.user.seal import is_vouched_for, refuse_foreign, vouch
 
 
 class Progress:

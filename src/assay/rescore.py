@@ -21,18 +21,18 @@ from assay.core.model_stack import close_model
 from assay.core.regular_file import open_regular, read_regular
 from assay.core.run import Stop, owed_work
 from assay.core.run_file import RunFile, read_run_file, sealed_as, write_whole
-from assay.core.seal import is_vouched_for, vouch
 from assay.core.seams import BuildContext, Scorer, Work
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Failure, Record, Request, Sample, Score, TaskDefinition, Trace
-from assay.core.watch import Watch
 from assay.evaluation import Progress, finish, planned, signals, start_sandboxes, versions, with_processes
 from assay.reports.board import Leaderboard
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.prices import KEPT
 from assay.scorers.judge import NOT_ASKED
+from assay.scorers.watch import Watch
 from assay.tasks.build import build_task
 from assay.tasks.trust import code_seal, require_trust
+from assay.user.seal import is_vouched_for, vouch
 
 BATCH = 256
 

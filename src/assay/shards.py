@@ -17,10 +17,8 @@ from assay.core.journal import Journal, finished_keys
 from assay.core.key_set import KeySet
 from assay.core.run import Stop, run_attempts
 from assay.core.run_file import read_run_file
-from assay.core.seal import is_vouched_for
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Record, TaskDefinition
-from assay.core.watch import Watch
 from assay.evaluation import (
     Parts,
     Progress,
@@ -48,7 +46,9 @@ from assay.executors.shard_files import (
 )
 from assay.reports.board import Leaderboard
 from assay.reports.budgets import budgeted, has_budget, make_budget, spent_before
+from assay.scorers.watch import Watch
 from assay.tasks.trust import code_seal
+from assay.user.seal import is_vouched_for
 
 
 class ShardCounts(Struct, frozen=True, kw_only=True):

@@ -13,16 +13,21 @@ import pytest
 from assay.core.cache import CompletionCache
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
+from assay.user.folder import secret_for_cache
 
 REQUEST = Request(prompt="2 + 2", temperature=0.0, max_tokens=5)
 ANSWER = Completion(text="4", finish_reason="stop", tokens_in=3, tokens_out=1)
 
 
+def opened(path: Path) -> CompletionCache:
+    return CompletionCache(path, secret_for_cache(path))
+
+
 def test_an_answer_is_found_again_after_reopening(tmp_path: Path) -> None:
-    first = CompletionCache(tmp_path / "deep" / "cache.sqlite")
+    first = opened(tmp_path / "deep" / "cache.sqlite")
     first.put(first.key({"name": "a"}, REQUEST), ANSWER)
     first.close()
-    second = CompletionCache(tmp_path / "deep" / "cache.sqlite")
+    second = opened(tmp_path / "deep" / "cache.sqlite")
     assert second.get(second.key({"name": "a"}, REQUEST)) == ANSWER
     second.close()
 
@@ -41,7 +46,7 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=[next(iter(change)) + str(i) for i, change in enumerate(CHANGES)])
 def test_any_change_of_the_request_is_another_request(tmp_path: Path, change: dict[str, object]) -> None:
-    cache = CompletionCache(tmp_path / "cache.sqlite")
+    cache = opened(tmp_path / "cache.sqlite")
     cache.put(cache.key("m", REQUEST), ANSWER)
     assert cache.get(cache.key("m", msgspec.structs.replace(REQUEST, **change))) is None
     assert cache.get(cache.key("other model", REQUEST)) is None
@@ -52,14 +57,14 @@ def test_a_file_that_is_no_database_is_told_in_a_sentence(tmp_path: Path) -> Non
     path = tmp_path / "cache.sqlite"
     path.write_bytes(b"not a database, but long enough to be one" * 50)
     with pytest.raises(UsageError, match="cannot be used as the completion cache"):
-        CompletionCache(path)
+        opened(path)
 
 
 def test_a_cache_that_breaks_during_a_run_is_given_up_and_costs_no_answer(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "cache.sqlite"
-    cache = CompletionCache(path)
+    cache = opened(path)
     cache.put(b"1", Completion(text="one"))
     cache.commit()
     for damaged in tmp_path.iterdir():
@@ -76,14 +81,14 @@ def test_a_cache_that_breaks_during_a_run_is_given_up_and_costs_no_answer(
 )
 def test_an_answer_that_this_user_did_not_put_there_is_none(tmp_path: Path, there: object) -> None:
     path = tmp_path / "cache.sqlite"
-    cache = CompletionCache(path)
+    cache = opened(path)
     key = cache.key("m", REQUEST)
     cache.put(key, ANSWER)
     cache.commit()
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE other AS SELECT key, ? AS completion, at FROM completions", (there,))
         database.executescript("DROP TABLE completions; ALTER TABLE other RENAME TO completions")
-    reopened = CompletionCache(path)
+    reopened = opened(path)
     assert reopened.get(key) is None
     reopened.close()
     cache.close()
@@ -91,7 +96,7 @@ def test_an_answer_that_this_user_did_not_put_there_is_none(tmp_path: Path, ther
 
 def test_an_answer_moved_to_another_request_is_none(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
-    cache = CompletionCache(path)
+    cache = opened(path)
     right, other = cache.key("m", REQUEST), cache.key("m", msgspec.structs.replace(REQUEST, prompt="3 + 3"))
     cache.put(right, ANSWER)
     cache.commit()
@@ -104,17 +109,17 @@ def test_an_answer_moved_to_another_request_is_none(tmp_path: Path) -> None:
 def test_a_cache_that_came_with_a_cloned_folder_answers_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    strangers = CompletionCache(tmp_path / "cache.sqlite")
+    strangers = opened(tmp_path / "cache.sqlite")
     strangers.put(strangers.key("m", REQUEST), Completion(text="5"))
     strangers.close()
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "mine"))
-    ours = CompletionCache(tmp_path / "cache.sqlite")
+    ours = opened(tmp_path / "cache.sqlite")
     assert ours.get(ours.key("m", REQUEST)) is None
     assert ours.get(strangers.key("m", REQUEST)) is None
     ours.put(ours.key("m", REQUEST), ANSWER)
     ours.close()
     monkeypatch.undo()
-    again = CompletionCache(tmp_path / "cache.sqlite")
+    again = opened(tmp_path / "cache.sqlite")
     found = again.get(again.key("m", REQUEST))
     assert found is not None
     assert found.text == "5", "users who share a project keep their own answers"
@@ -126,13 +131,13 @@ def test_without_a_secret_answers_are_cached_for_one_run(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "file"))
-    first = CompletionCache(tmp_path / "cache.sqlite")
+    first = opened(tmp_path / "cache.sqlite")
     first.put(first.key("m", REQUEST), ANSWER)
     first.commit()
     assert first.get(first.key("m", REQUEST)) == ANSWER
     first.close()
     assert "answers are cached for this run only" in caplog.text
-    second = CompletionCache(tmp_path / "cache.sqlite")
+    second = opened(tmp_path / "cache.sqlite")
     assert second.get(second.key("m", REQUEST)) is None
     second.close()
 
@@ -148,4 +153,4 @@ def test_what_is_no_file_is_no_cache(tmp_path: Path, kind: str) -> None:
     else:
         path.mkdir()
     with pytest.raises(UsageError, match=f"is {kind}, not a completion cache"):
-        CompletionCache(path)
+        opened(path)

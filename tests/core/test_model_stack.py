@@ -87,7 +87,7 @@ def test_a_slow_answer_is_a_timeout_and_not_an_answer() -> None:
 
 
 def test_the_cache_keeps_answers_but_never_failures(tmp_path: Path) -> None:
-    cache = CompletionCache(tmp_path / "cache.sqlite")
+    cache = CompletionCache(tmp_path / "cache.sqlite", b"secret")
     inner = Scripted([broke(), "yes"])
     model = Cached(inner, cache, "id")
     assert isinstance(ask(model, "q")[0], FailureError)
@@ -117,7 +117,7 @@ def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path) ->
         inner = Scripted([*answers])
         found: list[object] = []
         for _ in range(4):
-            cache = CompletionCache(tmp_path / "cache.sqlite")
+            cache = CompletionCache(tmp_path / "cache.sqlite", b"secret")
             try:
                 _, read = await read_answer(Cached(inner, cache, "m"), Request(prompt="q"), number)
                 found.append((read, len(inner.asked)))

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.core.model_stack import close_model
-    from assay.core.watch import Watch
+    from assay.scorers.watch import Watch
     from assay.tasks.build import build_task
     from assay.tasks.check import check_task
     from assay.tasks.load import load_tasks

@@ -37,13 +37,13 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.view_flags import view_of_run
     from assay.core.errors import UsageError
     from assay.core.run_file import read_run_file, sealed_as
-    from assay.core.seal import is_vouched_for
     from assay.evaluation import Progress
     from assay.reports.leaderboard import build_leaderboard
     from assay.reports.markdown import notes
     from assay.reports.more_tables import board_tables
     from assay.rescore import rescore
     from assay.tasks.load import load_tasks
+    from assay.user.seal import is_vouched_for
 
     told = task_parameters(options)
     earlier = read_run_file(Path(options.run))

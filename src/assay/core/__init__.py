@@ -1,4 +1,4 @@
-"""READ FIRST: the records, the seams, and the life of a run, in some 2,200 lines.
+"""READ FIRST: the records, the seams, and the life of a run, in some 2,000 lines.
 
 An order in which nothing is used before it was met, and about how long each takes:
 
@@ -6,8 +6,6 @@ An order in which nothing is used before it was met, and about how long each tak
     seams         1 min  what a model, solver, scorer, aggregate, dataset and executor are
     errors        1 min  UsageError is for the person, FailureError is for the journal
     regular_file  1 min  files that may have come from elsewhere, opened and read with a bound
-    user_folder   1 min  what is this user's own on this machine, and the secret that tells it
-    seal                 which run folders hold attempts of this user, and not of somebody else
     fingerprint          the identity of anything: sha256 of its canonical JSON
     task          1 min  a TaskDefinition whose names have become objects
     usage         1 min  what an attempt has asked of models, also where no trace tells
@@ -18,7 +16,6 @@ An order in which nothing is used before it was met, and about how long each tak
     cache         1 min  completions by the fingerprint of their request
     model_stack   2 min  cache, retries and limits, each a model around a model
     run           1 min  every attempt that is owed, through an executor, into the journal
-    watch         1 min  what ends a scorer that computes without end
     config        1 min  what a run was asked to do
     run_file             the run.json that keeps it
 

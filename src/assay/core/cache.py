@@ -1,7 +1,7 @@
 """The completion cache: answers by the fingerprint of the whole request, in one SQLite file that runs share.
 
 The file lies in the project, so it may have come with it. Keys and answers are therefore made with the user's secret
-(`user_folder.py`): an answer that somebody else put there, or changed, is not found. Users who share a project each
+(`assay.user`): an answer that somebody else put there, or changed, is not found. Users who share a project each
 have their own answers in the file.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sqlite3
 import time
 from hmac import compare_digest
@@ -22,7 +21,6 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json
 from assay.core.regular_file import irregular
 from assay.core.types import Completion, Request
-from assay.core.user_folder import SECRET_BYTES, user_secret
 
 COMMIT_SECONDS = 0.5
 COMMIT_ENTRIES = 500
@@ -39,9 +37,9 @@ class CompletionCache:
     never cost an answer.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, secret: bytes) -> None:
         self.path = path
-        self._secret = _secret(path)
+        self._secret = secret
         self._mac = hashlib.blake2b(key=self._secret, digest_size=MAC_BYTES)
         """Copied for every answer: a new one takes twice as long."""
         self._unwritten: dict[bytes, bytes] = {}
@@ -118,14 +116,6 @@ class CompletionCache:
     def _give_up(self, error: Exception) -> None:
         self._broken = True
         logging.getLogger("assay").warning("%s: the completion cache is not used any more: %s", self.path, error)
-
-
-def _secret(path: Path) -> bytes:
-    try:
-        return user_secret()
-    except UsageError as error:
-        logging.getLogger("assay").warning("%s: answers are cached for this run only, because %s", path, error)
-        return os.urandom(SECRET_BYTES)
 
 
 def _refuse_irregular(path: Path) -> None:

@@ -27,6 +27,7 @@ from assay.models.budget import Judging
 from assay.models.build import make_model
 from assay.models.outage import NAP_SECONDS, Enduring
 from assay.models.rate_limit import RateLimited
+from assay.user.folder import secret_for_cache
 
 WIDEST = 256
 """As many requests at once as a server may be found to take."""
@@ -148,7 +149,8 @@ class ModelPool:
 
     def _open_cache(self) -> CompletionCache:
         if self._cache is None:
-            self._cache = CompletionCache(Path(self._config.cache_path))
+            path = Path(self._config.cache_path)
+            self._cache = CompletionCache(path, secret_for_cache(path))
         return self._cache
 
 

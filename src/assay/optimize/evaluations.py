@@ -15,10 +15,10 @@ from msgspec import Struct
 from assay.core.fingerprint import fingerprint
 from assay.core.types import Failure
 from assay.core.usage import Account, usage_of
-from assay.core.watch import Watch
 from assay.evaluators.payload import Evaluator, failure_of
 from assay.optimize.journal import Entry, Journal
 from assay.optimize.purse import Purse
+from assay.scorers.watch import Watch
 
 
 class OutOfBudget(BaseException):

@@ -16,11 +16,9 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.regular_file import read_regular
 from assay.core.run_file import write_whole
-from assay.core.seal import is_vouched_for, refuse_foreign, vouch
 from assay.core.seams import Model
 from assay.core.types import Request
 from assay.core.usage import Account, usage_of
-from assay.core.watch import Watch
 from assay.evaluators.model_identity import unwrapped_identity
 from assay.evaluators.payload import Evaluator, ScoreRange
 from assay.evaluators.preflight import preflight
@@ -45,6 +43,8 @@ from assay.optimize.results import (
 )
 from assay.reports.budgets import prices_for
 from assay.reports.spending import total_cost
+from assay.scorers.watch import Watch
+from assay.user.seal import is_vouched_for, refuse_foreign, vouch
 
 RUN_SCHEMA = "assay.optimize.run.v1"
 MINIBATCH = 3

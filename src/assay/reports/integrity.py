@@ -22,7 +22,6 @@ from assay.core.journal import MAX_LINE_BYTES, Counting, Outcome
 from assay.core.key_set import KeySet
 from assay.core.regular_file import open_regular, read_regular
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
-from assay.core.seal import is_vouched_for
 from assay.core.task import task_fingerprint
 from assay.core.types import PartSpec, ScoreValue
 from assay.executors.shard_files import samples_of
@@ -30,6 +29,7 @@ from assay.reports.board import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.report_markdown import report_page
 from assay.reports.view import view_of
+from assay.user.seal import is_vouched_for
 
 MOST = 1000
 """Problems that are told one by one."""

@@ -20,8 +20,8 @@ import msgspec
 from assay.core.errors import FailureError
 from assay.core.seams import Scorer
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
-from assay.core.watch import LIMIT_SECONDS
 from assay.processes.environment import worker_environment
+from assay.scorers.watch import LIMIT_SECONDS
 from assay.scorers.worker_process import Answer, Order, Question
 
 WORTH_IT_SECONDS = 0.001

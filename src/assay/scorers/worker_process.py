@@ -20,7 +20,7 @@ from assay import catalog
 from assay.core.attempt import failure_of, of_a_part, overdue
 from assay.core.seams import BuildContext, Scorer
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
-from assay.core.watch import Watch
+from assay.scorers.watch import Watch
 
 
 class Question(Struct, frozen=True):

@@ -15,7 +15,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.regular_file import open_regular, read_regular
 from assay.core.run_file import write_whole
 from assay.core.types import TaskDefinition
-from assay.core.user_folder import user_folder
+from assay.user.folder import user_folder
 
 FILE = "trusted.json"
 _BLOCK = 1 << 20

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
-from assay.core.user_folder import user_secret
+from assay.user.folder import user_secret
 
 SCHEMA = 3
 """Raise it whenever what the files hold changes: older ones are then built again."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
-from assay.core.user_folder import user_folder, user_secret
+from assay.user.folder import user_folder, user_secret
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_another_user_has_another_secret(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_processes_that_begin_at_once_agree_on_one_secret() -> None:
-    code = "from assay.core.user_folder import user_secret; print(user_secret().hex())"
+    code = "from assay.user.folder import user_secret; print(user_secret().hex())"
     started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     told = {process.communicate()[0].strip() for process in started}
     assert told == {user_secret().hex()}

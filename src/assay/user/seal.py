@@ -12,7 +12,7 @@ import logging
 from pathlib import Path
 
 from assay.core.errors import UsageError
-from assay.core.user_folder import user_secret
+from assay.user.folder import user_secret
 
 FOLDER = "seals"
 

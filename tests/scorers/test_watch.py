@@ -16,7 +16,7 @@ import pytest
 from assay.core.attempt import score_trace
 from assay.core.run import Stop
 from assay.core.types import Failure, Sample, Score, Trace
-from assay.core.watch import Watch
+from assay.scorers.watch import Watch
 
 LIMIT_SECONDS = 0.5
 

@@ -6,6 +6,7 @@ which assay tells what it wrote itself (cached answers, runs) from what came wit
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from contextlib import suppress
@@ -47,6 +48,15 @@ def user_secret() -> bytes:
     if len(secret) != SECRET_BYTES:
         raise UsageError(f"{path}: damaged. Delete it, and a new one is made.")
     return secret
+
+
+def secret_for_cache(path: Path) -> bytes:
+    """The user's secret; where there is none, one that answers are kept with for this run only, and a warning."""
+    try:
+        return user_secret()
+    except UsageError as error:
+        logging.getLogger("assay").warning("%s: answers are cached for this run only, because %s", path, error)
+        return os.urandom(SECRET_BYTES)
 
 
 def _chosen() -> Path:
