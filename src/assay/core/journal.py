@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -195,45 +195,46 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def read_both(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
-    """Every whole line as it stands in the file, and as `kind`, which may name only the fields it needs."""
+    """Every whole line as it stands in the file, and as `kind`, which may name only the fields it needs.
+
+    A line that was changed after it was written is refused. Lines are expected in the order of their numbers, which
+    takes a fraction of looking for the number first.
+    """
     decode = msgspec.json.Decoder(kind).decode
+    at, expected, tail, more = 0, 1, tail_bytes(1), 10
     with open_regular(path) as file:
-        for number, line in enumerate(_checked_lines(file, path), start=1):
+        for line in iter(partial(file.readline, MAX_LINE_BYTES + 1), b""):
+            at += 1
+            if line[-11:] == b'%08x"}\n' % crc32(line[:-tail], expected):
+                expected += 1
+                if expected == more:
+                    tail, more = tail + 1, more * 10
+            elif line[-1] != _NEWLINE and len(line) <= MAX_LINE_BYTES:
+                return  # torn
+            else:
+                number = _unexpected(line, path, at)
+                expected = expected + 1 if number is None else number + 1
+                tail, more = tail_bytes(expected), 10 ** len(str(expected))
             try:
-                yield line, decode(line)
+                decoded = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise UsageError(
-                    f"{path}, line {number}: not a journal record ({error}). "
+                    f"{path}, line {at}: not a journal record ({error}). "
                     "Delete this line to have its attempt made again."
                 ) from error
+            yield line, decoded
 
 
-def _checked_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Every whole line; one that was changed after it was written is refused.
-
-    Lines are expected in the order of their numbers, which takes a fraction of looking for the number first.
-    """
-    expected, tail, more = 1, tail_bytes(1), 10
-    for at, line in enumerate(iter(partial(file.readline, MAX_LINE_BYTES + 1), b""), start=1):
-        if line[-11:] == b'%08x"}\n' % crc32(line[:-tail], expected):
-            yield line
-            expected += 1
-            if expected == more:
-                tail, more = tail + 1, more * 10
-            continue
-        if line[-1] != _NEWLINE:
-            if len(line) > MAX_LINE_BYTES:
-                raise UsageError(f"{path}, line {at}: has more than {MAX_LINE_BYTES >> 20:,} MB, which no run writes")
-            return  # torn
-        number = number_of(line)
-        if not is_unchanged(line):
-            raise UsageError(
-                f"{path}, line {at}: was changed after it was written: its checksum does not fit. Delete this "
-                f"line to have its attempt made again. `assay verify {path.parent}` names every such line."
-            )
-        yield line
-        expected = expected + 1 if number is None else number + 1
-        tail, more = tail_bytes(expected), 10 ** len(str(expected))
+def _unexpected(line: bytes, path: Path, at: int) -> int | None:
+    """The number that a line has which is not the next one's; None for one without. A changed line is refused."""
+    if line[-1] != _NEWLINE:
+        raise UsageError(f"{path}, line {at}: has more than {MAX_LINE_BYTES >> 20:,} MB, which no run writes")
+    if not is_unchanged(line):
+        raise UsageError(
+            f"{path}, line {at}: was changed after it was written: its checksum does not fit. Delete this "
+            f"line to have its attempt made again. `assay verify {path.parent}` names every such line."
+        )
+    return number_of(line)
 
 
 class Line(Protocol):
@@ -294,12 +295,13 @@ def counting_lines(
     if not path.exists():
         return
     rule, failures, place = Counting(KeySet(_about_how_many(path))), KeySet(), 0
-    succeeds = rule.succeeds
+    add, failed = rule.finished.add, rule.failed
     for line, decoded in read_both(path, kind):
+        key = hash(decoded.key) & _MASK  # of this process alone, and quicker than the number that the key is
         if not decoded.failures:
-            if succeeds(key_number(decoded.key)):
+            if rule.succeeds(key) if failed else add(key):
                 yield place, decoded
-        elif rule.fails(key_number(decoded.key), place) and failures.add(hash(record_of(line)) & _MASK) and on_failure:
+        elif rule.fails(key, place) and failures.add(hash(record_of(line)) & _MASK) and on_failure:
             on_failure(decoded)  # once, also when the same line stands here twice
         place += len(line)
     yield from lines_at(path, kind, sorted(rule.failed.values()))
