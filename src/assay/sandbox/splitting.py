@@ -225,6 +225,9 @@ def _parameters(
 
 
 def _asks_identity(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        given = (node.func, *node.args, *(keyword.value for keyword in node.keywords))
+        return any(_is_name(each, {"type"}) for each in given)
     if not isinstance(node, ast.Compare) or not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
         return False
     return not any(isinstance(operand, ast.Constant) for operand in (node.left, *node.comparators))
