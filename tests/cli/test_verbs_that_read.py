@@ -74,7 +74,11 @@ def trap(tmp_path: Path, address: tuple[str, list[str]]) -> Path:
         (folder / "program.jsonl").write_text(json.dumps(line) + "\n")
         line = {**line, "extras": {"evaluator": {"url": url}}}
         (folder / "service.jsonl").write_text(json.dumps(line) + "\n")
-        snippet = f"open({mark!r}, 'a').write('snippet')\\nasync def run_solver(sample, model, trace): return 'x'"
+        marks = f"open({mark!r}, 'a').write('snippet')"
+        snippet = (
+            f"{marks}\\nasync def run_solver(sample, model, trace): return 'x'"
+            "\\ndef compute_scores(sample, solver_output): return {'score': 1.0}"
+        )
         (folder / "task.yaml").write_text(YAML.format(key="t", snippet=snippet, mark=mark, url=url))
         (folder / "hub.yaml").write_text(
             'key: h\ndisplay_name: H\ndescription: ""\ndefinition:\n  dataset: {key: far}\n'

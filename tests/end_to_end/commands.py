@@ -71,6 +71,9 @@ def _run_forked(arguments: list[str], cwd: str, variables: dict[str, str], out: 
     os.environ.clear()
     os.environ.update(variables)
     sys.argv = ["assay", *arguments]
+    # as a new Python has it: not what tests of this process have put there
+    python = [folder for folder in sys.path if folder.startswith((sys.prefix, sys.base_prefix))]
+    sys.path[:] = [*variables["PYTHONPATH"].split(os.pathsep), *python]
     from assay.cli.main import main
 
     code = main()
