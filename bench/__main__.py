@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LONG = {"fuzz", "lm_eval_parity", "peers", "soak"}
-"""Only when asked for by name: they take many minutes, or install other programs."""
+LONG = {"before", "fuzz", "lm_eval_parity", "peers", "soak"}
+"""Only when asked for by name: they take many minutes, install other programs, or need an argument."""
 
 
 def main() -> None:
