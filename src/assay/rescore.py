@@ -34,7 +34,8 @@ from assay.tasks.build import build_task
 from assay.tasks.trust import code_seal, require_trust
 from assay.user.seal import is_vouched_for, vouch
 
-BATCH = 256
+BATCH = 64
+"""Answers scored at a time: as many scores as a killed process loses at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
