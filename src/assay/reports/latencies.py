@@ -25,14 +25,16 @@ class Latencies:
         """Not counted yet: many at a time are counted faster."""
 
     def add(self, seconds: float) -> None:
-        self._waiting.append(seconds)
-        self._sum += seconds
-        self._number += 1
-        if len(self._waiting) >= AT_ONCE:
+        waiting = self._waiting
+        waiting.append(seconds)
+        if len(waiting) >= AT_ONCE:
             self._count()
 
     def _count(self) -> None:
-        distinct, counts = np.unique(_three_digits(np.array(self._waiting)), return_counts=True)
+        seconds = np.array(self._waiting)
+        self._sum += float(seconds.sum())
+        self._number += len(seconds)
+        distinct, counts = np.unique(_three_digits(seconds), return_counts=True)
         for value, count in zip(distinct.tolist(), counts.tolist(), strict=True):
             self._counts[value] += count
         del self._waiting[:]
@@ -50,9 +52,9 @@ class Latencies:
 
     def summary(self) -> Latency | None:
         """In milliseconds; None when nothing was timed."""
+        self._count()
         if not self._number:
             return None
-        self._count()
         counted = sorted(self._counts.items())
         values = np.array([value for value, _ in counted])
         last_places = np.cumsum([count for _, count in counted]) - 1
