@@ -291,7 +291,7 @@ def test_leaderboard_examples_diff_and_viewer_have_the_same_numbers(
     [task] = diff(tmp_path / "run", tmp_path / "run").tasks
     assert task.comparison is not None
     view = RunView("run", tmp_path / "run", Builders())
-    shown = summary(view.snapshot(), view.rows(Filters(), "order", False, []))
+    shown = summary(view.snapshot(), view.rows(Filters(), "order", False, []), view.level)
     assert row.score == pytest.approx(sum(numbers) / len(numbers))
     assert row.score == pytest.approx(task.comparison.first)
     assert row.score == pytest.approx(shown["score"]["value"])

@@ -22,7 +22,7 @@ from assay.reports.board import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.journal_table import Line, TraceLine
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.measure import Measure, measure_of
-from assay.reports.per_example import OWN_TURNS, PerExample, per_example
+from assay.reports.per_example import PerExample, per_example, question
 from assay.reports.view import View, metadata_value
 
 Digests = NDArray[np.int64]
@@ -165,7 +165,7 @@ class _Reading:
             self._view,
             line.sample_id,
             line.attempt,
-            None if line.trace is None else _asked(line.trace),
+            None if line.trace is None else question(line.trace),
             line.targets,
             None if line.trace is None else line.trace.prediction,
             measure.upwards(measure.of(line)),
@@ -194,13 +194,6 @@ def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> 
             place,
         )
     return rows
-
-
-def _asked(trace: _Trace) -> str | None:
-    """The question in the words `per_example.question` uses, so that a run and its leaderboard file agree."""
-    if trace.prompt is not None or trace.messages is None:
-        return trace.prompt
-    return "\n\n".join(f"{turn.role}: {turn.content}" for turn in trace.messages if turn.role not in OWN_TURNS)
 
 
 def identity(sample: str, attempt: int) -> int:

@@ -19,7 +19,7 @@ from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import PartSpec, Summary, TaskDefinition
 from assay.reports.board import SCHEMA, Interval, Leaderboard, SliceRow, TaskRow, read_leaderboard_file
-from assay.reports.journal_table import Line, TaskTable, read_tables
+from assay.reports.journal_table import Line, TaskTable, empty_table, read_tables
 from assay.reports.latencies import Latencies
 from assay.reports.likelihood import calibration_of, likelihood_of
 from assay.reports.measure import headline_of, measure_of
@@ -53,12 +53,28 @@ def build_leaderboard(
     """
     run = read_run_file(folder)
     view = view or view_of(run.config, folder)
-    prices = view.prices or find_prices(run=folder)
     journal = folder / "journal.jsonl"
     tables = read_tables(journal, run.definitions, view, kind=kind, watch=watch, only=only)
-    python = read_python_metrics(folder)
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
-    examples = read_examples(journal, measures) if view.per_example else None
+    return _board(folder, run, tables, view, read_examples(journal, measures) if view.per_example else None)
+
+
+def empty_leaderboard(folder: Path, view: View) -> Leaderboard:
+    """The leaderboard that the run had before its first attempt: what its tasks are, how they ask and score."""
+    run = read_run_file(folder)
+    tables = {definition.name: empty_table(definition) for definition in run.definitions}
+    return _board(folder, run, tables, view, None)
+
+
+def _board(
+    folder: Path,
+    run: RunFile,
+    tables: dict[str, TaskTable],
+    view: View,
+    examples: dict[str, list[PerExample]] | None,
+) -> Leaderboard:
+    prices = view.prices or find_prices(run=folder)
+    python = read_python_metrics(folder)
     rows = [
         _row(definition, tables[definition.name], run, view, python, prices, examples) for definition in run.definitions
     ]

@@ -11,12 +11,14 @@ from typing import Any, Protocol
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import ArrayLike
 
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
+from assay.stats.cells import interval_of_mean
 from assay.stats.classification import is_answer
 from assay.stats.failure_bounds import Range, holds_all, range_of
-from assay.stats.intervals import Floats, is_binary
+from assay.stats.intervals import Floats, Interval, is_binary
 from assay.stats.score_table import ScoreTable, as_text
 
 HEADLINES = ("score", "is_correct")
@@ -73,6 +75,12 @@ class Measure(Struct, frozen=True, kw_only=True):
     """Perplexity and its kin: what goes down got better."""
     bounds: Range | None = (0.0, 1.0)
     """What a wrong attempt scores, and a right one; None when nobody knows."""
+    scale: Range | None = None
+    """The range that the interval of the mean is made with, as the aggregate gets it; None: as the values look."""
+
+    def interval(self, numbers: Floats, clusters: ArrayLike | None, level: float) -> Interval:
+        """Of the mean of some attempts' numbers: the one that the leaderboard would give a task of just these."""
+        return interval_of_mean(numbers, clusters, level, self.scale)
 
     @property
     def column(self) -> str | None:
@@ -181,7 +189,8 @@ def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one fo
             raise UsageError(f"task `{definition.name}`: the aggregate `{first.key}`: `{option}` must be a name")
     scorer, field = names.get("scorer"), names["field"]
     if first.use == "mean":
-        return Measure(scorer=scorer, field=field, bounds=range_of(field, first.options.get("bounds")))
+        scale = first.options.get("bounds")
+        return Measure(scorer=scorer, field=field, bounds=range_of(field, scale), scale=_range(scale))
     if first.use in ("binary-classification", "multiclass-classification"):
         return Measure(
             scorer=scorer, same_as=(names.get(CLASSES[0], ""), names.get(CLASSES[1], "")), answers=_answers(names)
@@ -190,12 +199,15 @@ def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one fo
         return Measure(scorer=scorer, field=field, weights={as_text(names["label"]): 1.0}, other=0.0)
     if first.use == "weighted_average":
         weights = _weights(definition, first)
-        return Measure(
-            scorer=scorer, field=field, weights=weights, bounds=(min(weights.values()), max(weights.values()))
-        )
+        ends = min(weights.values()), max(weights.values())
+        return Measure(scorer=scorer, field=field, weights=weights, bounds=ends, scale=ends)
     if first.use in LIKELIHOODS:
         return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True, bounds=None)
     return Measure(scorer=scorer, headline=False)
+
+
+def _range(declared: Sequence[float] | None) -> Range | None:
+    return None if declared is None else (float(declared[0]), float(declared[1]))
 
 
 def _answers(options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -92,30 +94,55 @@ def interval_of_tasks(counted: list[TaskRow], level: float) -> Interval | None:
     """The same for any tasks, such as those of a category."""
     if len(counted) == 1:
         return counted[0].interval
-    means = [mean for row in counted if (mean := _task_mean(row)) is not None]
-    if len(means) < len(counted):
-        return None
-    scale = all(row.interval.low >= 0.0 and row.interval.high <= 1.0 for row in counted if row.interval is not None)
-    found = mean_of_tasks_interval(means, level, scale=scale)
+    known = [found for row in counted if (found := _task_score(row)) is not None]
+    return combined_interval(known, level) if len(known) == len(counted) else None
+
+
+class TaskScore(NamedTuple):
+    """A task's mean, and what its interval knows about it."""
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    method: str
+    units: int
+    """Attempts, or the clusters that they come in."""
+    standard_error: float | None = None
+
+
+def combined_interval(scores: Sequence[TaskScore], level: float) -> Interval | None:
+    """Of the mean over tasks, each with the same weight."""
+    scale = all(each.low >= 0.0 and each.high <= 1.0 for each in scores)
+    found = mean_of_tasks_interval([_task_mean(each) for each in scores], level, scale=scale)
     if found.low is None or found.high is None:
         return None
     return Interval(low=found.low, high=found.high, level=level, method=found.method)
 
 
-def _task_mean(row: TaskRow) -> TaskMean | None:
-    """The row's score with the error that its aggregate has; where that has none, as its interval has it."""
+def _task_score(row: TaskRow) -> TaskScore | None:
+    """The row's score with the error that its aggregate has."""
     if row.score is None or row.interval is None:
         return None
     headline = row.aggregates[0] if row.aggregates else Summary(name="", value=row.score, scored=row.scored)
     details = headline.details or {}
     units = int(details.get("clusters") or headline.scored)
-    if row.interval.method == "wilson":
+    interval = row.interval
+    return TaskScore(
+        row.score, interval.low, interval.high, interval.level, interval.method, units, details.get("standard_error")
+    )
+
+
+def _task_mean(score: TaskScore) -> TaskMean:
+    """With the error that is known; where none is, as the interval has it."""
+    mean, units = score.mean, score.units
+    if score.method == "wilson":
         # independent right/wrong answers: their spread follows from their mean and spends no degrees of freedom
-        return TaskMean(mean=row.score, variance=row.score * (1.0 - row.score) / max(1, units - 1), units=units)
-    error = details.get("standard_error")
+        return TaskMean(mean=mean, variance=mean * (1.0 - mean) / max(1, units - 1), units=units)
+    error = score.standard_error
     if error is None:
-        error = (row.interval.high - row.interval.low) / 2.0 / normal_quantile(0.5 + row.interval.level / 2.0)
-    return TaskMean(mean=row.score, variance=error**2, units=units, degrees=max(1, units - 1))
+        error = (score.high - score.low) / 2.0 / normal_quantile(0.5 + score.level / 2.0)
+    return TaskMean(mean=mean, variance=error**2, units=units, degrees=max(1, units - 1))
 
 
 def _counts(row: TaskRow) -> bool:

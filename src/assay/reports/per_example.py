@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from assay.core.journal import counting_lines
-from assay.core.types import Record, Trace
+from assay.core.types import Message, Record
 from assay.reports.measure import Measure
 
 
@@ -61,7 +61,17 @@ def per_example(record: Record, measure: Measure) -> PerExample:
     )
 
 
-def question(trace: Trace) -> str | None:
+class Asked(Protocol):
+    """As much of a `Trace` as tells what was asked."""
+
+    @property
+    def prompt(self) -> str | None: ...
+
+    @property
+    def messages(self) -> Sequence[Message] | None: ...
+
+
+def question(trace: Asked) -> str | None:
     """What the model was asked: the prompt, or the turns that were not its own."""
     if trace.prompt is not None or trace.messages is None:
         return trace.prompt

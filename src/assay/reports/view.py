@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -37,6 +38,16 @@ def view_of(config: RunConfig, folder: Path) -> View:
         by=config.by,
         per_example=config.include_per_example,
         prices=find_prices(named, run=folder),
+    )
+
+
+def common_view(configs: Sequence[RunConfig]) -> View:
+    """The view that results are compared in: as their runs were asked for, the usual where they differ."""
+    levels = {config.level for config in configs}
+    groups = {config.group_by or GROUP for config in configs}
+    return View(
+        level=levels.pop() if len(levels) == 1 else View().level,
+        group_by=groups.pop() if len(groups) == 1 else GROUP,
     )
 
 

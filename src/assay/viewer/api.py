@@ -61,7 +61,7 @@ class Api:
                 "board_is_older": moved_on,
                 "cost": cost_of(board),
                 "progress": view.progress(),
-                "summary": summary(snapshot, np.flatnonzero(snapshot.counts)),
+                "summary": summary(snapshot, np.flatnonzero(snapshot.counts), view.level),
                 "distributions": overview.distributions(snapshot, [each.name for each in run.definitions]),
                 "failures": self._failures(view),
                 "keys": overview.keys(snapshot),
@@ -114,7 +114,7 @@ class Api:
         view, filters, others = self._table(params)
         with _locked([view, *others]):
             rows = view.rows(filters, "order", False, others)
-            return overview.slices(view.snapshot(), _one(params, "by"), rows)
+            return overview.slices(view.snapshot(), _one(params, "by"), rows, view.level)
 
     def compare(self, params: Params) -> Any:
         """Two or more runs, each against the first."""

@@ -55,7 +55,7 @@ def build_index(folder: Path) -> None:
 
     gc.disable()  # nothing here makes cycles, and looking for them takes a fifth of the time
     run = read_run_file(folder)
-    update_index(folder, run.fingerprint, run.definitions)
+    update_index(folder, run.fingerprint, run.definitions, run.config.group_by)
 
 
 def build_words(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runs side by side: the paired statistics of `assay diff` from the indexes, and the samples of all of them in rows."""
+"""Runs side by side: what `assay diff --allow-unequal` says of them, from the indexes instead of the journals."""
 
 from __future__ import annotations
 
@@ -6,59 +6,117 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.stats.paired import PairedComparison, compare, holm
-from assay.viewer.query import Rows, clusters_of
+from assay.core.errors import UsageError
+from assay.reports.columns import Columns, Side, read_side
+from assay.reports.diff import paired_diff
+from assay.reports.diff_types import BoardDiff, TaskDiff
+from assay.reports.leaderboard import empty_leaderboard
+from assay.reports.view import GROUP, View, common_view
+from assay.viewer.index import Snapshot, measures_of
+from assay.viewer.query import Rows, cluster_column
+from assay.viewer.rows import EXCLUDED
 from assay.viewer.run_view import RunView
 
 MOST_RUNS = 8
 
 
-def compare_runs(runs: list[RunView], level: float = 0.95) -> dict[str, Any]:
-    """Each run against the first: overall and by task. Positive differences mean the other run is better."""
-    first = runs[0]
+def compare_runs(runs: list[RunView]) -> dict[str, Any]:
+    """Each run against the first: by task, and over all tasks. Positive differences mean the other run is better."""
+    view = common_view([run.run_file().config for run in runs])
+    sides = sides_of(runs, view)
     return {
         "runs": [run.name for run in runs],
-        "level": level,
-        "pairs": [_pair(first, other, level) for other in runs[1:]],
+        "level": view.level,
+        "pairs": [
+            _pair(runs[0], other, paired_diff(sides[0], side, view, samples=0))
+            for other, side in zip(runs[1:], sides[1:], strict=True)
+        ],
     }
 
 
-def _pair(first: RunView, second: RunView, level: float) -> dict[str, Any]:
-    before, after, rows = paired_scores(first, second)
-    snapshot = first.snapshot()
-    tasks = snapshot.column("task")[rows]
-    groups = clusters_of(snapshot, rows)
-    by_task = []
-    for code, name in enumerate(snapshot.tasks):
-        there = tasks == code
-        if there.any():
-            inner = None if groups is None else groups[there]
-            found = compare(before[there], after[there], groups=inner, level=level)
-            lower = snapshot.measure(name).lower_is_better
-            by_task.append({"task": name, "lower_is_better": lower, **_plain(found)})
-    adjusted = holm([each["p_value"] for each in by_task if each["p_value"] is not None])
-    remaining = iter(adjusted)
-    for each in by_task:
-        each["p_holm"] = next(remaining) if each["p_value"] is not None else None
+def sides_of(runs: list[RunView], view: View) -> list[Side]:
+    """The runs as `assay diff` reads them."""
+    if any((run.run_file().config.group_by or GROUP) != view.group_by for run in runs):
+        return [read_side(run.folder, view) for run in runs]  # an index knows the clusters of its own run only
+    return [_side_of(run, view) for run in runs]
+
+
+def _side_of(run: RunView, view: View) -> Side:
+    """From the index; the board holds the tasks, and no score."""
+    made = run.run_file()
+    snapshot = run.snapshot()
+    tasks = {
+        definition.name: _columns(snapshot, snapshot.tasks.index(definition.name), run.name)
+        if definition.name in snapshot.tasks
+        else _columns(snapshot, -1, run.name)
+        for definition in made.definitions
+    }
+    return Side(run.folder, empty_leaderboard(run.folder, view), tasks, measures_of(made.definitions))
+
+
+def _columns(snapshot: Snapshot, task: int, run: str) -> Columns:
+    counted = snapshot.counts & (snapshot.column("task") == task) & (snapshot.column("outcome") != EXCLUDED)
+    rows: Rows = np.flatnonzero(counted)
+    identities = snapshot.column("pair")[rows].view(np.int64)
+    order = np.argsort(identities, kind="stable")
+    rows, identities = rows[order], identities[order]
+    if len(identities) and bool((identities[1:] == identities[:-1]).any()):
+        raise UsageError(
+            f"{run}: task `{snapshot.tasks[task]}`: two samples have the same id, so nothing can be paired"
+        )
+    samples = snapshot.column("index")[rows]
+    return Columns(
+        identities=identities,
+        samples=samples.astype(np.int64),
+        questions=snapshot.column("question")[rows].view(np.int64),
+        targets=snapshot.column("targets")[rows].view(np.int64),
+        answers=snapshot.column("answer")[rows].view(np.int64),
+        groups=cluster_column(snapshot.column("group")[rows], samples).view(np.int64),
+        slices={},
+        scores=snapshot.column("worth")[rows],
+        failed=snapshot.column("failure")[rows] >= 0,
+        places=rows.astype(np.int64),
+        names={},
+    )
+
+
+def _pair(first: RunView, second: RunView, found: BoardDiff) -> dict[str, Any]:
+    tasks = [_task(task) for task in found.tasks if task.comparison is not None and task.comparison.n]
     return {
         "first": first.name,
         "second": second.name,
-        "overall": _plain(compare(before, after, groups=groups, level=level)),
-        "tasks": by_task,
-        "only_first": _scored(first) - len(rows),
-        "only_second": _scored(second) - len(rows),
+        "level": found.level,
+        "overall": _overall(found, tasks),
+        "tasks": tasks,
+        "comparisons": found.comparisons,
+        "unequal": found.unequal,
         "sentences": differences(first, second),
     }
 
 
-def paired_scores(first: RunView, second: RunView) -> tuple[NDArray[np.float64], NDArray[np.float64], Rows]:
-    """The scores of samples that both runs scored, more being better, and the first run's rows of them."""
-    joined, snapshot = first.joined(second), first.snapshot()
-    before = snapshot.column("worth")
-    rows = np.flatnonzero(snapshot.counts & ~np.isnan(before) & ~np.isnan(joined.worth))
-    return before[rows], joined.worth[rows], rows
+def _task(task: TaskDiff) -> dict[str, Any]:
+    plain: dict[str, Any] = {"wins": 0, "losses": 0, "ties": 0, "p_value": None}
+    return {
+        "task": task.task,
+        "lower_is_better": task.lower_is_better,
+        **plain,
+        **msgspec.to_builtins(task.comparison),
+        "adjusted_p": task.adjusted_p,
+        "significant": task.significant,
+        "verdict": task.verdict,
+    }
+
+
+def _overall(found: BoardDiff, tasks: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The mean over tasks; of a single task it is that task's own difference. None when nothing compares."""
+    if not tasks:
+        return None
+    if found.overall is None:
+        return tasks[0]
+    plain: dict[str, Any] = msgspec.to_builtins(found.overall)
+    sums = {name: sum(task[name] for task in tasks) for name in ("n", "wins", "losses", "ties")}
+    return {**plain, **sums}
 
 
 def differences(first: RunView, second: RunView) -> list[str]:
@@ -80,13 +138,3 @@ def differences(first: RunView, second: RunView) -> list[str]:
 def _shown(value: Any) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return text if len(text) <= 80 else text[:79] + "…"
-
-
-def _scored(run: RunView) -> int:
-    snapshot = run.snapshot()
-    return int((~np.isnan(snapshot.column("score")) & snapshot.counts).sum())
-
-
-def _plain(found: PairedComparison) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(found)
-    return {"wins": 0, "losses": 0, "ties": 0, "p_value": None, **plain}

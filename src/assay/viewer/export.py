@@ -70,20 +70,23 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
     _wait_for_index(view)
     run = api.run(asked)
     run["slices"] = {
-        by: overview.slices(view.snapshot(), by, view.rows(Filters(), "order", False, []))
+        by: overview.slices(view.snapshot(), by, view.rows(Filters(), "order", False, []), view.level)
         for by in ["task", "outcome", "attempt", *(each["key"] for each in run["keys"])]
     }
     chosen = view.rows(Filters(), "order", False, []).tolist()
     run["left_out"] = max(0, len(chosen) - most_samples)
     _write(data, name, run)
     _write(data, f"{name}-marks", api.marks(asked))
+    disagreeing = set(view.rows(Filters(mark="disagree"), "order", False, []).tolist())
+    targets = view.snapshot().column("targets")
     table, chunk, size, number = [], {}, 0, 0
     for row in chosen[:most_samples]:
         shown = samples.table_rows(view, [row], [])[0]
         whole = samples.sample(view, shown["key"], whole=False)
         chunk[shown["key"]] = whole
         size += len(msgspec.json.encode(whole))
-        table.append({**shown, "chunk": number, **_labels(whole["record"])})
+        told = {"targets": f"{int(targets[row]):016x}", "disagrees": row in disagreeing}
+        table.append({**shown, "chunk": number, **told, **_labels(whole["record"])})
         if len(chunk) >= CHUNK_SAMPLES or size >= CHUNK_BYTES:
             _write(data, f"{name}-s{number}", chunk)
             chunk, size, number = {}, 0, number + 1

@@ -20,6 +20,7 @@ from assay.core.journal import Counting
 from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
 from assay.reports.measure import Measure, measure_of
+from assay.reports.view import GROUP
 from assay.viewer.derived import Place, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import IndexLine, Lenient, as_record, whole_lines
 from assay.viewer.previews import LONG_LINE, preview_of
@@ -43,13 +44,21 @@ def index_path(folder: Path) -> Path:
 
 
 def update_index(
-    folder: Path, fingerprint: str, definitions: tuple[TaskDefinition, ...], *, only_prepare: bool = False
+    folder: Path,
+    fingerprint: str,
+    definitions: tuple[TaskDefinition, ...],
+    group_by: str | None = None,
+    *,
+    only_prepare: bool = False,
 ) -> Place:
     """Take in what the journal has gained, and answer how far the index has come."""
     journal = folder / "journal.jsonl"
-    with open_to_write(index_path(folder), journal, fingerprint, _TABLES) as connection:
+    group_by = group_by or GROUP
+    # an index by other clusters is another index
+    of = fingerprint if group_by == GROUP else f"{fingerprint} by {group_by}"
+    with open_to_write(index_path(folder), journal, of, _TABLES) as connection:
         if journal.exists() and not only_prepare:
-            _take_in(connection, journal, measures_of(definitions))
+            _take_in(connection, journal, measures_of(definitions), group_by)
         return place(connection)
 
 
@@ -57,7 +66,7 @@ def measures_of(definitions: tuple[TaskDefinition, ...]) -> dict[str, Measure]:
     return {definition.name: measure_of(definition) for definition in definitions}
 
 
-def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure]) -> None:
+def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure], group_by: str) -> None:
     """Each round takes in some lines and commits them; several viewers may take turns at one file."""
     decode = Lenient(IndexLine)
     rule, known_rows = Counting(), 0
@@ -67,7 +76,7 @@ def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, 
             start = place(connection)
             if start.rows != known_rows:
                 rule = _rule_so_far(connection)
-            writer = _Writer(connection, measures, start, rule)
+            writer = _Writer(connection, measures, start, rule, group_by)
             for offset, lines in whole_lines(journal, start.offset):
                 at = offset
                 for line in lines:
@@ -94,12 +103,17 @@ class _Writer:
     """Fills chunks and writes them; the last, unfinished chunk is written too, and replaced as it grows."""
 
     def __init__(
-        self, connection: sqlite3.Connection, measures: dict[str, Measure], start: Place, rule: Counting
+        self,
+        connection: sqlite3.Connection,
+        measures: dict[str, Measure],
+        start: Place,
+        rule: Counting,
+        group_by: str,
     ) -> None:
         self._connection = connection
         self._names = {kind: Names(_names(connection, kind)) for kind in ("task", "failure")}
         self._labels = _labels(connection)
-        self._filler = Filler(self._names["task"], self._names["failure"], measures, self._labels)
+        self._filler = Filler(self._names["task"], self._names["failure"], measures, self._labels, group_by)
         self._first = start.rows - start.rows % CHUNK_ROWS
         self._old = _chunk(connection, self._first) if start.rows > self._first else {}
         self._held = start.rows - self._first
@@ -231,11 +245,9 @@ wrong; its score, turned so that more is always better.
 class Snapshot:
     """The index as it is now, read-only; columns are loaded when first asked for."""
 
-    def __init__(self, path: Path, group: str = "group", measures: Mapping[str, Measure] | None = None) -> None:
+    def __init__(self, path: Path, measures: Mapping[str, Measure] | None = None) -> None:
         self._path = path
         self._measures = measures or {}
-        self.group = f"meta:{group}"
-        """The label whose values cluster samples."""
         self._columns: dict[str, NDArray[Any]] = {}
         with open_to_read(path) as connection:
             connection.execute("BEGIN")

@@ -38,6 +38,13 @@ class TracePart(Struct, gc=False):
     completions: tuple[CompletionPart, ...] = ()
 
 
+class AskedTrace(TracePart, gc=False):
+    """With what was asked, as it was written: it is compared, not shown."""
+
+    prompt: Any = None
+    messages: Raw = Raw(b"null")
+
+
 class FailurePart(Struct, gc=False):
     stage: str = ""
     kind: str = ""
@@ -51,8 +58,9 @@ class IndexLine(Struct, gc=False):
     sample_id: str
     index: int
     attempt: int = 1
+    targets: Any = ()
     metadata: Raw = Raw(b"{}")
-    trace: TracePart | None = None
+    trace: AskedTrace | None = None
     scores: tuple[ScorePart, ...] = ()
     failures: tuple[FailurePart, ...] = ()
     excluded: tuple[str, ...] = ()

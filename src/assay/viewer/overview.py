@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.stats.cells import interval_of_mean
 from assay.viewer.index import Snapshot
-from assay.viewer.query import Rows, numbers
+from assay.viewer.query import Rows, mean_of, numbers
 from assay.viewer.rows import FAILED, OUTCOMES, TIMEOUT
 
 BINS = 20
@@ -99,7 +98,7 @@ def keys(snapshot: Snapshot) -> list[dict[str, Any]]:
     return found
 
 
-def slices(snapshot: Snapshot, by: str, rows: Rows, level: float = 0.95) -> dict[str, Any]:
+def slices(snapshot: Snapshot, by: str, rows: Rows, level: float) -> dict[str, Any]:
     """The rows grouped by a label, each group with its own mean, interval and outcomes."""
     codes, names = _groups(snapshot, by)
     groups, places, counts = np.unique(codes[rows], return_inverse=True, return_counts=True)
@@ -127,16 +126,13 @@ def _groups(snapshot: Snapshot, by: str) -> tuple[NDArray[Any], dict[int, str]]:
 
 
 def _numbers(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
-    outcomes, scores = snapshot.column("outcome")[rows], snapshot.column("score")[rows]
-    values = scores[~np.isnan(scores)]
-    interval = interval_of_mean(values, None, level) if len(values) else None
+    outcomes = np.bincount(snapshot.column("outcome")[rows], minlength=len(OUTCOMES))
     return {
         "rows": len(rows),
-        "scored": len(values),
-        "failed": int(np.isin(outcomes, (FAILED, TIMEOUT)).sum()),
-        "mean": float(values.mean()) if len(values) else None,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        "outcomes": {word: int(n) for word, n in zip(OUTCOMES, outcomes, strict=True) if n},
+        "scored": int((~np.isnan(snapshot.column("score")[rows])).sum()),
+        "failed": int(outcomes[FAILED] + outcomes[TIMEOUT]),
+        "score": mean_of(snapshot, rows, level),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.reports.marks import THRESHOLD
-from assay.stats.cells import interval_of_mean
+from assay.reports.overall import TaskScore, combined_interval
+from assay.stats.intervals import Interval
 from assay.viewer.index import Snapshot
 from assay.viewer.rows import OUTCOMES, label_hash
 
@@ -125,7 +127,7 @@ def numbers(snapshot: Snapshot, name: str) -> NDArray[np.float64]:
     raise UsageError(f"there is no value `{name}` in this run; there are: {', '.join(['score', *_values(snapshot)])}")
 
 
-def summary(snapshot: Snapshot, rows: Rows, level: float = 0.95) -> dict[str, Any]:
+def summary(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
     """The numbers over exactly these rows: outcomes, mean score with its interval, time, tokens."""
     outcomes = np.bincount(snapshot.column("outcome")[rows], minlength=len(OUTCOMES))
     return {
@@ -139,27 +141,68 @@ def summary(snapshot: Snapshot, rows: Rows, level: float = 0.95) -> dict[str, An
 
 
 def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | None:
-    """The mean score of the rows that have one; repeated attempts at one sample count as a cluster."""
-    scores = snapshot.column("score")[rows]
-    scored = ~np.isnan(scores)
-    values = scores[scored]
-    if not len(values):
+    """The mean score of the rows that have one, with the interval that a leaderboard of just these would have.
+
+    Over several tasks it is the mean of their means, as an overall score is. Tasks whose score is no mean over samples
+    have no part in that; by themselves they have the mean of their samples' numbers, and `headline` says that this is
+    not the task's score.
+    """
+    rows = rows[~np.isnan(snapshot.column("score")[rows])]
+    if not len(rows):
         return None
-    interval = interval_of_mean(values, clusters_of(snapshot, rows[scored]), level)
-    return {"value": float(values.mean()), "low": interval.low, "high": interval.high, "n": len(values), "level": level}
+    tasks = snapshot.column("task")[rows]
+    codes = np.unique(tasks).tolist()
+    names = {code: snapshot.tasks[code] for code in codes}
+    averaged = [code for code in codes if snapshot.measure(names[code]).headline] if len(codes) > 1 else codes
+    found: dict[str, Any] = {
+        "value": None,
+        "low": None,
+        "high": None,
+        "n": int(np.isin(tasks, averaged).sum()),
+        "level": level,
+        "headline": all(snapshot.measure(names[code]).headline for code in averaged),
+        "tasks": len(averaged),
+        "left_out": [names[code] for code in codes if code not in averaged],
+    }
+    means = [_mean_of_task(snapshot, names[code], rows[tasks == code], level) for code in averaged]
+    if not means:
+        return found
+    interval: Any = means[0][1] if len(means) == 1 else _combined(means, level)
+    found["value"] = math.fsum(value for value, _, _ in means) / len(means)
+    if interval is not None:
+        found["low"], found["high"] = interval.low, interval.high
+    return found
+
+
+def _mean_of_task(snapshot: Snapshot, task: str, rows: Rows, level: float) -> tuple[float, Interval, int]:
+    """The mean, its interval, and how many attempts, or clusters of them, it is of."""
+    values, clusters = snapshot.column("score")[rows], clusters_of(snapshot, rows)
+    interval = snapshot.measure(task).interval(values, clusters, level)
+    return float(values.mean()), interval, len(rows) if clusters is None else len(np.unique(clusters))
+
+
+def _combined(means: Sequence[tuple[float, Interval, int]], level: float) -> Any:
+    scores = [
+        TaskScore(mean, each.low, each.high, each.level, each.method, units, each.standard_error)
+        for mean, each, units in means
+        if each.low is not None and each.high is not None
+    ]
+    return combined_interval(scores, level) if len(scores) == len(means) else None
 
 
 def clusters_of(snapshot: Snapshot, rows: Rows) -> NDArray[np.uint64] | None:
-    """What stands together: attempts at one sample, samples with one `group`; None when every row stands alone."""
-    grouped = snapshot.group in snapshot.names
-    if not grouped and not (snapshot.column("attempt")[rows] > 1).any():
+    """What stands together of one task: samples with one group, attempts at one sample; None when each stands alone."""
+    groups = snapshot.column("group")[rows]
+    if not groups.any() and not (snapshot.column("attempt")[rows] > 1).any():
         return None
-    task, index = snapshot.column("task")[rows], snapshot.column("index")[rows]
-    clusters = (task.astype(np.uint64) << np.uint64(32)) + index.astype(np.uint64)
-    if grouped:
-        groups = snapshot.column(snapshot.group)[rows]
-        clusters = np.where(groups != 0, groups, clusters)
+    clusters = cluster_column(groups, snapshot.column("index")[rows])
     return clusters if len(np.unique(clusters)) < len(clusters) else None
+
+
+def cluster_column(groups: NDArray[np.uint64], samples: NDArray[Any]) -> NDArray[np.uint64]:
+    """A row's cluster is its group where it has one, else its sample."""
+    found: NDArray[np.uint64] = np.where(groups != 0, groups, samples.astype(np.uint64))
+    return found
 
 
 def _codes(known: Sequence[str], wanted: Sequence[str]) -> list[int]:

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import key_number
+from assay.core.types import Message
 from assay.reports.measure import Measure
-from assay.viewer.journal_lines import IndexLine
+from assay.reports.per_example import question
+from assay.reports.view import GROUP, metadata_value
+from assay.viewer.journal_lines import AskedTrace, IndexLine
 
 OUTCOMES = (
     *("right", "partial", "wrong", "unparsed", "unscored"),
@@ -39,8 +42,14 @@ PLAIN = {
     "tokens_in": "i",
     "tokens_out": "i",
     "retries": "H",
+    "group": "Q",
+    "targets": "Q",
+    "question": "Q",
+    "answer": "Q",
 }
-"""The columns every row has, with their array type. A score that is not there is NaN here and nowhere else."""
+"""The columns every row has, with their array type. A score that is not there is NaN here and nowhere else; a group, an
+answer or a question that is not there is 0, the others are hashes.
+"""
 
 MAX_COLUMNS = 64
 """Value and label columns beyond this many are not indexed: they can be read in the sample, not sorted by."""
@@ -69,6 +78,24 @@ def pair_hash(task: str, sample_id: str, attempt: int) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
 
+class _Asked(msgspec.Struct, gc=False):
+    prompt: str | None
+    messages: list[Message] | None
+
+
+_TURNS = msgspec.json.Decoder(list[Message] | None)
+
+
+def _question_hash(trace: AskedTrace) -> int:
+    """Of what `assay diff` takes for the question; of messages that are none, of what is written there."""
+    try:
+        turns = None if trace.prompt is not None else _TURNS.decode(trace.messages)
+        asked = question(_Asked(trace.prompt, turns))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        asked = bytes(trace.messages).decode(errors="replace")
+    return 0 if asked is None else label_hash(label_text(asked))
+
+
 class Names:
     """Texts by code, in the order they were met."""
 
@@ -93,13 +120,15 @@ class Filler:
         failures: Names,
         measures: dict[str, Measure],
         labels: dict[str, dict[int, str]],
+        group_by: str = GROUP,
     ) -> None:
         self.tasks = tasks
         self.failures = failures
         self.labels = labels
         """Per label column: hash -> text, at most `VALUES_KEPT` of them."""
         self._measures = measures
-        self._metadata_seen: dict[bytes, tuple[tuple[str, int], ...]] = {}
+        self._group_by = group_by
+        self._metadata_seen: dict[bytes, tuple[tuple[tuple[str, int], ...], int]] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -126,7 +155,8 @@ class Filler:
         failure = -1
         if line.failures:
             failure = self.failures.code(f"{line.failures[0].stage}/{line.failures[0].kind}")
-        for name, label in self._labels_of(line.metadata):
+        labels, group = self._labels_of(line.metadata)
+        for name, label in labels:
             self._mark(name, label)
         key = key_number(line.key)
         # in the order of PLAIN
@@ -146,6 +176,10 @@ class Filler:
                 tokens_in,
                 tokens_out,
                 retries,
+                group,
+                label_hash(label_text(line.targets)),
+                0 if line.trace is None else _question_hash(line.trace),
+                0 if line.trace is None else label_hash(line.trace.prediction),
             )
         )
         self.rows += 1
@@ -190,8 +224,8 @@ class Filler:
             known[label] = text[:200]
         return label
 
-    def _labels_of(self, raw: msgspec.Raw) -> tuple[tuple[str, int], ...]:
-        """Samples often share their metadata, so each distinct text of it is read once."""
+    def _labels_of(self, raw: msgspec.Raw) -> tuple[tuple[tuple[str, int], ...], int]:
+        """The labels and the group. Samples often share their metadata, so each distinct text of it is read once."""
         data = bytes(raw)
         found = self._metadata_seen.get(data)
         if found is None:
@@ -199,10 +233,12 @@ class Filler:
                 values = msgspec.json.decode(data)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 values = {}
-            found = tuple(
-                (f"meta:{name}", self._known(f"meta:{name}", label_text(value)))
-                for name, value in (values.items() if isinstance(values, dict) else ())
+            values = values if isinstance(values, dict) else {}
+            labels = tuple(
+                (f"meta:{name}", self._known(f"meta:{name}", label_text(value))) for name, value in values.items()
             )
+            group = metadata_value(values, self._group_by)
+            found = labels, 0 if group is None else label_hash(group)
             if len(self._metadata_seen) >= 4096:
                 self._metadata_seen.clear()
             self._metadata_seen[data] = found

@@ -17,7 +17,6 @@ from assay.core.journal import key_number
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
 from assay.evaluation import planned
 from assay.reports.marks import Mark, read_marks
-from assay.reports.view import GROUP
 from assay.viewer import words
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
@@ -88,6 +87,11 @@ class RunView:
             self._run, self._run_stamp, self._snapshot, self._checked = run, stamp, None, -1
         return self._run
 
+    @property
+    def level(self) -> float:
+        """The level that the run's intervals were asked for with."""
+        return self.run_file().config.level
+
     def release(self) -> None:
         """Give the memory back, unless somebody is looking just now."""
         if self.lock.acquire(blocking=False):
@@ -111,23 +115,22 @@ class RunView:
         if size - offset > LONG_BYTES or self.builders.busy("index", self.folder):
             return self._partial(run, size)
         self._checked = size
-        update_index(self.folder, run.fingerprint, run.definitions)
+        update_index(self.folder, run.fingerprint, run.definitions, run.config.group_by)
         return self._look(run)
 
     def _partial(self, run: RunFile, size: int) -> Snapshot:
         if not self.builders.busy("index", self.folder):
-            at = update_index(self.folder, run.fingerprint, run.definitions, only_prepare=True)
+            at = update_index(self.folder, run.fingerprint, run.definitions, run.config.group_by, only_prepare=True)
             if size - at.offset > LONG_BYTES:
                 self.builders.start("index", self.folder)
                 self.builders.start("words", self.folder)
             else:
                 self._checked = size
-                update_index(self.folder, run.fingerprint, run.definitions)
+                update_index(self.folder, run.fingerprint, run.definitions, run.config.group_by)
         return self._look(run)
 
     def _look(self, run: RunFile) -> Snapshot:
-        measures = measures_of(run.definitions)
-        self._snapshot = Snapshot(index_path(self.folder), run.config.group_by or GROUP, measures)
+        self._snapshot = Snapshot(index_path(self.folder), measures_of(run.definitions))
         return self._snapshot
 
     def progress(self) -> dict[str, Any]:
@@ -226,7 +229,8 @@ class RunView:
         worth = np.full(ours.rows, np.nan)
         if theirs.rows:
             worth = theirs.column("worth")[row]
-            worth[row < 0] = np.nan
+            # an attempt with another answer key compares nothing
+            worth[(row < 0) | (theirs.column("targets")[row] != ours.column("targets"))] = np.nan
         return self._kept.put(key, Other(worth, row))
 
     def search(self, query: str) -> tuple[Rows, float, bool]:

@@ -46,8 +46,7 @@ def numbers_over(run: RunView, rows: Rows, value: str) -> dict[str, Any]:
     # in the journal's order, memory is read from front to back
     rows = rows if bool((rows[1:] > rows[:-1]).all()) else np.sort(rows)
     snapshot = run.snapshot()
-    level = run.run_file().config.level
-    return {"summary": summary(snapshot, rows, level), "histogram": value_histogram(snapshot, rows, value)}
+    return {"summary": summary(snapshot, rows, run.level), "histogram": value_histogram(snapshot, rows, value)}
 
 
 def table_rows(run: RunView, rows: list[int], others: list[RunView]) -> list[dict[str, Any]]:

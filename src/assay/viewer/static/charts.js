@@ -18,7 +18,7 @@ export function bars(histogram, what, onpick) {
       : h("span", { class: "bar", title: label }, fillBar));
   });
   return h("div", { class: "chart" }, box,
-    h("div", { class: "axis" }, h("span", null, tidy(histogram.low)), h("span", null, `mean ${tidy(histogram.mean)}`), h("span", null, tidy(histogram.high))));
+    h("div", { class: "axis" }, h("span", null, tidy(histogram.low)), histogram.mean === undefined ? null : h("span", null, `mean ${tidy(histogram.mean)}`), h("span", null, tidy(histogram.high))));
 }
 
 function plainly(value) {

@@ -91,26 +91,29 @@ export async function pageCompare(root, route) {
 
 function pairCard(pair, short) {
   const { overall } = pair;
-  const reach = Math.max(0.05, ...[overall, ...pair.tasks].flatMap((each) => [Math.abs(each.interval.low || 0), Math.abs(each.interval.high || 0), Math.abs(each.difference || 0)])) * 1.1;
+  const reach = Math.max(0.05, ...(overall ? [overall, ...pair.tasks] : []).flatMap((each) => [Math.abs(each.interval.low || 0), Math.abs(each.interval.high || 0), Math.abs(each.difference || 0)])) * 1.1;
   const line = (each, label, kind) => h("tr", { class: kind }, h("td", null, label), h("td", { class: "num" }, number(each.first)), h("td", { class: "num" }, number(each.second)),
-    h("td", { class: "num" }, h("b", { class: sure(each) ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference))), h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach, sure(each))), h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
-    h("td", { class: "num" }, pValue(each.p_holm ?? each.p_value)), h("td", { class: "num good" }, count(each.wins)), h("td", { class: "num bad" }, count(each.losses)), h("td", { class: "num quiet" }, count(each.ties)));
-  return h("div", { class: "card" }, h("h2", null, `${short(pair.second)} against ${short(pair.first)}`), h("p", { class: "verdict" }, verdict(overall, short(pair.second), short(pair.first))),
-    table("Paired comparison", ["", short(pair.first), short(pair.second), "difference", "", "interval", "p", "better", "worse", "same"].map((name, i) => th(name, { class: i && i !== 4 ? "num" : "", title: name === "p" ? "by task: Holm-adjusted" : null })), [pair.tasks.map((each) => line(each, each.lower_is_better ? `${each.task} (turned round: lower is better)` : each.task)), line(overall, "all samples", "overall")]),
-    h("p", { class: "quiet small" }, `${plural(overall.n, "pair")}; ${overall.signature || "no statistics"}; p-values of the tasks are Holm-adjusted.`, overall.minimum_detectable_effect ? ` This many pairs would find a true difference of ${number(overall.minimum_detectable_effect)} four times out of five.` : ""),
-    pair.only_first || pair.only_second ? h("p", { class: "note" }, `Not in the comparison: ${plural(pair.only_first, "sample")} scored only by ${short(pair.first)}, ${count(pair.only_second)} only by ${short(pair.second)}.`) : null,
-    pair.sentences.length ? h("ul", { class: "quiet small" }, pair.sentences.map((sentence) => h("li", null, sentence))) : null);
+    h("td", { class: "num" }, h("b", { class: each.significant ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference))), h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach, each.significant)), h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
+    h("td", { class: "num" }, pValue(each.adjusted_p ?? each.p_value)), h("td", { class: "num good" }, count(each.wins)), h("td", { class: "num bad" }, count(each.losses)), h("td", { class: "num quiet" }, count(each.ties)));
+  const title = h("h2", null, `${short(pair.second)} against ${short(pair.first)}`);
+  const besides = pair.sentences.length ? h("ul", { class: "quiet small" }, pair.sentences.map((sentence) => h("li", null, sentence))) : null;
+  if (!overall) return h("div", { class: "card" }, title, h("p", { class: "verdict" }, "Nothing to compare: no sample was scored by both with the same targets."), unequal(pair, short), besides);
+  return h("div", { class: "card" }, title, h("p", { class: "verdict" }, verdict(overall, short(pair.second), short(pair.first))),
+    table("Paired comparison", ["", short(pair.first), short(pair.second), "difference", "", "interval", "p", "better", "worse", "same"].map((name, i) => th(name, { class: i && i !== 4 ? "num" : "", title: name === "p" ? "Holm-adjusted" : null })), [pair.tasks.map((each) => line(each, each.lower_is_better ? `${each.task} (turned round: lower is better)` : each.task)), pair.tasks.length > 1 ? line(overall, "mean over tasks", "overall") : null]),
+    h("p", { class: "quiet small" }, `${plural(overall.n, "pair")}; ${overall.signature || `the mean of the tasks' differences, ${overall.interval.method}`}; p-values are Holm-adjusted for ${plural(pair.comparisons, "comparison")}.`, overall.minimum_detectable_effect ? ` This many pairs would find a true difference of ${number(overall.minimum_detectable_effect)} four times out of five.` : ""),
+    unequal(pair, short),
+    besides);
 }
 
-function sure(each) {
-  const p = each.p_holm ?? each.p_value;
-  const apart = each.interval.low !== null && each.interval.low !== undefined && (each.interval.low > 0 || each.interval.high < 0);
-  return apart && p !== null && p !== undefined && p < 0.05;
+// Only what both runs scored with the same targets compares: what was left out, in the words of `assay diff`.
+function unequal(pair, short) {
+  if (!pair.unequal.length) return null;
+  return h("div", { class: "note" }, h("p", null, `Only samples that both scored, with the same targets, are compared (A is ${short(pair.first)}, B is ${short(pair.second)}):`), h("ul", null, pair.unequal.map((sentence) => h("li", null, sentence))));
 }
 
 function verdict(overall, second, first) {
   if (overall.difference === null || overall.difference === undefined) return overall.reason || "Nothing to compare.";
   const size = `${signed(overall.difference)} (${interval(overall.interval) || "no interval"})`;
-  if (sure(overall)) return `${second} is ${overall.difference > 0 ? "better" : "worse"} than ${first}: ${size}, p ${pValue(overall.p_value)}.`;
-  return `No difference that these samples can show: ${size}, p ${pValue(overall.p_value)}.`;
+  if (overall.significant) return `${second} is ${overall.difference > 0 ? "better" : "worse"} than ${first}: ${size}, p ${pValue(overall.adjusted_p ?? overall.p_value)}.`;
+  return `No difference that these samples can show: ${size}, p ${pValue(overall.adjusted_p ?? overall.p_value)}.`;
 }

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { button, fill, h, link, section, select, table, th } from "./dom.js";
 import { bars, progressBar, stack, whisker } from "./charts.js";
 import { toMarks, toSample, toSamples } from "./route.js";
-import { OUTCOMES, count, interval, money, number, oneLineOf, percent, plural, seconds, short } from "./words.js";
+import { OUTCOMES, count, interval, meanNote, money, number, oneLineOf, percent, plural, seconds, short } from "./words.js";
 
 export async function pageRun(root, route) {
   let by = null;
@@ -36,9 +36,10 @@ export async function pageRun(root, route) {
     if (wanted !== by) return;
     const rows = found.slices.map((slice) => h("tr", null,
       h("td", null, slice.known ? link(toSamples(route.run, sliceFilter(by, slice.value)), null, slice.value === "" ? "(empty)" : slice.value) : h("span", { class: "quiet" }, "(without, or not kept)")),
-      h("td", { class: "num" }, h("b", null, number(slice.mean))), h("td", { class: "wide" }, whisker(slice.mean, slice)), h("td", { class: "num quiet" }, interval(slice)),
+      h("td", { class: "num" }, h("b", null, number(slice.score && slice.score.value))), h("td", { class: "wide" }, slice.score ? whisker(slice.score.value, slice.score) : null), h("td", { class: "num quiet" }, interval(slice.score)),
       h("td", { class: "num" }, count(slice.scored)), h("td", { class: "num" }, slice.failed ? h("span", { class: "bad" }, count(slice.failed)) : "0")));
     fill(sliceBox, table(`Slices by ${by}`, ["value", "score", "", "interval", "scored", "failed"].map((name, i) => th(name, { class: i && i !== 2 ? "num" : "" })), rows),
+      [...new Set(found.slices.map((slice) => meanNote(slice.score)))].filter(Boolean).map((note) => h("p", { class: "quiet" }, note)),
       found.groups > found.shown ? h("p", { class: "quiet" }, `the ${found.shown} largest of ${plural(found.groups, "group")}`) : null);
   }
 
@@ -60,8 +61,8 @@ function headline(run) {
   return h("div", { class: "card head" },
     h("div", null, h("h1", null, model), h("p", { class: "quiet" }, name)),
     h("div", { class: "figures" },
-      figure("overall score", board && board.overall_score !== null ? number(board.overall_score) : summary.score ? number(summary.score.value) : "–",
-        board && board.overall_score !== null ? interval(board.overall_interval) || "mean of the task scores" : summary.score ? "mean so far" : (board && board.overall_reason) || ""),
+      figure("overall score", board && board.overall_score !== null ? number(board.overall_score) : board && board.complete ? "–" : summary.score ? number(summary.score.value) : "–",
+        board && board.overall_score !== null ? interval(board.overall_interval) || "mean of the task scores" : summary.score && !(board && board.complete) ? "mean so far" : (board && board.overall_reason) || ""),
       figure("attempts", `${count(progress.done)}`, progress.done < progress.total ? `of ${count(progress.total)}` : "all made"),
       figure("failures", count(progress.failed), progress.failed ? "not counted as wrong" : "none", progress.failed ? "bad" : ""),
       figure("time per attempt", seconds(summary.seconds), "mean"),

@@ -5,7 +5,7 @@ import { button, fill, h, link, table, th } from "./dom.js";
 import { badge, bars, weakTag } from "./charts.js";
 import { filterBar, outcomeBar, paramsOf, stateOf } from "./filters.js";
 import { replace, toSample, toSamples } from "./route.js";
-import { MARKS, count, interval, number, oneLineOf, percent, plural, seconds, signed } from "./words.js";
+import { MARKS, count, interval, meanNote, meanOf, number, oneLineOf, percent, plural, seconds, signed } from "./words.js";
 
 export const PAGE = 100;
 const COLUMNS = [
@@ -130,8 +130,8 @@ function summaryLine(found, run) {
   if (found.search && found.search.reach < 1) notes.push(`search reaches ${percent(found.search.reach)} of the run so far`);
   if (found.search && !found.search.whole) notes.push("the phrase was looked for in the first 5,000 samples that hold its words");
   return h("p", { class: "summary" }, h("b", null, found.total < total ? `${count(found.total)} of ${plural(total, "sample")}` : plural(found.total, "sample")),
-    summary.score ? [" · mean score ", h("b", null, number(summary.score.value)), ` (${interval(summary.score) || "no interval"}, over ${count(summary.score.n)} scored)`] : " · nothing scored",
-    summary.seconds !== null ? ` · ${seconds(summary.seconds)} each` : "", notes.map((note) => h("span", { class: "note" }, note)));
+    summary.score ? [` · ${meanOf(summary.score)} `, h("b", null, number(summary.score.value)), ` (${interval(summary.score) || "no interval"}, over ${count(summary.score.n)} scored)`] : summary.uncounted ? ` · ${summary.uncounted}` : " · nothing scored",
+    summary.seconds !== null ? ` · ${seconds(summary.seconds)} each` : "", notes.concat(meanNote(summary.score) || []).map((note) => h("span", { class: "note" }, note)));
 }
 
 export function pages(offset, total, go) {

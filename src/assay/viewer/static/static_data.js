@@ -1,6 +1,5 @@
-// An exported site has no server: tables are filtered here, over data files that are loaded when needed.
-
-import { tableSummary, valueHistogram } from "./static_numbers.js";
+// An exported site has no server: tables are filtered and counted here, over data files that are loaded when needed.
+// Means and intervals are not computed here: they are in the data files, or they are not shown.
 
 export async function staticGet(what, params) {
   const list = await load("runs");
@@ -15,10 +14,48 @@ export async function staticGet(what, params) {
   if (what === "neighbours") return neighbours(rows, first(params.key));
   const offset = Number(first(params.offset) || 0);
   return {
-    total: rows.length, offset, rows: rows.slice(offset, offset + Number(first(params.limit) || 100)), summary: tableSummary(rows),
-    histogram: valueHistogram(rows.map((row) => valueOf(row, first(params.value) || "score")), first(params.value)),
+    total: rows.length, offset, rows: rows.slice(offset, offset + Number(first(params.limit) || 100)), summary: { ...counts(rows), ...scoreOf(await load(file), rows, params) },
+    histogram: bins(rows.map((row) => valueOf(row, first(params.value) || "score")), first(params.value)),
     ...(first(params.q) ? { search: { reach: 1, whole: true } } : {}),
   };
+}
+
+const FILTERS = ["task", "outcome", "failure", "meta", "low", "high", "q", "flip", "mark"];
+
+// The mean of exactly these rows, where the exporter wrote it: of all samples, of a task, of an outcome, of a label.
+function scoreOf(run, rows, params) {
+  const asked = FILTERS.flatMap((name) => all(params[name]).filter((value) => value !== "").map((value) => [name, value]));
+  if (rows.length === run.summary.rows) return { score: run.summary.score };
+  const slice = asked.length === 1 ? sliceOf(run.slices, ...asked[0]) : null;
+  if (slice && slice.rows === rows.length) return { score: slice.score };
+  return { score: null, uncounted: "an exported copy has no mean for this selection; assay view computes it" };
+}
+
+function sliceOf(slices, name, value) {
+  const at = value.indexOf("=");
+  const [by, wanted] = name === "meta" ? [value.slice(0, at), value.slice(at + 1)] : [name, value];
+  if (!["task", "outcome", "meta"].includes(name) || !slices[by]) return null;
+  return slices[by].slices.find((each) => each.known && each.value === wanted) || null;
+}
+
+function counts(rows) {
+  const outcomes = {};
+  for (const row of rows) outcomes[row.outcome] = (outcomes[row.outcome] || 0) + 1;
+  const sum = (name) => rows.reduce((total, row) => total + (row[name] || 0), 0);
+  return { rows: rows.length, outcomes, tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out"), seconds: rows.length ? sum("seconds") / rows.length : null };
+}
+
+function bins(values, name) {
+  const there = values.filter((value) => value !== null);
+  if (!there.length) return null;
+  const bounded = !name || name === "score" || /\.(score|is_correct)$/.test(name);
+  const low = there.reduce((a, b) => Math.min(a, b), bounded ? 0 : Infinity);
+  let high = there.reduce((a, b) => Math.max(a, b), bounded ? 1 : -Infinity);
+  if (high <= low) high = low + 1;
+  const found = new Array(20).fill(0);
+  for (const value of there) found[Math.min(19, Math.floor(((value - low) / (high - low)) * 20))]++;
+  const edges = Array.from({ length: 21 }, (_, i) => Number((low + ((high - low) * i) / 20).toFixed(9)));
+  return { low, high, counts: found, edges, n: there.length };
 }
 
 const first = (value) => (Array.isArray(value) ? value[0] : value) ?? "";
@@ -47,7 +84,7 @@ async function compared(list, names) {
   const found = await load(`${fileOf(list, names[0])}-compare`);
   const pairs = names.slice(1).map((name) => found[name]);
   if (pairs.includes(undefined)) throw new Error("this copy holds comparisons of its first eight runs only");
-  return { runs: names, pairs };
+  return { runs: names, pairs, level: pairs[0].level };
 }
 
 async function oneSample(list, file, key, against) {
@@ -100,21 +137,26 @@ function valueOf(row, name) {
   return value === null || value === undefined ? null : Number(value);
 }
 
+// An attempt with another answer key compares nothing.
+function movedTo(row, other) {
+  return other && other.targets === row.targets && other.worth !== null && row.worth !== null ? other.worth - row.worth : null;
+}
+
 function flipped(row, flip) {
-  const moved = row.others.map((other) => (other && other.worth !== null && row.worth !== null ? other.worth - row.worth : null));
+  const moved = row.others.map((other) => movedTo(row, other));
   if (flip === "same") return moved.every((each) => each === 0);
   return moved.some((each) => each !== null && (flip === "better" ? each > 0 : flip === "worse" ? each < 0 : each !== 0));
 }
 
 function marked(row, wanted) {
   if (wanted === "none") return row.mark === null;
-  if (wanted === "disagree") return row.mark !== null && row.mark !== "unclear" && row.share !== null && (row.share >= 0.5) !== (row.mark === "right");
+  if (wanted === "disagree") return row.disagrees;
   return wanted === "any" ? row.mark !== null : row.mark === wanted;
 }
 
 function sorted(rows, sort, down) {
   if (sort === "order" || sort === "written") return down ? [...rows].reverse() : rows;
-  const key = (row) => (sort === "changed" ? (row.others[0] && row.others[0].worth !== null && row.worth !== null ? row.others[0].worth - row.worth : null) : valueOf(row, sort));
+  const key = (row) => (sort === "changed" ? movedTo(row, row.others[0]) : valueOf(row, sort));
   return rows.map((row, i) => [key(row), i, row]).sort(([a, i], [b, j]) => (a === null || b === null ? (a === null) - (b === null) || i - j : (down ? b - a : a - b) || i - j)).map(([, , row]) => row);
 }
 

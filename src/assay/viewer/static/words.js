@@ -67,6 +67,18 @@ export function interval(found, digits = 3) {
   return `${number(found.low, digits)} – ${number(found.high, digits)}`;
 }
 
+// What a mean over samples is the mean of: a score as the leaderboard has it, or something else that is named.
+export function meanOf(score) {
+  if (score.tasks > 1) return `mean of ${score.tasks} task means`;
+  return score.headline ? "mean score" : "mean over samples";
+}
+
+export function meanNote(score) {
+  if (!score) return null;
+  if (score.left_out.length) return `without ${score.left_out.join(", ")}: no score that is a mean over samples`;
+  return score.headline ? null : "the mean of the samples' numbers; the task's score on the leaderboard is another measure";
+}
+
 export function pValue(p) {
   if (p === null || p === undefined) return "–";
   return p < 0.001 ? "< 0.001" : p.toFixed(3);
