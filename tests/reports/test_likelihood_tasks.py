@@ -91,9 +91,9 @@ def test_the_viewer_calls_no_bits_right_or_wrong_and_fewer_of_them_better(runs: 
     builders = Builders()
     fair, good = (RunView(name, runs / name, builders) for name in ("fair", "good"))
     texts = fair.rows(Filters(task=("texts",)), "order", False, [])
-    assert summary(fair.snapshot(), texts)["outcomes"] == {"scored": 20}
+    assert summary(fair.snapshot(), texts, 0.95)["outcomes"] == {"scored": 20}
     sums = fair.rows(Filters(task=("sums",)), "order", False, [])
-    assert summary(fair.snapshot(), sums)["outcomes"] == {"right": 1, "wrong": 19}
+    assert summary(fair.snapshot(), sums, 0.95)["outcomes"] == {"right": 1, "wrong": 19}
     for first, second, flip in ((fair, good, "better"), (good, fair, "worse")):
         assert len(first.rows(Filters(flip=flip), "order", False, [second])) == 20
     [compared] = [task for task in compare_runs([fair, good])["pairs"][0]["tasks"] if task["task"] == "texts"]

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
     from assay.cli.gate_flags import tell_gates, write_for_ci
     from assay.cli.main import DONE, GATE_NOT_MET
-    from assay.cli.view_flags import view_from
+    from assay.cli.view_flags import view_of_runs
     from assay.core.errors import UsageError
     from assay.reports.columns import read_side
     from assay.reports.diff import diff_of
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.samples < 0:
         raise UsageError(f"--samples must not be negative, not {options.samples}")
-    view = view_from(options)
+    view = view_of_runs(options, (options.a, options.b))
     gates = parse_gates(options.gate)
     a, b = read_side(options.a, view), read_side(options.b, view)
     results = gates_of(gates, a, b, view, allow_unequal=options.allow_unequal)

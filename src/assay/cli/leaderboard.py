@@ -49,13 +49,13 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.main import DONE
-    from assay.cli.view_flags import view_from
+    from assay.cli.view_flags import view_of_runs
     from assay.reports.standings import build_standings
     from assay.reports.standings_tables import standings_csv, standings_markdown
 
     found = build_standings(
         options.runs,
-        view_from(options),
+        view_of_runs(options, options.runs),
         normalisation=options.normalise,
         chance=chances(options.chance),
         allow_unequal=options.allow_unequal,

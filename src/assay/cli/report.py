@@ -8,6 +8,8 @@ from pathlib import Path
 
 EPILOG = """\
 The HTML file needs no network and runs no script. Of two results it also shows what changed between them.
+Results that were not scored on the same samples with the same targets are refused, as `leaderboard` and `diff` refuse
+them; with --allow-unequal every score is over the samples that all of them were scored on.
 
 examples:
   assay report runs/my-run                           writes runs/my-run/report.html, report.md and leaderboard.json
@@ -23,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or leaderboard.json files")
     parser.add_argument("--output", metavar="FILE", help="the HTML file (default: report.html in the run, or here)")
     parser.add_argument("--samples", type=int, default=5, metavar="N", help="answers to show per task (default 5)")
+    parser.add_argument(
+        "--allow-unequal", action="store_true", help="compare several over the samples that all of them were scored on"
+    )
     parser.add_argument("--include-per-example", action="store_true", help="predictions and scores in the leaderboard")
     parser.add_argument("--json", action="store_true", help="the leaderboard of the run as JSON on stdout")
     add_view_arguments(parser)
@@ -30,9 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from assay.cli.main import DONE
-    from assay.cli.view_flags import view_from, view_of_run
+    from assay.cli.view_flags import view_of_run, view_of_runs
     from assay.core.errors import UsageError
-    from assay.reports.html.report_page import write_report_page
+    from assay.core.run_file import write_whole
+    from assay.reports.html.report_page import report_page
 
     if options.samples < 0:
         raise UsageError(f"--samples must not be negative, not {options.samples}")
@@ -40,14 +46,16 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--json is for one run; `assay leaderboard --json` takes several")
     sources = [Path(name) for name in options.runs]
     alone = len(sources) == 1 and sources[0].is_dir()
-    view = view_of_run(options, sources[0]) if alone else view_from(options)
+    view = view_of_run(options, sources[0]) if alone else view_of_runs(options, sources)
+    # refused before anything is written
+    page = report_page(sources, view, samples=options.samples, allow_unequal=options.allow_unequal)
     written = [rewrite(source, options) for source in sources if source.is_dir()]
     default = sources[0] / "report.html" if alone else Path("report.html")
     if alone and not options.output and not all(written):
         print("no page was written either; `--output FILE` writes it elsewhere", file=sys.stderr)
         return DONE
     output = Path(options.output) if options.output else default
-    write_report_page(output, sources, view, samples=options.samples)
+    write_whole(output, page.encode())
     print(f"wrote {output}", file=sys.stderr)
     return DONE
 

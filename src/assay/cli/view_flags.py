@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,16 +28,27 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def view_from(options: argparse.Namespace, *, per_example: bool = False, level: float = 0.95) -> View:
-    from assay.reports.view import GROUP, View, metadata_key
+def view_from(
+    options: argparse.Namespace, *, per_example: bool = False, level: float = 0.95, group_by: str = "group"
+) -> View:
+    from assay.reports.view import View, metadata_key
 
     return View(
         level=checked_level(options.level, level),
         by=tuple(metadata_key(text, "--by") for text in options.by),
-        group_by=metadata_key(options.group_by, "--group-by") if options.group_by else GROUP,
+        group_by=metadata_key(options.group_by, "--group-by") if options.group_by else group_by,
         per_example=per_example,
         prices=prices_from(options.prices) if options.prices else None,
     )
+
+
+def view_of_runs(options: argparse.Namespace, sources: Sequence[Path | str]) -> View:
+    """The level and the clusters that all the runs were asked for with, and over them what the flags say now."""
+    from assay.core.run_file import read_run_file
+    from assay.reports.view import common_view
+
+    asked = common_view([read_run_file(path).config for source in sources if (path := Path(source)).is_dir()])
+    return view_from(options, level=asked.level, group_by=asked.group_by)
 
 
 def view_of_run(options: argparse.Namespace, folder: Path) -> View:
@@ -47,12 +59,12 @@ def view_of_run(options: argparse.Namespace, folder: Path) -> View:
     from assay.reports.view import view_of
 
     asked = view_of(read_run_file(folder).config, folder)
-    said = view_from(options, level=asked.level)
+    said = view_from(options, level=asked.level, group_by=asked.group_by)
     return msgspec.structs.replace(
         asked,
         level=said.level,
         by=said.by or asked.by,
-        group_by=said.group_by if options.group_by else asked.group_by,
+        group_by=said.group_by,
         per_example=asked.per_example or getattr(options, "include_per_example", False),
         prices=said.prices if options.prices else asked.prices,
     )

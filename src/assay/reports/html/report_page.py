@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.core.run_file import write_whole
 from assay.reports.columns import Side, read_side
 from assay.reports.diff import diff_of
 from assay.reports.html.diff_page import changed, differences, flips
@@ -25,35 +24,43 @@ from assay.reports.html.run_sections import (
     wrong_section,
 )
 from assay.reports.html.standings_page import scores_section, standings_section
+from assay.reports.shared_samples import over_shared, unequal_tasks
 from assay.reports.standings import side_labels, standings_of
 from assay.reports.view import View
 
 SAMPLES = 5
 
 
-def write_report_page(path: Path, sources: Sequence[Path | str], view: View, *, samples: int = SAMPLES) -> None:
-    write_whole(path, report_page(sources, view, samples=samples).encode())
+def report_page(
+    sources: Sequence[Path | str], view: View, *, samples: int = SAMPLES, allow_unequal: bool = False
+) -> str:
+    """The whole document; sections that would be empty are left out.
 
-
-def report_page(sources: Sequence[Path | str], view: View, *, samples: int = SAMPLES) -> str:
-    """The whole document; sections that would be empty are left out."""
+    `UsageError` when several results were not scored on the same samples with the same targets, unless that is allowed:
+    then every score is over the samples they share.
+    """
     sides = [read_side(source, view) for source in sources]
     labels = side_labels(sides)
     named = list(zip(labels, sides, strict=True))
-    sections: list[tuple[str, str, Child]] = [("leaderboard", "Leaderboard", _leaderboard(sides, view))]
-    sections.append(("intervals", "Scores and intervals", forest_section(named)))
-    sections.append(("bars", "Scores per task", bars_section(named)))
+    sections: list[tuple[str, str, Child]] = [
+        ("leaderboard", "Leaderboard", _leaderboard(sides, view, allow_unequal=allow_unequal))
+    ]
+    compared = named
+    if len(sides) > 1 and unequal_tasks(sides, labels):
+        compared = list(zip(labels, over_shared(sides, view), strict=True))
+    sections.append(("intervals", "Scores and intervals", forest_section(compared)))
+    sections.append(("bars", "Scores per task", bars_section(compared)))
     optional: list[tuple[str, str, Child]] = [
         ("notes", "What to know besides", notes_section(named)),
-        ("repetitions", "Repetitions", repetitions_section(named)),
-        ("slices", "Slices", slices_section(named)),
-        ("calibration", "Calibration and likelihood", calibration_section(named)),
+        ("repetitions", "Repetitions", repetitions_section(compared)),
+        ("slices", "Slices", slices_section(compared)),
+        ("calibration", "Calibration and likelihood", calibration_section(compared)),
         ("failures", "Failures by kind", failures_section(named)),
         ("tokens", "Tokens and cost", tokens_section(named)),
     ]
     sections += [each for each in optional if each[2] is not None]
     if len(sides) == 2:
-        sections += _comparison(sides, view, samples)
+        sections += _comparison(sides, view, samples, allow_unequal=allow_unequal)
     else:
         wrong = wrong_section(named, samples)
         if wrong is not None:
@@ -83,15 +90,17 @@ def view_level(sides: Sequence[Side]) -> str:
     return f"{sides[0].board.level * 100:g} %"
 
 
-def _leaderboard(sides: Sequence[Side], view: View) -> Child:
+def _leaderboard(sides: Sequence[Side], view: View, *, allow_unequal: bool) -> Child:
     if len(sides) == 1:
         return task_table(sides[0].board)
-    found = standings_of(sides, view, allow_unequal=True)
+    found = standings_of(sides, view, allow_unequal=allow_unequal)
     return [standings_section(found), scores_section(found)]
 
 
-def _comparison(sides: Sequence[Side], view: View, samples: int) -> list[tuple[str, str, Child]]:
-    found = diff_of(sides[0], sides[1], view, allow_unequal=True, samples=samples)
+def _comparison(
+    sides: Sequence[Side], view: View, samples: int, *, allow_unequal: bool
+) -> list[tuple[str, str, Child]]:
+    found = diff_of(sides[0], sides[1], view, allow_unequal=allow_unequal, samples=samples)
     labels = side_labels(sides)
     who = tag("p", "A is ", tag("b", labels[0]), ", B is ", tag("b", labels[1]), ".")
     return [
