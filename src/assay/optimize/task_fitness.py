@@ -71,7 +71,7 @@ class TaskFitness:
         work = Work(task, position, sample, 1, attempt_key(name, sample, 1))
         record = await make_attempt(work, Asked(self._model, self._config.settings(), 1))
         await asyncio.sleep(0)  # who asked to end is heard here, and what was given up for it is no failure
-        return self._evaluation(record)
+        return evaluation_of(record, self._measures[record.task], self.name)
 
     async def close(self) -> None:
         for task in (*self._tasks.values(), *self._rewritten.values()):
@@ -133,22 +133,23 @@ class TaskFitness:
                 raise failed(self.name, "bad_candidate", str(error)) from error
         return self._rewritten[key], sample
 
-    def _evaluation(self, record: Record) -> Evaluation:
-        if record.failures and not record.excluded:
-            first = record.failures[0]
-            raise failed(self.name, first.kind, f"{first.stage}: {first.message}", retryable=first.retryable)
-        if record.excluded:
-            rules = ", ".join(record.excluded)
-            raise failed(self.name, "excluded", f"the task's own rules exclude this sample: {rules}")
-        measure = self._measures[record.task]
-        score = measure.upwards(measure.of(record))
-        if score is None:
-            raise failed(self.name, "bad_output", f"no scorer of task `{record.task}` gave the number it is about")
-        side_info: dict[str, Any] = {"prediction": record.trace.prediction if record.trace else ""}
-        for each in record.scores:
-            side_info |= {f"{each.name}_reason": each.reason} if each.reason else {}
-            side_info |= {f"{each.name}_answer": each.answer} if each.answer is not None else {}
-        return Evaluation(score=score, side_info=side_info)
+
+def evaluation_of(record: Record, measure: Measure, name: str) -> Evaluation:
+    """What an attempt is worth to a search: the number that its task averages, turned so that more is better."""
+    if record.failures and not record.excluded:
+        first = record.failures[0]
+        raise failed(name, first.kind, f"{first.stage}: {first.message}", retryable=first.retryable)
+    if record.excluded:
+        rules = ", ".join(record.excluded)
+        raise failed(name, "excluded", f"the task's own rules exclude this sample: {rules}")
+    score = measure.upwards(measure.of(record))
+    if score is None:
+        raise failed(name, "bad_output", f"no scorer of task `{record.task}` gave the number it is about")
+    side_info: dict[str, Any] = {"prediction": record.trace.prediction if record.trace else ""}
+    for each in record.scores:
+        side_info |= {f"{each.name}_reason": each.reason} if each.reason else {}
+        side_info |= {f"{each.name}_answer": each.answer} if each.answer is not None else {}
+    return Evaluation(score=score, side_info=side_info)
 
 
 def filled(candidate: str, prompt: str) -> str:
