@@ -131,7 +131,8 @@ def _record(task: str, index: int, attempt: int, values: Values, target: str) ->
         "attempt": attempt,
         "targets": (target,),
         "metadata": {"level": "easy" if index % 3 else "hard"}
-        | ({GROUP_BY: f"text {index // 4}"} if task == "clustered" else {}),
+        # a group of nothing is no group
+        | {GROUP_BY: f"text {index // 4}" if task == "clustered" else None},
         "seconds": 0.5,
     }
     if task == "failed" and index % 7 == 3:

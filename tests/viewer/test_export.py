@@ -13,6 +13,8 @@ from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import make_demo, make_hostile
 from tests.viewer.page_steps import Steps, click, pick, to, write
 
+from assay.reports.board import read_leaderboard_file
+from assay.reports.markdown import interval, number
 from assay.viewer.bundle import bundle
 
 
@@ -42,6 +44,7 @@ def open_site(browser: str, site: Path, steps: Steps) -> None:
 
 def test_the_site_works_from_a_file(browser: str, site: Path) -> None:
     shown = "document.querySelector('.summary b').textContent"
+    told = "document.querySelector('.summary').textContent"
 
     async def steps(page: Page) -> None:
         await page.until("document.querySelectorAll('table.runs tbody tr').length === 3")
@@ -51,8 +54,10 @@ def test_the_site_works_from_a_file(browser: str, site: Path) -> None:
         await to(page, "#/run/small/samples", ".samples tbody tr")
         await pick(page, "Task", "capitals")
         await page.until(f"{shown} === '40 of 160 samples'")
+        assert f"mean score {mean(site, 'capitals')}" in await page.run(told)
         await write(page, "Search in prompts and answers", '"capital of peru"')
         await page.until(f"{shown}.endsWith(' of 160 samples') && {shown} !== '40 of 160 samples'")
+        assert "has no mean for this selection" in await page.run(told)
         await page.key("Enter")
         await page.until("document.querySelector('.message')")
         assert "capital of Peru" in await page.run("document.querySelector('.messages').textContent")
@@ -64,6 +69,13 @@ def test_the_site_works_from_a_file(browser: str, site: Path) -> None:
         await to(page, "#/run/small/marks", ".page-marks")
 
     open_site(browser, site, steps)
+
+
+def mean(site: Path, task: str) -> str:
+    """As the leaderboard has it, with its interval."""
+    board = read_leaderboard_file(site.parent / "runs" / "small" / "leaderboard.json")
+    row = next(row for row in board.tasks if row.task == task)
+    return f"{number(row.score)} ({interval(row.interval)}, over {row.scored} scored)"
 
 
 def test_hostile_content_is_text_in_the_site_too(browser: str, site: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -62,7 +62,7 @@ USUAL = Measure()
 
 def label_hash(text: str) -> int:
     """The identity of a label, never 0: 0 means the row has none."""
-    return int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest(), "big") or 1
+    return int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=8).digest(), "big") or 1
 
 
 def label_text(value: Any) -> str:
@@ -75,7 +75,7 @@ def label_text(value: Any) -> str:
 def pair_hash(task: str, sample_id: str, attempt: int) -> int:
     """What two runs are joined by."""
     data = f"{task}\0{sample_id}\0{attempt}".encode(errors="replace")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
 class _Asked(msgspec.Struct, gc=False):
@@ -88,12 +88,20 @@ _TURNS = msgspec.json.Decoder(list[Message] | None)
 
 def _question_hash(trace: AskedTrace) -> int:
     """Of what `assay diff` takes for the question; of messages that are none, of what is written there."""
+    if trace.prompt is not None:
+        return label_hash(label_text(trace.prompt))
     try:
-        turns = None if trace.prompt is not None else _TURNS.decode(trace.messages)
-        asked = question(_Asked(trace.prompt, turns))
+        asked = question(_Asked(None, _TURNS.decode(trace.messages)))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         asked = bytes(trace.messages).decode(errors="replace")
-    return 0 if asked is None else label_hash(label_text(asked))
+    return 0 if asked is None else label_hash(asked)
+
+
+def _targets_hash(targets: Any) -> int:
+    try:
+        return label_hash("\0".join(targets))
+    except TypeError:  # no list of texts: somebody else's journal
+        return label_hash(label_text(targets))
 
 
 class Names:
@@ -177,7 +185,7 @@ class Filler:
                 tokens_out,
                 retries,
                 group,
-                label_hash(label_text(line.targets)),
+                _targets_hash(line.targets),
                 0 if line.trace is None else _question_hash(line.trace),
                 0 if line.trace is None else label_hash(line.trace.prediction),
             )
