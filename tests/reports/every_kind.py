@@ -77,6 +77,7 @@ def write_run(
     *,
     repeat: int = 1,
     targets: Callable[[int], str] = str,
+    group_by: str = GROUP_BY,
 ) -> Path:
     folder.mkdir(parents=True)
     definitions = tuple(_definition(task) for task in tasks)
@@ -86,7 +87,7 @@ def write_run(
         tasks={task: task.encode().hex() for task in tasks},
         model={"name": model},
         settings={"repeat": repeat},
-        config=RunConfig(model=model, repeat=repeat, level=LEVEL, group_by=GROUP_BY),
+        config=RunConfig(model=model, repeat=repeat, level=LEVEL, group_by=group_by),
         definitions=definitions,
         versions={},
         created="2026-01-01T00:00:00Z",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from tests.reports.every_kind import KINDS, LEVEL, REPEATED, write_run
 
@@ -21,12 +25,14 @@ from assay.optimize.results import measure
 from assay.optimize.task_fitness import evaluation_of
 from assay.reports.board import Leaderboard
 from assay.reports.diff import diff
+from assay.reports.diff_types import BoardDiff
 from assay.reports.gate_expression import parse_gates
 from assay.reports.gates import check_gates
 from assay.reports.html.report_page import report_page
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.markdown import interval, number
 from assay.reports.measure import measure_of
+from assay.reports.standings import build_standings
 from assay.reports.view import View, common_view, view_of
 from assay.viewer.api import Api, Params
 from assay.viewer.export import export_site
@@ -85,9 +91,17 @@ def same(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
-def said_by(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Any:
-    assert main([str(each) for each in arguments]) == 0
-    return json.loads(capsys.readouterr().out)
+@cache
+def said_by(*arguments: str | Path) -> Any:
+    """What a command prints; asked once for all its tasks."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main([str(each) for each in arguments]) == 0
+    return json.loads(printed.getvalue())
+
+
+@cache
+def differences(*folders: Path) -> BoardDiff:
+    return diff(*folders, common_view([read_run_file(folder).config for folder in folders]))
 
 
 def data(site: Path, name: str) -> Any:
@@ -110,11 +124,9 @@ def sides(case: Case) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
-def test_leaderboards_of_one_and_of_many_agree(
-    everything: Everything, case: Case, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_leaderboards_of_one_and_of_many_agree(everything: Everything, case: Case) -> None:
     folders = [everything.root / "runs" / run for run in sides(case)]
-    many = said_by(capsys, "leaderboard", *folders, "--json")
+    many = said_by("leaderboard", *folders, "--json")
     assert many["level"] == LEVEL
     for run, folder in zip(sides(case), folders, strict=True):
         expected = task_of(everything.boards[run], case.task)
@@ -196,19 +208,16 @@ def test_what_is_averaged_where_the_score_is_no_mean_says_so(everything: Everyth
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
-def test_differences_of_two_runs_are_the_same_everywhere(
-    everything: Everything, case: Case, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_differences_of_two_runs_are_the_same_everywhere(everything: Everything, case: Case) -> None:
     a, b = sides(case)
     folders = [everything.root / "runs" / run for run in (a, b)]
-    view = common_view([read_run_file(folder).config for folder in folders])
-    made = diff(*folders, view)
+    made = differences(*folders)
     [task] = [each for each in made.tasks if each.task == case.task]
     assert task.comparison is not None
     assert made.overall is not None
     for name, own in (("score_a", a), ("score_b", b)):
         assert same(getattr(task, name), task_of(everything.boards[own], case.task)["score"])
-    told = said_by(capsys, "diff", *folders, "--json")
+    told = said_by("diff", *folders, "--json")
     viewed = everything.api.compare(Params([("run", a), ("run", b)]))
     assert (told["level"], viewed["level"]) == (LEVEL, LEVEL)
     [on_stdout] = [each for each in told["tasks"] if each["task"] == case.task]
@@ -224,9 +233,17 @@ def test_differences_of_two_runs_are_the_same_everywhere(
         assert same(ends, overall)
 
 
-def plain(comparison: Any) -> dict[str, Any]:
-    import msgspec
+def test_runs_with_other_clusters_compare_as_in_diff(tmp_path: Path) -> None:
+    write_run(tmp_path / "ours", "ours", 0.5, ("clustered",))
+    write_run(tmp_path / "theirs", "theirs", 0.8, ("clustered",), group_by="level")
+    made = diff(tmp_path / "ours", tmp_path / "theirs", View(level=LEVEL))
+    [pair] = Api(Library([tmp_path])).compare(Params([("run", "ours"), ("run", "theirs")]))["pairs"]
+    assert made.tasks[0].comparison is not None
+    assert same(pair["tasks"][0]["p_value"], made.tasks[0].comparison.p_value)
+    assert same(pair["tasks"][0]["interval"]["low"], made.tasks[0].comparison.interval.low)
 
+
+def plain(comparison: Any) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(comparison)
     return found
 
@@ -274,14 +291,16 @@ def searched(record: Record, definition: Any) -> Outcome:
 def test_the_report_shows_the_numbers_of_leaderboard_and_diff(everything: Everything, pair: str) -> None:
     folders = [everything.root / "runs" / f"{pair}-{side}" for side in "ab"]
     configs = [read_run_file(folder).config for folder in folders]
-    made = diff(*folders, common_view(configs))
+    made = differences(*folders)
     both = words_of(report_page(folders, common_view(configs)))
     for folder in folders:
         alone = words_of(report_page([folder], view_of(read_run_file(folder).config, folder)))
-        for row in everything.boards[folder.name].tasks:
-            for page in (alone, both):
-                assert f" {number(row.score)} " in page
-                assert interval(row.interval) in page
+        board = everything.boards[folder.name]
+        for row in board.tasks:
+            assert f" {row.task} {row.metric} {number(row.score)} {interval(row.interval)} " in alone
+            assert f" {number(row.score)} " in both
+            assert interval(row.interval) in both
+        assert f" overall {number(board.overall_score)} {interval(board.overall_interval)} " in alone
     for task in made.tasks:
         assert task.comparison is not None
         assert task.comparison.difference is not None
@@ -306,8 +325,11 @@ def test_a_report_refuses_what_leaderboard_and_diff_refuse(tmp_path: Path) -> No
     shared = words_of(report_page([ours, theirs], View(), allow_unequal=True))
     assert "18 of 24" in shared
     made = diff(ours, theirs, View(), allow_unequal=True)
-    for score in (made.tasks[0].score_a, made.tasks[0].score_b):
-        assert number(score) in shared
+    ranked = build_standings([ours, theirs], View(), allow_unequal=True)
+    cells = {row.label: row.tasks["right/wrong"] for row in ranked.models}
+    for label, score in (("ours", made.tasks[0].score_a), ("theirs", made.tasks[0].score_b)):
+        assert same(cells[label].score, score)
+        assert f" {number(score)} " in shared
 
 
 def test_samples_with_another_answer_key_compare_nothing_in_the_viewer_either(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def _side_of(run: RunView, view: View) -> Side:
         else _columns(snapshot, -1, run.name)
         for definition in made.definitions
     }
+    for name in ("pair", "question", "answer"):
+        snapshot.forget(name)  # large, and needed for nothing but this
     return Side(run.folder, empty_leaderboard(run.folder, view), tasks, measures_of(made.definitions))
 
 
