@@ -206,6 +206,21 @@ def test_a_data_file_outside_the_project_is_refused_unless_allowed(read: Read, t
     assert read(text, allow_outside=True)[0].dataset.size == 4
 
 
+@pytest.mark.parametrize("linked", ["datasets/far.jsonl", "datasets"])
+def test_a_data_file_found_by_its_key_may_be_no_link_out_of_the_project(
+    read: Read, tmp_path: Path, linked: str
+) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-{Path(linked).stem}"
+    outside.mkdir()
+    (outside / "far.jsonl").write_text(ROWS)
+    (tmp_path / linked).parent.mkdir(exist_ok=True)
+    (tmp_path / linked).symlink_to(outside / "far.jsonl" if linked.endswith("jsonl") else outside)
+    text = TASK.replace("{key: data}", "{key: far}")
+    with pytest.raises(UsageError, match=r"datasets/far.jsonl` leads outside the project"):
+        read(text)
+    assert read(text, allow_outside=True)[0].dataset.size == 6
+
+
 def test_a_run_file_brings_everything_along(read: Read) -> None:
     (definition,) = read(RUN)
     assert definition.name == "t"

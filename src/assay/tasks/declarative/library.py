@@ -65,8 +65,11 @@ class Library:
                 return self._source(document, (), checked_dataset(document, document.value))
         for folder in self._folders("datasets"):
             for ending in DATA_ENDINGS:
-                if (folder / f"{key}{ending}").is_file():
-                    return "table", {"path": str(folder / f"{key}{ending}"), "name": key}
+                path = folder / f"{key}{ending}"
+                if path.is_file():
+                    if reason := self._out_of_bounds(path, str(path)):
+                        raise UsageError(reason)
+                    return "table", {"path": str(path), "name": key}
         as_path = Path(key)
         if as_path.suffix in DATA_ENDINGS and as_path.is_file():
             return "table", {"path": key, "name": as_path.stem}
@@ -93,15 +96,22 @@ class Library:
 
     def _data_file(self, document: Document, where: FieldPath, named: str) -> Path:
         path = document.directory(where) / named
-        if not self.allow_outside and not path.resolve().is_relative_to(self.root):
-            raise document.error(
-                where, f"`{named}` leads outside the project ({self.root}); allow it with --allow-outside"
-            )
-        if not self.allow_outside and is_hidden(path.resolve(), self.root):
-            raise document.error(where, f"`{named}` is a hidden file; allow it with --allow-outside")
+        if reason := self._out_of_bounds(path, named):
+            raise document.error(where, reason)
         if not path.is_file():
             raise document.error(where, f"there is no file {path}")
         return path
+
+    def _out_of_bounds(self, path: Path, named: str) -> str | None:
+        """Why the file, wherever links lead, may not be read."""
+        resolved = path.resolve()
+        if self.allow_outside:
+            return None
+        if not resolved.is_relative_to(self.root):
+            return f"`{named}` leads outside the project ({self.root}); allow it with --allow-outside"
+        if is_hidden(resolved, self.root):
+            return f"`{named}` is a hidden file; allow it with --allow-outside"
+        return None
 
     def model(self, key: str) -> ModelSpec:
         """How to make the model with this key."""
