@@ -93,9 +93,17 @@ def test_a_snippet_cannot_ask_another_model_under_the_name_of_this_one() -> None
         solve(f"async def run_solver(sample, model, trace):\n  return (await model.predict({asked})).text\n", ["x"])
 
 
-def test_a_snippet_that_catches_every_exception_makes_no_score_of_the_models_failure() -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        "try:\n    return (await model.predict('x')).text\n  except Exception:\n    return 'a guess'",
+        "try:\n    return (await model.predict('x')).text\n  except:\n    return 'a guess'",
+        "import asyncio\n  await asyncio.gather(model.predict('x'), return_exceptions=True)\n  return 'a guess'",
+        "try:\n    return (await model.predict('x')).text\n  except BaseException:\n    raise ValueError('mine')",
+    ],
+)
+def test_whatever_a_snippet_catches_it_makes_no_score_of_the_models_failure(body: str) -> None:
     away = FailureError(Failure(stage="model", part="m", kind="server_error", message="500"))
-    body = "try:\n    return (await model.predict('x')).text\n  except Exception:\n    return 'a guess'"
     with pytest.raises(FailureError) as caught:
         solve(f"async def run_solver(sample, model, trace):\n  {body}\n", [away])
     assert (caught.value.failure.stage, caught.value.failure.kind) == ("model", "server_error")

@@ -40,6 +40,8 @@ class _Call:
     predict: Predict | None
     deadline: float
     waiting_for_model: int = 0
+    model_failure: Failure | None = None
+    """The first; kept here, because the author's code may catch whatever is raised in it."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
 
@@ -166,10 +168,10 @@ class _Process:
             self._calls.pop(number, None)
             for task in call.tasks:
                 task.cancel()
+        if call.model_failure is not None:
+            raise FailureError(call.model_failure)
         if "done" in answer:
             return answer["result"]
-        if "failure" in answer:
-            raise FailureError(msgspec.convert(answer["failure"], Failure))
         raise failure(answer["kind"], answer["message"])
 
     async def _finished(self, number: int, call: _Call, time_limit: float) -> dict[str, Any]:
@@ -265,10 +267,9 @@ class _Process:
                 raise RuntimeError("this snippet has no model")
             answer = await call.predict(message)
         except FailureError as error:
-            answer = {"failure": msgspec.to_builtins(error.failure)}
+            answer = _failed(call, error.failure)
         except Exception as error:
-            failure = Failure(stage="model", kind="exception", message=f"{type(error).__name__}: {error}")
-            answer = {"failure": msgspec.to_builtins(failure)}
+            answer = _failed(call, Failure(stage="model", kind="exception", message=f"{type(error).__name__}: {error}"))
         call.waiting_for_model -= 1
         call.deadline += self._loop.time() - started
         self._order({"answer": message["predict"], **answer})
@@ -282,3 +283,8 @@ class _Process:
         for call in self._calls.values():
             if not call.future.done():
                 call.future.set_result(ended)
+
+
+def _failed(call: _Call, failure: Failure) -> dict[str, Any]:
+    call.model_failure = call.model_failure or failure
+    return {"failure": failure.message}

@@ -102,7 +102,7 @@ class Worker:
         except _TimeUp:
             self._fail(number, "timeout", f"took longer than {self._time_limit:g} s")
         except _ModelFailed as error:
-            self._say({"failed": number, "failure": error.failure})
+            self._fail(number, "model", str(error))
         except (Exception, SystemExit) as error:
             if isinstance(error, ValueError) and "JSON compliant" in str(error):
                 self._fail(number, "bad_output", "returned NaN or infinity, which is no score; leave the value out")
@@ -160,11 +160,7 @@ class Worker:
 
 
 class _ModelFailed(BaseException):
-    """The failure of the model on its way through the author's code, whose `except Exception` makes no score of it."""
-
-    def __init__(self, failure: dict[str, Any]) -> None:
-        super().__init__(failure.get("message", "the model failed"))
-        self.failure = failure
+    """The failure of the model on its way through the author's code, past its `except Exception`."""
 
 
 class _Model:
