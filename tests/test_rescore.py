@@ -145,6 +145,23 @@ def test_verdicts_of_judges_stand_and_everything_else_is_scored_again(judged: Ca
     assert Path("new/report.md").exists()
 
 
+def test_the_judge_of_a_run_may_have_been_named_on_the_command_line(judged: Callable[..., int]) -> None:
+    Path("models/judge.yaml").unlink()
+    named = ["--model-for", "judge=stub:correct"]
+    assert judged("run", "t.yaml", "--run-dir", "named", *named) == 0
+    Path("t.yaml").write_text(JUDGED.replace("VALUE", "3"))
+    assert judged("rescore", "named", "t.yaml", "--run-dir", "new", *named) == 0
+    assert means("new") == {**means("named"), "value_mean": 3.0}
+
+
+def test_data_outside_the_project_is_allowed_to_every_command_that_reads_tasks(judged: Callable[..., int]) -> None:
+    Path("prompts.jsonl").rename("../prompts.jsonl")
+    Path("prompts.jsonl").symlink_to("../prompts.jsonl")
+    for command in (["rescore", "old", "t.yaml", "--run-dir", "new"], ["check", "t.yaml"], ["verify", "old", "t.yaml"]):
+        assert main(command) == 2
+        assert main([*command, "--allow-outside"]) == 0
+
+
 def test_a_verdict_on_something_else_does_not_stand(judged: Callable[..., int]) -> None:
     Path("prompts.jsonl").write_text(Path("prompts.jsonl").read_text().replace('c"}', 'c", "gold": 1}'))
     assert judged("rescore", "old", "t.yaml", "--run-dir", "another") == 3

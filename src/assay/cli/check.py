@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from assay.cli.run_flags import add_task_parameters, add_trust, task_parameters
+from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 
 if TYPE_CHECKING:
     from assay.tasks.check import TaskCheck
@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every finding, not only the first of each task")
     parser.add_argument("--json", action="store_true", help="as JSON")
     add_task_parameters(parser)
+    add_allow_outside(parser)
     add_trust(parser)
 
 

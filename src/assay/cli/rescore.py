@@ -7,7 +7,7 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.run_flags import add_score_workers, add_task_parameters, add_trust
+    from assay.cli.run_flags import add_allow_outside, add_score_workers, add_task_parameters, add_trust
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = (
@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
     add_task_parameters(parser)
+    add_allow_outside(parser)
     add_score_workers(parser)
     add_trust(parser)
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")

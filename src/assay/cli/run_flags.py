@@ -70,13 +70,6 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
     add_task_parameters(what)
     what.add_argument(
-        "--model-for",
-        action="append",
-        default=[],
-        metavar="KEY=NAME",
-        help="the model behind a key of a declarative task, such as a judge (repeatable)",
-    )
-    what.add_argument(
         "--env",
         metavar="FILE",
         help="where keys and $NAMEs of task files are looked up besides the environment (default: .env)",
@@ -168,7 +161,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 def add_safety_arguments(parser: argparse.ArgumentParser) -> None:
     safety = parser.add_argument_group("safety")
     safety.add_argument("--min-sandbox", metavar="TIER", help="weakest sandbox that may run model-written code")
-    safety.add_argument("--allow-outside", action="store_true", help="let YAML files include files outside the project")
+    add_allow_outside(safety)
     add_trust(safety)
 
 
@@ -260,11 +253,27 @@ def add_task_parameters(parser: argparse._ActionsContainer) -> None:
         "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
     )
     parser.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
+    parser.add_argument(
+        "--model-for",
+        action="append",
+        default=[],
+        metavar="KEY=NAME",
+        help="the model behind a key of a declarative task, such as a judge (repeatable)",
+    )
+
+
+def add_allow_outside(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument("--allow-outside", action="store_true", help="let YAML files include files outside the project")
 
 
 def task_parameters(options: argparse.Namespace) -> dict[str, Any]:
-    """What `add_task_parameters` was told, as `load_tasks` takes it."""
-    return {"config": dict(key_texts(options.config, "--config")), "dataset": options.dataset}
+    """What `add_task_parameters` and `add_allow_outside` were told, as `load_tasks` takes it."""
+    return {
+        "config": dict(key_texts(options.config, "--config")),
+        "dataset": options.dataset,
+        "models": models_by_key(options.model_for),
+        "allow_outside": options.allow_outside,
+    }
 
 
 def key_texts(pairs: list[str], flag: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.run_flags import add_task_parameters
+    from assay.cli.run_flags import add_allow_outside, add_task_parameters
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = (
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sample", metavar="ID", help="every attempt of a run at this one sample, in full")
     add_task_parameters(parser)
+    add_allow_outside(parser)
     parser.add_argument("--json", action="store_true", help="as JSON; of a run, what it was made of")
     add_view_arguments(parser)
 

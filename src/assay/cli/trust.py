@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from assay.cli.run_flags import add_task_parameters, task_parameters
+from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--forget", action="store_true", help="no longer trust it")
     what.add_argument("--list", action="store_true", help="everything that is trusted")
     add_task_parameters(parser)
+    add_allow_outside(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from assay.cli.run_flags import add_task_parameters, task_parameters
+from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder, or a leaderboard.json")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="task files, folders or built-in names")
     add_task_parameters(parser)
+    add_allow_outside(parser)
     parser.add_argument("--json", action="store_true", help="what was found as JSON")
 
 
