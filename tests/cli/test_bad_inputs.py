@@ -292,3 +292,23 @@ def exit_code(arguments: list[str]) -> object:
         return main(arguments)
     except SystemExit as end:
         return end.code
+
+
+@pytest.mark.parametrize("target", ["привет мир", "مرحبا بالعالم", "你好世界"])
+@pytest.mark.parametrize("command", [["validate", "t.jsonl"], ["run", "t.jsonl", "--quiet"]])
+def test_a_metric_that_cannot_read_a_target_is_warned_about(
+    command: list[str], target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = [
+        {"id": n, "prompt": "p", "targets": [target] if n == "a" else [n, target], "metric": "rouge_l"} for n in "abc"
+    ]
+    Path("t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in examples))
+    assert main(command) == DONE
+    assert "warning: t.jsonl: rouge_l gives every answer 0.0, the target itself included, for sample `a`: it knows" in (
+        capsys.readouterr().err
+    )
+    spec = {"task_id": "s", "category": "summary", "prompt": "Sum up.", "targets": [target], "metric_name": "rouge_l"}
+    Path("t.jsonl").write_text(json.dumps({**spec, "post_process": "none"}) + "\n")
+    assert main([*command, "--run-dir", "spec"] if command[0] == "run" else command) == DONE
+    assert "warning: t.jsonl: rouge_l gives every answer 0.0" in capsys.readouterr().err

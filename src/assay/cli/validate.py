@@ -57,29 +57,35 @@ def check_file(path: Path) -> dict[str, Any]:
 
 
 def _spec_file(path: Path) -> dict[str, Any]:
+    from assay.tasks.lost_words import LostWords
     from assay.tasks.spec_file import TaskSpec, iter_validated
 
-    good, errors = 0, []
+    good, errors, lost = 0, [], LostWords()
     for outcome in iter_validated(path):
         if isinstance(outcome, TaskSpec):
             good += 1
+            lost.add(outcome.metric_name, outcome.task_id, outcome.targets)
         else:
             errors.append(
                 _error(path, outcome.line_number, outcome.rule, outcome.field, outcome.detail, text=outcome.line)
             )
+    _warn(lost.warnings(str(path)))
     return _checked(path, "frozen task spec", good, errors)
 
 
 def _task_file(path: Path) -> dict[str, Any]:
+    from assay.tasks.lost_words import LostWords
     from assay.tasks.task_folder import iter_examples
     from assay.tasks.task_folder_rules import Example
 
-    good, errors = 0, []
+    good, errors, lost = 0, [], LostWords()
     for outcome in iter_examples(path):
         if isinstance(outcome, Example):
             good += 1
+            lost.add(outcome.metric, outcome.id, outcome.targets)
         else:
             errors.append(_error(path, outcome.line_number, "task_folder", outcome.field, outcome.detail))
+    _warn(lost.warnings(str(path)))
     return _checked(path, "task folder file", good, errors)
 
 
@@ -91,9 +97,13 @@ def _yaml_file(path: Path) -> dict[str, Any]:
         form, good, warnings = check_yaml_file(path)
     except UsageError as error:
         return _checked(path, "declarative", 0, [_error_at(path, line) for line in str(error).splitlines()])
+    _warn(warnings)
+    return _checked(path, f"declarative {form}", good, [])
+
+
+def _warn(warnings: list[str]) -> None:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    return _checked(path, f"declarative {form}", good, [])
 
 
 def _error_at(path: Path, sentence: str) -> dict[str, Any]:

@@ -19,15 +19,16 @@ def rouge_l(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) 
     Example: rouge_l("the quick brown fox", ["the quick red fox"], {}) == 0.75
     Reference: Lin 2004, https://aclanthology.org/W04-1013; values equal `rouge_score` rougeL without stemming.
     """
-    words = _rouge_words(prediction)
-    return max((_lcs_f1(words, _rouge_words(target)) for target in targets), default=0.0)
+    words = rouge_words(prediction)
+    return max((_lcs_f1(words, rouge_words(target)) for target in targets), default=0.0)
 
 
 # Lowercasing comes before this, so 26 letters and 10 digits are all that survives.
 _ROUGE_TABLE = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for byte in range(256))
 
 
-def _rouge_words(text: str) -> list[bytes]:
+def rouge_words(text: str) -> list[bytes]:
+    """The words that ROUGE-L compares: of a text in another script than a-z and 0-9 there are none."""
     # Bytes, because a table lookup takes less than half the time of a regular expression; tokens are only compared.
     return text.lower().encode("ascii", "replace").translate(_ROUGE_TABLE).split()
 

@@ -22,6 +22,7 @@ from assay.datasets.repeated_ids import first_lines
 from assay.prompts.few_shot import render
 from assay.strict_json import Line, StrictJsonError, decode_strictly, read_lines
 from assay.tasks.fixtures import SPEC_FIXTURE
+from assay.tasks.lost_words import LostWords
 from assay.tasks.spec_rules import FILE_RULES, LINE_RULES, RULES, FewShotExample, RuleBroken, TaskSpec, check_record
 
 __all__ = [
@@ -212,6 +213,7 @@ class _Category:
         self._sha256 = hashlib.sha256()
         self._size = 0
         self._pairs: dict[tuple[str, str], None] = {}
+        self._lost = LostWords()
         self.left_out = 0
 
     def add(self, line: Line, task: TaskSpec) -> None:
@@ -220,8 +222,10 @@ class _Category:
         self._sha256.update(b"\n" + line.content if self._size else line.content)
         self._size += 1
         self._pairs[task.metric_name, task.post_process] = None
+        self._lost.add(task.metric_name, task.task_id, task.targets)
 
     def definition(self, path: Path, category: str) -> TaskDefinition:
+        warnings = self._lost.warnings(str(path))
         return TaskDefinition(
             name=category,
             format="spec_file",
@@ -238,6 +242,7 @@ class _Category:
             category=category,
             source=str(path),
             left_out=self.left_out,
+            metadata={"warnings": warnings} if warnings else {},
         )
 
 

@@ -22,6 +22,7 @@ from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
 from assay.datasets.repeated_ids import first_lines
 from assay.strict_json import read_lines
 from assay.tasks.likelihood import define_likelihood_task, is_likelihood
+from assay.tasks.lost_words import LostWords
 from assay.tasks.task_folder_rules import (
     CATALOG_NAMES,
     SCORER_WORDS,
@@ -176,19 +177,20 @@ def sample_of(example: Example) -> Sample:
 def _read(path: Path) -> TaskDefinition | list[Problem]:
     problems: list[Problem] = []
     first: Example | None = None
-    content = ContentHash()
+    content, lost = ContentHash(), LostWords()
     for outcome in iter_examples(path):
         if isinstance(outcome, Problem):
             problems.append(outcome)
         else:
             first = first or outcome
             content.add(outcome)
+            lost.add(outcome.metric, outcome.id, outcome.targets)
     if problems or first is None:
         return problems
     dataset = DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=content.hexdigest(), size=content.size)
     definition = define_task(path.stem, first, dataset, source=str(path))
-    losses = _losses(path)
-    return msgspec.structs.replace(definition, metadata={"not_carried_over": losses}) if losses else definition
+    known = {"not_carried_over": _losses(path), "warnings": lost.warnings(str(path))}
+    return msgspec.structs.replace(definition, metadata={name: texts for name, texts in known.items() if texts})
 
 
 def _losses(path: Path) -> list[str]:
