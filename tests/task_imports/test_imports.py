@@ -275,6 +275,8 @@ def test_a_partial_import_says_so_wherever_its_scores_stand(sums: Path, capsys: 
     assert "my_sums-partial: a partial import" in (sums / "run" / "report.md").read_text()
     (notice,) = read_leaderboard(sums / "run").notices
     assert "process_results: !function utils.process" in notice
+    assert main(["leaderboard", str(sums / "run")]) == 0
+    assert "my_sums-partial: a partial import" in capsys.readouterr().out
 
 
 def test_partial_changes_nothing_where_nothing_is_lost(sums: Path) -> None:

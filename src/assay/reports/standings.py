@@ -190,7 +190,7 @@ def standings_of(
         tasks=names,
         shared=shared,
         ranking=ranking,
-        notes=[*_notes(names, shared, unequal, models), *_cost_notes(sides)],
+        notes=[*_notes(names, shared, unequal, models), *_notices(sides), *_cost_notes(sides)],
         unequal=list(unequal.values()),
     )
 
@@ -456,6 +456,11 @@ def _around(value: float | None, found: tuple[float, float] | None, level: float
         return None
     low, high = min(found[0], value), max(found[1], value)
     return Interval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
+
+
+def _notices(sides: Sequence[Side]) -> list[str]:
+    """What the results' own leaderboards say, each thing once."""
+    return list(dict.fromkeys(notice for side in sides for notice in side.board.notices))
 
 
 def _cost_notes(sides: Sequence[Side]) -> list[str]:
