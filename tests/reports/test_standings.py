@@ -41,6 +41,18 @@ def test_models_that_cannot_be_told_apart_share_ranks(runs: Path) -> None:
     assert good.interval.low < good.overall < good.interval.high
 
 
+def test_resamples_that_all_agree_make_no_interval_of_width_zero(tmp_path: Path) -> None:
+    write_sums(tmp_path / "tasks", "sums", 20)
+    run_into(tmp_path / "all", tmp_path / "tasks", Adder(name="all"))
+    run_into(tmp_path / "most", tmp_path / "tasks", Adder(range(4), name="most"))
+    found = build_standings([tmp_path / "all", tmp_path / "most"])
+    assert [row.rank for row in found.models] == ["1–2", "1–2"]
+    assert [(row.win_rate, row.win_rate_interval, row.mean_rank_interval) for row in found.models] == [
+        (1.0, None, None),
+        (0.0, None, None),
+    ]
+
+
 def test_normalised_columns_weigh_every_task_the_same(runs: Path) -> None:
     sources = [runs / "poor", runs / "fair", runs / "good"]
     z = build_standings(sources, normalisation="z")

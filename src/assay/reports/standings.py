@@ -451,10 +451,15 @@ def _categories(rows: Sequence[TaskRow], level: float) -> dict[str, Cell]:
 
 
 def _around(value: float | None, found: tuple[float, float] | None, level: float) -> Interval | None:
-    """Percentiles of the resampled number; what was measured is always inside."""
+    """Percentiles of the resampled number; what was measured is always inside.
+
+    None where every resample gives the same number: a width of zero would claim certainty.
+    """
     if value is None or found is None:
         return None
     low, high = min(found[0], value), max(found[1], value)
+    if low == high:
+        return None
     return Interval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
 
 
