@@ -18,7 +18,7 @@ from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.columns import Columns, Side, read_side
 from assay.reports.diff_overall import Units, corrected_overall, overall_diff, units_of
 from assay.reports.diff_types import BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
-from assay.reports.diff_words import board_verdict, task_verdict, unequal_sentence
+from assay.reports.diff_words import ONE_SIDED, board_verdict, task_verdict, unequal_sentence
 from assay.reports.per_example import PerExample
 from assay.reports.shared_samples import key_unknown, over_shared
 from assay.reports.view import View
@@ -245,7 +245,7 @@ def _board(
         same_result=first.fingerprint == second.fingerprint,
         settings_changed=_settings_changed(first, second),
         tasks=tasks,
-        per_example=all(task.comparison is not None for task in tasks),
+        per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
         unequal=unequal,
         overall=_overall(compared, units, view.level) if len(compared) > 1 else None,
     )

@@ -20,6 +20,8 @@ TESTS = {
 
 def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     """One task in a sentence or two."""
+    if task.content in ONE_SIDED:
+        return f"{task.content}: nothing to compare"
     if task.comparison is None:
         return "only the scores are known, so whether they differ by more than chance cannot be told"
     if not task.comparison.n:
