@@ -183,7 +183,7 @@ def test_results_without_a_task_in_common_have_no_overall_difference(tmp_path: P
     run_into(tmp_path / "b", write_sums(tmp_path, "more", 4), Adder())
     found = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True)
     assert (found.overall_a, found.overall_b, found.overall_moved, found.overall) == (None, None, None, None)
-    assert [task.verdict for task in found.tasks] == ["only in B: nothing to compare", "only in A: nothing to compare"]
+    assert [task.verdict for task in found.tasks] == ["only in A: nothing to compare", "only in B: nothing to compare"]
     assert found.per_example, "both have records, only of different tasks"
 
 
