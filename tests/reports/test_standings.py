@@ -53,6 +53,26 @@ def test_resamples_that_all_agree_make_no_interval_of_width_zero(tmp_path: Path)
     ]
 
 
+def test_files_and_folders_give_one_overall_interval_over_shared_samples(tmp_path: Path) -> None:
+    write_sums(tmp_path / "tasks", "sums", 60)
+    write_sums(tmp_path / "tasks", "more", 60, metadata=lambda n: {"group": n // 3})
+    run_into(tmp_path / "whole", tmp_path / "tasks", Adder(range(0, 60, 7), name="whole"))
+    run_into(tmp_path / "part", tmp_path / "tasks", Adder(range(0, 60, 5), name="part"), limit=20)
+    folders = [tmp_path / "whole", tmp_path / "part"]
+    files = [tmp_path / f"{folder.name}.json" for folder in folders]
+    for folder, file in zip(folders, files, strict=True):
+        write_leaderboard_file(file, build_leaderboard(folder, View(per_example=True)))
+    for of_folder, of_file in zip(
+        build_standings(folders, allow_unequal=True).models,
+        build_standings(files, allow_unequal=True).models,
+        strict=True,
+    ):
+        assert of_folder.interval is not None
+        assert of_file.interval is not None
+        assert of_file.interval.low == pytest.approx(of_folder.interval.low)
+        assert of_file.interval.high == pytest.approx(of_folder.interval.high)
+
+
 def test_normalised_columns_weigh_every_task_the_same(runs: Path) -> None:
     sources = [runs / "poor", runs / "fair", runs / "good"]
     z = build_standings(sources, normalisation="z")

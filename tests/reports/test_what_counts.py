@@ -12,11 +12,13 @@ import pytest
 from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.cli.exit_code import exit_code_of
+from assay.core.errors import UsageError
 from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.diff import diff
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.markdown import notes
 from assay.reports.marks import Mark, append_mark, marks_agreement
+from assay.reports.standings import build_standings
 from assay.viewer.builders import Builders
 from assay.viewer.query import Filters, summary
 from assay.viewer.rows import OUTCOMES
@@ -303,3 +305,35 @@ def test_leaderboard_examples_diff_and_viewer_have_the_same_numbers(
     assert (row.excluded, row.failed, row.unscored) == tuple(
         shown["outcomes"].get(word, 0) for word in ("excluded", "failed", "unscored")
     )
+
+
+COUNTS = python_scorer(
+    '{"tp": sample["n"] % 2, "fp": (sample["n"] + 1) % 2, "fn": int(solver_output.output == "x")}',
+    metrics=[
+        {
+            "type": "f1_score",
+            "num_true_positives_field": "tp",
+            "num_false_positives_field": "fp",
+            "num_false_negatives_field": "fn",
+        }
+    ],
+)
+
+
+def test_a_task_whose_samples_have_no_number_is_compared_over_shared_samples_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write_task(tmp_path, [{"q": f"q{n}", "n": n} for n in range(9)], [COUNTS])
+    run_task(path)
+    Path("run").rename("whole")
+    run_task(path, limit=4)
+    for compares in (lambda **how: diff("whole", "run", **how), lambda **how: build_standings(["whole", "run"], **how)):
+        with pytest.raises(UsageError, match=r"t: .*(4 in both|4 attempts were scored for every model)"):
+            compares()
+    found = build_standings(["whole", "run"], allow_unequal=True)
+    assert [(row.tasks["t"].score, row.compared) for row in found.models] == [(pytest.approx(2 / 3), 4)] * 2
+    assert "its samples have no number of their own" in found.ranking
+    [task] = diff("whole", "run", allow_unequal=True).tasks
+    assert (task.score_a, task.score_b, task.compared) == (pytest.approx(2 / 3), pytest.approx(2 / 3), 4)
+    assert task.verdict.startswith("its samples have no number of their own")

@@ -71,6 +71,15 @@ class Columns:
         found: NDArray[np.bool_] = ~np.isnan(self.scores)
         return found
 
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """What the task's score is made of: the attempts with a number; where none has one (F1, `max`), all that did
+        not fail.
+        """
+        scored = self.scored
+        found: NDArray[np.bool_] = scored if scored.any() else ~self.failed
+        return found
+
     def __len__(self) -> int:
         return len(self.identities)
 

@@ -133,6 +133,7 @@ def _paired(
     a, b = columns
     _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
     both = a.scored[rows_a] & b.scored[rows_b]
+    counted = a.counted[rows_a] & b.counted[rows_b]
     same_key = a.targets[rows_a] == b.targets[rows_b]
     pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
     before, after = a.scores[pairs_a], b.scores[pairs_b]
@@ -143,10 +144,10 @@ def _paired(
     shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
     return replace(
         found,
-        compared=len(before),
-        only_a=int(a.scored.sum()) - int(both.sum()),
-        only_b=int(b.scored.sum()) - int(both.sum()),
-        other_targets=int((both & ~same_key).sum()),
+        compared=int((counted & same_key).sum()),
+        only_a=int(a.counted.sum()) - int(counted.sum()),
+        only_b=int(b.counted.sum()) - int(counted.sum()),
+        other_targets=int((counted & ~same_key).sum()),
         key_unknown=found.content == "changed" and key_unknown(a, b),
         comparison=compare(before, after, groups=groups, level=view.level),
         changes=_changes(a, b, rows_a, rows_b),

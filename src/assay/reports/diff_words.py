@@ -25,7 +25,8 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if task.comparison is None:
         return "only the scores are known, so whether they differ by more than chance cannot be told"
     if not task.comparison.n:
-        return "no sample was scored in both"
+        open_question = f"{NO_NUMBERS}, so whether the scores differ by more than chance cannot be told"
+        return open_question if task.compared else "no sample was scored in both"
     if task.flips == 0:
         changed = task.changes.answer if task.changes is not None else 0
         return "no difference" if not changed else f"no difference in scores; {changed:,} answers read differently"
@@ -92,6 +93,7 @@ def _over(found: BoardDiff) -> str:
     return f" after Holm over {found.comparisons}" if found.comparisons > 1 else ""
 
 
+NO_NUMBERS = "its samples have no number of their own"
 ONE_SIDED = ("only in A", "only in B")
 
 
@@ -118,8 +120,8 @@ def hidden_sentence(task: TaskDiff) -> str | None:
     parts += [f"{task.other_targets:,} have other targets than in the baseline"] if task.other_targets else []
     if parts:
         return f"of the samples of {task.task} {' and '.join(parts)}, and {task.compared:,} could be compared"
-    if not task.compared:
-        return f"no sample of {task.task} was scored in both"
+    if not task.comparison.n:
+        return f"{task.task}: {NO_NUMBERS}" if task.compared else f"no sample of {task.task} was scored in both"
     return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown else None
 
 

@@ -38,17 +38,17 @@ SCORES = ("score", "reason", "interval", "bounds", "aggregates", "repetitions", 
 """What of a task's row is made of scores; counts, costs and times stay those of the run."""
 
 
-def scored(columns: Columns) -> Mask:
-    return columns.scored
+def counted(columns: Columns) -> Mask:
+    return columns.counted
 
 
 def asked(columns: Columns) -> Mask:
-    """Scored or failed: what an attempt that broke would have been is known within bounds."""
-    found: Mask = columns.scored | columns.failed
+    """Counted or failed: what an attempt that broke would have been is known within bounds."""
+    found: Mask = columns.counted | columns.failed
     return found
 
 
-def shared_attempts(sides: Sequence[Side], task: str, which: Callable[[Columns], Mask] = scored) -> Digests | None:
+def shared_attempts(sides: Sequence[Side], task: str, which: Callable[[Columns], Mask] = counted) -> Digests | None:
     """The attempts of a task that compare; None when not every result knows its attempts one by one."""
     columns = [side.tasks.get(task) for side in sides]
     known = [each for each in columns if each is not None]
@@ -97,7 +97,7 @@ def _why_unequal(name: str, sides: Sequence[Side], labels: Sequence[str], rows: 
     common = shared_attempts(sides, name)
     counts = {label: row.scored for label, row in known.items()}
     if common is not None:
-        counts = {label: int(side.tasks[name].scored.sum()) for label, side in zip(labels, sides, strict=True)}
+        counts = {label: int(side.tasks[name].counted.sum()) for label, side in zip(labels, sides, strict=True)}
     told = ", ".join(f"{label} {count:,}" for label, count in counts.items())
     if common is not None and set(counts.values()) != {len(common)}:
         return f"{name}: {len(common):,} attempts were scored for every model, with the same targets; in all: {told}"
@@ -110,7 +110,7 @@ def _why_unequal(name: str, sides: Sequence[Side], labels: Sequence[str], rows: 
     return None
 
 
-def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Mask] = scored) -> list[Side]:
+def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Mask] = counted) -> list[Side]:
     """The results with scores, intervals and overall numbers over the attempts that compare, and over no others.
 
     A task that not every result has keeps its own score and has no part in the overall one.
@@ -179,7 +179,10 @@ def _row_of_file(row: TaskRow, side: Side, mask: Mask, view: View) -> TaskRow:
     found = aggregate(table)
     if row.bounds is not None:
         found = with_bounds(found, aggregate, table, "mean", {"bounds": (row.bounds.wrong, row.bounds.right)})
-    made = {"score": found[0].value, "interval": _interval(found[0], view.level), "bounds": found[0].bounds}
+    if row.aggregates:
+        found = [structs.replace(found[0], name=row.aggregates[0].name)]
+    interval = _interval(found[0], view.level)
+    made = {"score": found[0].value, "interval": interval, "bounds": found[0].bounds, "aggregates": found}
     return structs.replace(row, **{**_nothing(found[0].reason), **made})
 
 

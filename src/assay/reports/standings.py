@@ -18,6 +18,7 @@ from assay.core.types import Bounds
 from assay.reports.board import Cost, Interval, Latency, SliceRow, TaskRow
 from assay.reports.columns import Columns, Side, read_side
 from assay.reports.diff_ends import filled, is_unbounded
+from assay.reports.diff_words import NO_NUMBERS
 from assay.reports.overall import (
     bounds_of,
     failed_attempts,
@@ -344,7 +345,7 @@ def _ranges(how: _How, sides: Sequence[Side], shared: Sequence[str]) -> tuple[di
         ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
     else:
         ranks = _of_scores(labels, sides, shared, view.level)
-    return {each.model: each for each in ranks}, _why_no_pairs(labels, shared, found)
+    return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, found)
 
 
 def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], level: float) -> list[RankRange]:
@@ -364,16 +365,18 @@ def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[st
     )
 
 
-def _why_no_pairs(labels: Sequence[str], shared: Sequence[str], found: Sequence[_Matrix | None]) -> str:
+def _why_no_pairs(
+    labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], found: Sequence[_Matrix | None]
+) -> str:
     if len(labels) == 1:
         return "there is one model"
     if not shared:
         return "cannot be told: there is no task that every model has a score on"
     if None in found:
-        return (
-            "intervals of the scores that do not overlap, Holm: "
-            "not every result has per-example records, so models cannot be paired sample by sample"
-        )
+        unpaired = [name for name, matrix in zip(shared, found, strict=True) if matrix is None]
+        recorded = [name for name in unpaired if all(name in side.tasks for side in sides)]
+        why = f"{recorded[0]}: {NO_NUMBERS}" if recorded else "not every result has per-example records"
+        return f"intervals of the scores that do not overlap, Holm: {why}, so models cannot be paired sample by sample"
     few = [name for name, matrix in zip(shared, found, strict=True) if matrix is not None and matrix.units < 2]
     return f"cannot be told: {', '.join(few)} has fewer than two samples, or groups, that every model was scored on"
 
@@ -422,7 +425,7 @@ def _upwards(row: TaskRow) -> float | None:
 def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell:
     columns = compared.tasks.get(row.task)
     own = next(each for each in whole.board.tasks if each.task == row.task)
-    scored = row.scored if columns is None else int(columns.scored.sum())
+    scored = row.scored if columns is None else int(columns.counted.sum())
     return Cell(
         score=row.score,
         interval=row.interval,
