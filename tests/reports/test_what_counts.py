@@ -15,10 +15,12 @@ from assay.cli.exit_code import exit_code_of
 from assay.core.errors import UsageError
 from assay.reports.board import Leaderboard, TaskRow
 from assay.reports.diff import diff
+from assay.reports.diff_ends import diff_ends
 from assay.reports.leaderboard import build_leaderboard
 from assay.reports.markdown import notes
 from assay.reports.marks import Mark, append_mark, marks_agreement
 from assay.reports.standings import build_standings
+from assay.reports.view import View
 from assay.viewer.builders import Builders
 from assay.viewer.query import Filters, summary
 from assay.viewer.rows import OUTCOMES
@@ -337,3 +339,22 @@ def test_a_task_whose_samples_have_no_number_is_compared_over_shared_samples_or_
     [task] = diff("whole", "run", allow_unequal=True).tasks
     assert (task.score_a, task.score_b, task.compared) == (pytest.approx(2 / 3), pytest.approx(2 / 3), 4)
     assert task.verdict.startswith("its samples have no number of their own")
+    assert task.changes is not None
+    assert task.changes.score_only == 0, "two scores that are not there do not differ"
+
+
+def test_a_drop_of_a_score_without_numbers_per_sample_cannot_be_ruled_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(prompt: str) -> str:
+        if prompt == "q3":
+            raise ValueError("no answer")
+        return prompt
+
+    monkeypatch.chdir(tmp_path)
+    path = write_task(tmp_path, [{"q": f"q{n}", "n": n} for n in range(9)], [COUNTS])
+    run_task(path)
+    Path("run").rename("whole")
+    run_task(path, breaks)
+    assert diff_ends("whole", "run", View()).unbounded == ["t"]
+    assert diff_ends("whole", "whole", View()).unbounded == []

@@ -176,7 +176,8 @@ def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[n
     prompt = (a.questions[rows_a] != b.questions[rows_b]) & ~unknown
     targets = (a.targets[rows_a] != b.targets[rows_b]) & ~prompt
     answer = (a.answers[rows_a] != b.answers[rows_b]) & ~prompt & ~targets
-    score = (a.scores[rows_a] != b.scores[rows_b]) & ~unknown & ~prompt & ~targets & ~answer
+    other = (a.scores[rows_a] != b.scores[rows_b]) & (a.scored[rows_a] | b.scored[rows_b])
+    score = other & ~unknown & ~prompt & ~targets & ~answer
     counts = [int(each.sum()) for each in (prompt, targets, answer, score)]
     return Changes(
         same=len(rows_a) - sum(counts), prompt=counts[0], targets=counts[1], answer=counts[2], score_only=counts[3]

@@ -42,10 +42,12 @@ def _failed(side: Side, task: str) -> int:
 
 
 def _range(side: Side, task: str) -> Range | None:
-    """What an attempt can score at least and at most."""
-    known = side.measures[task].bounds
-    scores = side.tasks[task].scores
-    return known if known is not None and holds_all(known, scores[~np.isnan(scores)]) else None
+    """What an attempt can score at least and at most; None too where attempts have no number of their own."""
+    known, columns = side.measures[task].bounds, side.tasks[task]
+    scores = columns.scores[columns.scored]
+    if not len(scores) and not columns.failed.all():
+        return None
+    return known if known is not None and holds_all(known, scores) else None
 
 
 def _without(side: Side, tasks: list[str]) -> Side:
