@@ -130,7 +130,9 @@ def put_together(
     require_trust(definitions, trust=config.trust)
     asked = make_model(config.model, config.model_options) if model is None else as_model(model)
     models = models or ModelPool(config)
-    context = BuildContext(model_for=models.model_for, min_sandbox=config.min_sandbox)
+    context = BuildContext(
+        model_for=models.model_for, min_sandbox=config.min_sandbox, timeout_seconds=config.timeout_seconds
+    )
     tasks = [build_task(each, context=context, limit=config.limit, trust=config.trust) for each in definitions]
     tasks = [with_processes(task, config) for task in tasks]
     refuse_unscorable(tasks, asked)

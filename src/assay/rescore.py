@@ -88,7 +88,7 @@ async def _rescore(
     run: Path, earlier: RunFile, definitions: tuple[TaskDefinition, ...], folder: Path, progress: Progress
 ) -> Rescored:
     config = earlier.config
-    context = BuildContext(min_sandbox=config.min_sandbox)
+    context = BuildContext(min_sandbox=config.min_sandbox, timeout_seconds=config.timeout_seconds)
     built = [build_task(each, context=context, limit=config.limit, trust=True) for each in definitions]
     run_file = _describe(earlier, definitions)
     _refuse_another(folder, run_file)

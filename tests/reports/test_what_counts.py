@@ -358,3 +358,11 @@ def test_a_drop_of_a_score_without_numbers_per_sample_cannot_be_ruled_out(
     run_task(path, breaks)
     assert diff_ends("whole", "run", View()).unbounded == ["t"]
     assert diff_ends("whole", "whole", View()).unbounded == []
+
+
+def test_the_users_time_limit_is_that_of_snippets_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    hangs = python_scorer("import time\ntime.sleep(sample['seconds'])\nreturn {'v': 1.0}")
+    path = write_task(tmp_path, [{"q": "x", "seconds": 0}, {"q": "y", "seconds": 600}], [hangs])
+    (row,) = run_task(path, timeout_seconds=4.0).tasks
+    assert (row.scored, row.timeouts) == (1, 1)

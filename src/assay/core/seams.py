@@ -74,6 +74,8 @@ class BuildContext:
     model_for: Callable[..., Model] | None = None
     """Another model by what a user writes for it, and its options: judges, user simulators."""
     min_sandbox: str | None = None
+    timeout_seconds: float | None = None
+    """What the user allows for one answer and for scoring it; None: whatever a part thinks right."""
     task: str = ""
     """The name of the task being built, for messages."""
     paces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -39,7 +39,9 @@ class TaskFitness:
         require_trust(definitions, trust=config.trust)
         model = make_model(config.model, config.model_options)
         self._models = ModelPool(config)
-        self._context = BuildContext(model_for=self._models.model_for, min_sandbox=config.min_sandbox)
+        self._context = BuildContext(
+            model_for=self._models.model_for, min_sandbox=config.min_sandbox, timeout_seconds=config.timeout_seconds
+        )
         self._config = config
         self._prompt_at = prompt_at.split(".") if prompt_at else None
         self._definitions = {definition.name: definition for definition in definitions}

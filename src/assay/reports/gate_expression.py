@@ -11,6 +11,7 @@ A name is a task, a task and one of its numbers (`sums.low`, `sums.pass@4`), or 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -127,7 +128,7 @@ def _drop_gate(text: str) -> DropGate:
     if [token.kind for token in tokens] != ["number"]:
         at = text.index(words[0]) if words else len(text)
         raise wrong(text, at, f"expected the largest drop that is tolerated, such as `{NO_DROP_BEYOND} 0.02`")
-    margin = _term(tokens[0], 1).number
+    margin = _term(text, tokens[0], 1).number
     if len(words) == 1:
         return DropGate(text=text, margin=margin)
     name = words[1].strip()
@@ -169,7 +170,7 @@ def _sum(text: str, tokens: list[_Token], end: int) -> tuple[Term, ...]:
         elif sign is None:
             raise wrong(text, token.position, f"expected `+`, `-` or the end before `{token.text}`")
         else:
-            terms.append(_term(token, sign))
+            terms.append(_term(text, token, sign))
             sign, signed = None, False
     if sign is not None:
         at = tokens[-1].position if tokens else end
@@ -177,10 +178,12 @@ def _sum(text: str, tokens: list[_Token], end: int) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def _term(token: _Token, sign: int) -> Term:
+def _term(text: str, token: _Token, sign: int) -> Term:
     if token.kind == "number":
         digits = token.text.rstrip("%").strip()
         value = float(digits) / 100 if token.text.endswith("%") else float(digits)
+        if math.isinf(value):
+            raise wrong(text, token.position, f"`{token.text}` is more than a number can be")
         return Term(sign=sign, position=token.position, number=value)
     if token.kind == "name" and token.text == "baseline":
         return Term(sign=sign, position=token.position, baseline=True)

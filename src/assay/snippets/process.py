@@ -65,6 +65,8 @@ class Snippet:
         self._stage: Stage = stage
         self._part = part
         self._time_limit = time_limit_seconds
+        if context is not None and context.timeout_seconds is not None:  # a call about all samples has so many times it
+            self._time_limit *= context.timeout_seconds / TIME_LIMIT_SECONDS
         self._process: _Process | None = None
         self._starting: asyncio.Lock | None = None
         self._turn: asyncio.Semaphore | None = None
