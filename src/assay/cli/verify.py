@@ -100,7 +100,7 @@ def tell(checked: RunIntegrity | None, found: dict[str, str], scored: dict[str, 
         if checked.more:
             print(f"- and {checked.more:,} more")
         if checked.intact:
-            print("nothing was edited, doubled or cut" + _of_unchecked(checked))
+            print("nothing was edited, doubled or cut")
         if not checked.yours:
             print("another user, machine or version made this run, or it came with its folder", file=sys.stderr)
         for note in checked.notes:
@@ -108,11 +108,6 @@ def tell(checked: RunIntegrity | None, found: dict[str, str], scored: dict[str, 
     if found:
         rows = [[name, word, scored.get(name, "–")[:16], here.get(name, "–")[:16]] for name, word in found.items()]
         print(table(["task", "content", "scored", "these files"], rows, numeric_from=9))
-
-
-def _of_unchecked(checked: RunIntegrity) -> str:
-    without = checked.lines - checked.checked
-    return f", as far as can be told: {without:,} lines have no checksum" if without else ""
 
 
 def verdict(scored: str | None, here: str | None) -> str:

@@ -187,8 +187,7 @@ class _Walk:
         expected = number or self.lines if self._next_number is None else self._next_number
         self._next_number = (number or expected) + 1
         if number is None:
-            if self.checked:
-                self._tell("unchecked", "it has no checksum, though lines before it have: no run wrote it here")
+            self._tell("unchecked", "it has no checksum, and every run writes one: what it says cannot be checked")
             return
         self.checked += 1
         if number > expected:
