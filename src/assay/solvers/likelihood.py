@@ -103,10 +103,7 @@ class LetteredChoice:
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         request = self.request(sample)
-        completion = await model.generate(request)
-        if request.messages is None:
-            return Trace(prediction=completion.text, prompt=request.prompt, completions=(completion,))
-        return answered(request.messages, completion)
+        return answered(request, await model.generate(request))
 
     def request(self, sample: Sample) -> Request:
         """What the model is asked about this sample."""

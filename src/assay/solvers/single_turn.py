@@ -18,10 +18,7 @@ class SingleTurn:
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         request = self._request(sample)
-        completion = await model.generate(request)
-        if request.messages is None:
-            return Trace(prediction=completion.text, prompt=request.prompt, completions=(completion,))
-        return answered(request.messages, completion)
+        return answered(request, await model.generate(request))
 
     def _request(self, sample: Sample) -> Request:
         """The prompt, or the messages that the sample's extras hold, and how long and wild the answer may be."""
@@ -44,9 +41,12 @@ def generation_of(sample: Sample) -> dict[str, Any]:
     return settings | ({"stop": tuple(map(str, said["stop"]))} if said.get("stop") else {})
 
 
-def answered(messages: tuple[Message, ...], completion: Completion) -> Trace:
-    """The trace of a conversation that ends with this answer."""
-    return Trace(prediction=completion.text, messages=(*messages, reply(completion)), completions=(completion,))
+def answered(request: Request, completion: Completion) -> Trace:
+    """The trace of one request: a text and its answer, or a conversation that ends with it."""
+    if request.messages is None:
+        return Trace(prediction=completion.text, prompt=request.prompt, completions=(completion,))
+    messages = (*request.messages, reply(completion))
+    return Trace(prediction=completion.text, messages=messages, completions=(completion,))
 
 
 def reply(completion: Completion) -> Message:

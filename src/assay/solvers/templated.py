@@ -49,7 +49,7 @@ class ChatInput:
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         request = self.request(sample)
-        return answered(request.messages or (), await model.generate(request))
+        return answered(request, await model.generate(request))
 
     def request(self, sample: Sample) -> Request:
         """What the model is asked about this sample."""
@@ -75,10 +75,7 @@ class GenericInput:
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         request = self.request(sample)
-        completion = await model.generate(request)
-        if request.messages is None:
-            return Trace(prediction=completion.text, prompt=request.prompt, completions=(completion,))
-        return answered(request.messages, completion)
+        return answered(request, await model.generate(request))
 
     def request(self, sample: Sample) -> Request:
         """What the model is asked about this sample."""
