@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.end_to_end.commands import environment
+from bench.overhead import measure
 
 TASK = """\
 key: sums
@@ -43,6 +41,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        for kind in ("plain", "declarative"):
+            _cpu_seconds(_written(Path(folder) / f"{kind}-1", kind, 1))  # compiles
         plain = min(_cpu_per_sample(Path(folder), "plain", options.samples) for _ in range(options.rounds))
         declarative = min(_cpu_per_sample(Path(folder), "declarative", options.samples) for _ in range(options.rounds))
     print(f"task folder    {plain * 1e6:7.1f} µs CPU per sample")
@@ -75,10 +75,7 @@ def _written(folder: Path, kind: str, samples: int) -> Path:
 
 def _cpu_seconds(path: Path) -> float:
     command = [sys.executable, "-m", "assay", "run", str(path), "--quiet", "--fresh", "--run-dir", "run"]
-    before = os.times()
-    subprocess.run(command, cwd=path.parent, env=environment(), check=True, capture_output=True)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    return measure(command, path.parent)[1]
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from statistics import median
 from bench.overhead import write_echoes
 
 from assay.core.config import RunConfig
-from assay.evaluation import run_evaluation
+from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 
 SMALL = 10_000

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from assay.cli.main import main as assay
 from assay.core.journal import read_records
 from assay.core.types import Record
-from assay.models.embedded_weights import is_here, model_folder
+from assay.models.embedded.weights import is_here, model_folder
 
 SAMPLES = 200
 LONGEST_QUESTION = 100
@@ -92,7 +92,7 @@ def sums(command: str, folder: Path) -> list[str]:
     rng = random.Random(0)
     pairs = [(rng.randint(1, 60), rng.randint(1, 60)) for _ in range(SAMPLES)]
     write_task(folder, SUMS, [{"question": f"What is {a} + {b}?", "answer": str(a + b)} for a, b in pairs])
-    server = ["assay.models.local_server", str(model_folder() / "model.gguf"), "--slots", "1"]
+    server = ["assay.models.adapters.local_server", str(model_folder() / "model.gguf"), "--slots", "1"]
     with serving(*server) as address:
         logged = ask_them(command, folder, address, "tokenizer_backend=None,num_concurrent=1")
         asked = ask_us(folder, address, "1")

@@ -169,11 +169,6 @@ def assay_command(place: Path, work: Path, base_url: str, concurrency: int) -> t
     return [sys.executable, "-m", "assay", "run", "samples.jsonl", *address, *rest], {}
 
 
-def lean_command(place: Path, work: Path, base_url: str, concurrency: int) -> tuple[list[str], dict[str, str]]:
-    command, variables = assay_command(place, work, base_url, concurrency)
-    return [*command, "--http", "lean"], variables
-
-
 def python_package(requirement: str, distribution: str, *more: str) -> Callable[[Path], str]:
     def install(place: Path) -> str:
         python = place / "bin" / "python"
@@ -233,7 +228,6 @@ def quietly(command: list[str]) -> str:
 
 PEERS = (
     Peer("assay", assay_is_here, assay_command),
-    Peer("assay --http lean", assay_is_here, lean_command),
     Peer("lm_eval", python_package("lm_eval[api]", "lm_eval"), lm_eval_command),
     Peer("inspect", python_package("inspect_ai", "inspect_ai", "openai"), inspect_command),
     Peer("promptfoo", promptfoo_install, promptfoo_command),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
+from assay import catalog
+from assay.core.errors import UsageError
+from assay.tasks.load import load_tasks
+from tests.calls import calls_of
 from tests.end_to_end.commands import assay, write_task
 
 MODULES = {
@@ -24,3 +29,35 @@ def test_a_module_that_cannot_be_imported_is_bad_input(tmp_path: Path, source: s
     assert (done.returncode, done.stdout) == (2, "")
     assert f"`broken:metric`: {said}" in done.stderr.replace(f"{tmp_path}/", "")
     assert "Traceback" not in done.stderr
+
+
+def publish(folder: Path, points: str) -> Path:
+    """A folder in which a package is installed that has these entry points."""
+    about = folder / "published-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: published\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(points)
+    return folder
+
+
+def test_a_built_in_name_is_known_without_a_look_at_what_is_installed(tmp_path: Path) -> None:
+    task = write_task(tmp_path / "t.jsonl", {"hi": "hi"}, metric="normalized_exact_match")
+    assert calls_of(entry_points, lambda: load_tasks([str(task)])) == 0
+
+
+def test_installed_packages_are_looked_into_once_for_a_file_of_many_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = publish(tmp_path / "site", "[assay.metrics]\nloud = builtins:len\n")
+    monkeypatch.syspath_prepend(str(site))
+    task = write_task(tmp_path / "t.jsonl", {str(number): "hi" for number in range(20)}, metric="loud")
+    assert calls_of(entry_points, lambda: load_tasks([str(task)])) == 1
+
+
+def test_a_published_name_that_cannot_be_imported_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = publish(tmp_path / "site", "[assay.listeners]\ngone = published_gone.parts:Gone\n")
+    monkeypatch.syspath_prepend(str(site))
+    with pytest.raises(UsageError, match=r"`published_gone.parts:Gone`: there is no module `published_gone`"):
+        catalog.resolve("listener", "gone")

@@ -15,7 +15,7 @@ from assay.core.errors import UsageError
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
-    for name in ("MY_KEY", "ASSAY_HTTP", *env_file.NOT_READ_HERE):
+    for name in ("MY_KEY", *env_file.NOT_READ_HERE):
         monkeypatch.delenv(name, raising=False)
     yield tmp_path
     env_file.choose(None)
@@ -44,19 +44,8 @@ def test_another_file_may_be_chosen_and_must_be_there(folder: Path) -> None:
     assert env_file.key_variable("MY_KEY") == "usual"
 
 
-def test_only_the_listed_settings_are_read_from_it(folder: Path) -> None:
-    (folder / ".env").write_text("ASSAY_HTTP=lean\nASSAY_ALLOW_UNSANDBOXED=1\n")
-    assert [env_file.setting(name) for name in env_file.SETTINGS] == ["lean"]
-    with pytest.raises(ValueError, match="not read from"):
-        env_file.setting("ASSAY_ALLOW_UNSANDBOXED")
-
-
-def test_no_setting_of_the_list_chooses_whom_to_ask_or_trust() -> None:
-    assert set(env_file.SETTINGS).isdisjoint(env_file.NOT_READ_HERE)
-
-
 def test_a_word_that_has_no_effect_there_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "MY_KEY=1\nOPENAI_BASE_URL=http://evil/v1\nhttps_proxy=http://evil\nASSAY_NEW_WORD=1\nASSAY_HTTP=lean\n"
+    text = "MY_KEY=1\nOPENAI_BASE_URL=http://evil/v1\nhttps_proxy=http://evil\nASSAY_NEW_WORD=1\n"
     (folder / ".env").write_text(text)
     told = env_file.ignored_here()
     assert [sentence.split()[1] for sentence in told] == ["OPENAI_BASE_URL", "https_proxy", "ASSAY_NEW_WORD"]
@@ -70,7 +59,6 @@ def test_a_file_that_cannot_be_read_matters_only_to_who_looks_for_a_key(
 ) -> None:
     (folder / ".env").write_text("-----BEGIN PRIVATE KEY-----\n")
     assert env_file.ignored_here() == []
-    assert env_file.setting("ASSAY_HTTP") is None
     with pytest.raises(UsageError, match=r"\.env:1:1"):
         env_file.key_variable("MY_KEY")
     monkeypatch.setenv("MY_KEY", "k")

@@ -13,9 +13,9 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.types import TaskDefinition
-from assay.evaluation import run_evaluation
-from assay.rescore import rescore
-from assay.shards import merge_run, run_shard
+from assay.runs.evaluate import run_evaluation
+from assay.runs.rescore import rescore
+from assay.runs.shards import merge_run, run_shard
 from assay.tasks.load import load_tasks
 from tests.reports.runs import write_sums
 

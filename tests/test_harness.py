@@ -111,13 +111,30 @@ def test_the_metric_table_runs_programs_too() -> None:
     assert {"exact_match", "rouge_l", "multiple_choice", "substring_contains", "code_exec"} <= set(assay.METRIC_FNS)
 
 
-@pytest.mark.parametrize("adapter", [lambda prompts: prompts, "openai:gpt", None])
+@pytest.mark.parametrize("adapter", [lambda: "", "openai:gpt", None])
 def test_what_is_no_adapter_is_a_sentence(tasks: dict[str, list[assay.Example]], adapter: object) -> None:
-    with pytest.raises(UsageError, match=r"an adapter has a `name` and `generate\(prompts\)`"):
+    with pytest.raises(UsageError, match=r"an adapter is a function or has a `name`|must take one argument"):
         assay.run_leaderboard(tasks, adapter)
 
 
-def test_a_function_as_the_metric_of_an_example_is_a_sentence() -> None:
+def test_what_is_no_metric_of_an_example_is_a_sentence() -> None:
     example = assay.Example(id="1", prompt="a", targets=("a",), metric=max)
-    with pytest.raises(UsageError, match="a metric is a name or `module:function`"):
+    with pytest.raises(UsageError, match="is no metric: give a function, or the name of one"):
         assay.run_leaderboard({"t": [example]}, assay.ToyAdapter())
+
+
+def test_a_board_made_in_python_is_that_of_the_command_and_diff_finds_nothing_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tasks").mkdir()
+    lines = [{"id": "東京", "prompt": "compute: 1 + 1", "targets": ["2"], "metric": "exact_match"}]
+    (tmp_path / "tasks" / "sums.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assay.write_leaderboard(assay.run_leaderboard(assay.load_all_tasks("tasks"), assay.ToyAdapter()), "python.json")
+    assert main(["run", "tasks", "--run-dir", "run", "--quiet"]) == 0
+    boards = [json.loads(Path(name).read_text()) for name in ("run/leaderboard.json", "python.json")]
+    assert boards[0]["tasks"][0]["fingerprint"] == boards[1]["tasks"][0]["fingerprint"]
+    capsys.readouterr()
+    assert main(["diff", "run/leaderboard.json", "python.json", "--json"]) == 0
+    [task] = json.loads(capsys.readouterr().out)["tasks"]
+    assert [task[name] for name in ("content", "asking", "scoring", "besides")] == ["same"] * 4

@@ -1,51 +1,113 @@
 """assay measures language models, prompts and datasets. The public names, imported when first asked for."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 _HOME = {
+    "Attempt": "assay.reports.frames.attempt",
+    "BoardDiff": "assay.reports.diff.types",
+    "BuildContext": "assay.core.seams",
+    "Capabilities": "assay.core.seams",
     "Completion": "assay.core.types",
-    "Example": "assay.tasks.task_folder_rules",
+    "EvaluationResult": "assay.runs.evaluate",
+    "Example": "assay.tasks.folder.rules",
     "Failure": "assay.core.types",
     "FailureError": "assay.core.errors",
+    "Leaderboard": "assay.reports.board.types",
     "METRIC_FNS": "assay.harness",
     "Model": "assay.core.seams",
     "ModelAdapter": "assay.core.seams",
+    "ProgressUpdate": "assay.runs.progress",
     "Record": "assay.core.types",
     "Request": "assay.core.types",
+    "Run": "assay.runs.opened",
     "RunConfig": "assay.core.config",
+    "RunResult": "assay.runs.evaluate",
     "Sample": "assay.core.types",
+    "SampleResult": "assay.reports.frames.attempt",
     "Score": "assay.core.types",
+    "Summary": "assay.core.types",
     "TaskDefinition": "assay.core.types",
-    "TaskSpec": "assay.tasks.spec_file",
-    "ToyAdapter": "assay.models.toy",
+    "TaskSpec": "assay.tasks.frozen_spec.reader",
+    "ToyAdapter": "assay.models.adapters.toy",
     "Trace": "assay.core.types",
     "UsageError": "assay.core.errors",
+    "aevaluate": "assay.runs.evaluate",
     "evaluate": "assay.metrics.assertions",
+    "evaluate_tasks": "assay.runs.evaluate",
     "has_forbidden": "assay.metrics.assertions",
     "label_in_set": "assay.metrics.assertions",
-    "load_all_tasks": "assay.tasks.task_folder",
-    "load_fixtures": "assay.tasks.spec_file",
+    "load_all_tasks": "assay.tasks.folder.reader",
+    "load_fixtures": "assay.tasks.frozen_spec.reader",
     "load_tasks": "assay.tasks.load",
+    "open_run": "assay.runs.opened",
     "post_process": "assay.metrics.post_process",
     "render": "assay.prompts.few_shot",
-    "run_evaluation": "assay.evaluation",
+    "run_evaluation": "assay.runs.evaluate",
     "run_leaderboard": "assay.harness",
     "run_task": "assay.harness",
     "seed_fixture_tasks": "assay.tasks.fixtures",
-    "validate_file": "assay.tasks.spec_file",
-    "validate_task": "assay.tasks.spec_file",
+    "validate_file": "assay.tasks.frozen_spec.reader",
+    "validate_task": "assay.tasks.frozen_spec.reader",
     "write_leaderboard": "assay.harness",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - the table above is the list
 
+if TYPE_CHECKING:  # the same names for type checkers and editors, which do not follow a table
+    from assay.core.config import RunConfig as RunConfig
+    from assay.core.errors import FailureError as FailureError
+    from assay.core.errors import UsageError as UsageError
+    from assay.core.seams import BuildContext as BuildContext
+    from assay.core.seams import Capabilities as Capabilities
+    from assay.core.seams import Model as Model
+    from assay.core.seams import ModelAdapter as ModelAdapter
+    from assay.core.types import Completion as Completion
+    from assay.core.types import Failure as Failure
+    from assay.core.types import Record as Record
+    from assay.core.types import Request as Request
+    from assay.core.types import Sample as Sample
+    from assay.core.types import Score as Score
+    from assay.core.types import Summary as Summary
+    from assay.core.types import TaskDefinition as TaskDefinition
+    from assay.core.types import Trace as Trace
+    from assay.harness import METRIC_FNS as METRIC_FNS
+    from assay.harness import run_leaderboard as run_leaderboard
+    from assay.harness import run_task as run_task
+    from assay.harness import write_leaderboard as write_leaderboard
+    from assay.metrics.assertions import evaluate as evaluate
+    from assay.metrics.assertions import has_forbidden as has_forbidden
+    from assay.metrics.assertions import label_in_set as label_in_set
+    from assay.metrics.post_process import post_process as post_process
+    from assay.models.adapters.toy import ToyAdapter as ToyAdapter
+    from assay.prompts.few_shot import render as render
+    from assay.reports.board.types import Leaderboard as Leaderboard
+    from assay.reports.diff.types import BoardDiff as BoardDiff
+    from assay.reports.frames.attempt import Attempt as Attempt
+    from assay.reports.frames.attempt import SampleResult as SampleResult
+    from assay.runs.evaluate import EvaluationResult as EvaluationResult
+    from assay.runs.evaluate import RunResult as RunResult
+    from assay.runs.evaluate import aevaluate as aevaluate
+    from assay.runs.evaluate import evaluate_tasks as evaluate_tasks
+    from assay.runs.evaluate import run_evaluation as run_evaluation
+    from assay.runs.opened import Run as Run
+    from assay.runs.opened import open_run as open_run
+    from assay.runs.progress import ProgressUpdate as ProgressUpdate
+    from assay.tasks.fixtures import seed_fixture_tasks as seed_fixture_tasks
+    from assay.tasks.folder.reader import load_all_tasks as load_all_tasks
+    from assay.tasks.folder.rules import Example as Example
+    from assay.tasks.frozen_spec.reader import TaskSpec as TaskSpec
+    from assay.tasks.frozen_spec.reader import load_fixtures as load_fixtures
+    from assay.tasks.frozen_spec.reader import validate_file as validate_file
+    from assay.tasks.frozen_spec.reader import validate_task as validate_task
+    from assay.tasks.load import load_tasks as load_tasks
+else:
 
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'assay' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    def __getattr__(name: str) -> Any:
+        home = _HOME.get(name)
+        if home is None:
+            raise AttributeError(f"module 'assay' has no attribute {name!r}")
+        return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

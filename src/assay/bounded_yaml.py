@@ -100,7 +100,7 @@ for _tag, _pattern, _first in (
 ):
     Yaml12Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})\Z"), _first)
 
-CORE_SCHEMA: dict[str, Callable[[str], Any]] = {
+CORE_SCHEMA: dict[str, Callable[[str], bool | int | float | None]] = {
     "tag:yaml.org,2002:null": lambda text: None,
     "tag:yaml.org,2002:bool": lambda text: text.lower() == "true",
     "tag:yaml.org,2002:int": lambda text: int(text, 0) if text[:2] in ("0x", "0o") else int(text),

@@ -7,15 +7,18 @@ made sure that the user trusts the file it stands in. An unknown name is answere
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from assay.core.errors import AssayError, UsageError
+from assay.own_functions import HERE, find_here
+from assay.wording import hint, nearest
 
 CATALOG: dict[str, dict[str, str]] = {
     "metric": {
@@ -71,6 +74,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "instructions": "assay.scorers.instructions:instructions",
         "assertions": "assay.scorers.assertion_list:assertions",
         "extracted_match": "assay.scorers.extracted_match:extracted_match",
+        "lm_eval": "assay.tasks.lm_eval.scoring:lm_eval_scorer",
     },
     "solver": {
         "single_turn": "assay.solvers.single_turn:single_turn",
@@ -82,39 +86,50 @@ CATALOG: dict[str, dict[str, str]] = {
         "choice_likelihood": "assay.solvers.likelihood:choice_likelihood",
         "lettered_choice": "assay.solvers.likelihood:lettered_choice",
         "text_likelihood": "assay.solvers.likelihood:text_likelihood",
+        "lm_eval": "assay.tasks.lm_eval.asking:lm_eval_requests",
     },
     "model": {
-        "toy": "assay.models.toy:make",
-        "stub": "assay.models.stub:make",
-        "constant": "assay.models.stub:make",
-        "openai": "assay.models.openai_http:make",
-        "command": "assay.models.command:make",
-        "embedded": "assay.models.embedded:make",
-        "anthropic": "assay.models.anthropic_http:AnthropicModel",
-        "gemini": "assay.models.gemini_http:GeminiModel",
-        "transformers": "assay.models.transformers_local:TransformersModel",
-        "litellm": "assay.models.litellm_library:make",
-        "ollama": "assay.models.presets:ollama",
-        "vllm": "assay.models.presets:vllm",
-        "llamacpp": "assay.models.presets:llamacpp",
-        "sglang": "assay.models.presets:sglang",
-        "lmstudio": "assay.models.presets:lmstudio",
-        "litellm-proxy": "assay.models.presets:litellm_proxy",
-        "openrouter": "assay.models.presets:openrouter",
-        "groq": "assay.models.presets:groq",
-        "together": "assay.models.presets:together",
-        "mistral": "assay.models.presets:mistral",
-        "deepseek": "assay.models.presets:deepseek",
-        "fireworks": "assay.models.presets:fireworks",
-        "xai": "assay.models.presets:xai",
+        "toy": "assay.models.adapters.toy:make",
+        "stub": "assay.models.adapters.stub:make",
+        "constant": "assay.models.adapters.stub:make",
+        "recorded": "assay.models.adapters.recorded:make",
+        "openai": "assay.models.adapters.openai:make",
+        "command": "assay.models.adapters.command:make",
+        "embedded": "assay.models.embedded.model:make",
+        "adapted": "assay.models.adapters.adapted:AdaptedModel",
+        "custom_inference": "assay.models.adapters.adapted:InferenceModel",
+        "anthropic": "assay.models.adapters.anthropic:AnthropicModel",
+        "gemini": "assay.models.adapters.gemini:GeminiModel",
+        "transformers": "assay.models.adapters.transformers_local:TransformersModel",
+        "litellm": "assay.models.adapters.litellm_library:make",
+        "ollama": "assay.models.adapters.presets:ollama",
+        "vllm": "assay.models.adapters.presets:vllm",
+        "llamacpp": "assay.models.adapters.presets:llamacpp",
+        "sglang": "assay.models.adapters.presets:sglang",
+        "lmstudio": "assay.models.adapters.presets:lmstudio",
+        "litellm-proxy": "assay.models.adapters.presets:litellm_proxy",
+        "openrouter": "assay.models.adapters.presets:openrouter",
+        "groq": "assay.models.adapters.presets:groq",
+        "together": "assay.models.adapters.presets:together",
+        "mistral": "assay.models.adapters.presets:mistral",
+        "deepseek": "assay.models.adapters.presets:deepseek",
+        "fireworks": "assay.models.adapters.presets:fireworks",
+        "xai": "assay.models.adapters.presets:xai",
     },
     "dataset": {
-        "spec_file": "assay.tasks.spec_file:SpecFileDataset",
-        "task_folder": "assay.tasks.task_folder:TaskFolderDataset",
+        "spec_file": "assay.tasks.frozen_spec.reader:SpecFileDataset",
+        "task_folder": "assay.tasks.folder.reader:TaskFolderDataset",
         "examples": "assay.harness:InlineExamples",
         "table": "assay.datasets.tables:table",
         "inline": "assay.datasets.inline:Inline",
         "hub": "assay.datasets.hub:Hub",
+        "url": "assay.datasets.remote:Remote",
+        "folder": "assay.datasets.text_files:TextFiles",
+        "task_result": "assay.datasets.run_results:RunResults",
+        "traces": "assay.datasets.traces:TraceFile",
+        "joined": "assay.datasets.joined:Joined",
+        "generated": "assay.datasets.generated:Generated",
+        "lm_eval": "assay.tasks.lm_eval.samples:BuiltSamples",
     },
     "aggregate": {
         "mean": "assay.stats.aggregates:mean",
@@ -133,9 +148,15 @@ CATALOG: dict[str, dict[str, str]] = {
         "evidence": "assay.stats.evidence:evidence",
         "bits_per_byte": "assay.stats.likelihood:bits_per_byte",
         "perplexity": "assay.stats.likelihood:perplexity",
+        "lm_eval": "assay.tasks.lm_eval.aggregation:lm_eval_aggregation",
     },
     "action": {
         "exclude_from_metrics": "assay.tasks.declarative.actions:exclude_from_metrics",
+    },
+    "listener": {
+        "mlflow": "assay.runs.log_to.mlflow:MLflow",
+        "wandb": "assay.runs.log_to.wandb:WeightsAndBiases",
+        "otel": "assay.runs.log_to.otel:Spans",
     },
 }
 
@@ -148,7 +169,12 @@ _WORDS = {
     "dataset": "dataset reader",
     "aggregate": "aggregate",
     "action": "action",
+    "listener": "listener",
 }
+
+
+OWN_NAME = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
+"""`package.module:object`."""
 
 
 def resolve(kind: str, name: str, *, own_code: bool = False) -> Any:
@@ -159,14 +185,58 @@ def resolve(kind: str, name: str, *, own_code: bool = False) -> Any:
     target = CATALOG[kind].get(name)
     if target is not None:
         return import_object(target)
+    if name.startswith(HERE):
+        return find_here(name)
     published = _entry_points(kind).get(name)
     if published is not None:
-        return published.load()
+        return import_object(f"{published.module}:{published.attr}")
     if ":" in name and own_code:
         return import_own(name)
     if ":" in name:
         raise UsageError(f"`{name}` is Python of the author's own, which is not imported here")
     raise UsageError(unknown_name(_WORDS.get(kind, kind), name, names(kind)))
+
+
+def make(kind: str, name: str, options: Mapping[str, Any], *, own_code: bool = False, **offered: Any) -> Any:
+    """What the factory behind a name makes of options, which are checked against its parameters before it is called.
+
+    `offered` is there for every factory of the kind; one that has no parameter of that name does without.
+    """
+    factory = resolve(kind, name, own_code=own_code)
+    return factory(**arguments_for(f"{_WORDS.get(kind, kind)} `{name}`", factory, options, offered))
+
+
+def arguments_for(
+    what: str, factory: Callable[..., Any], options: Mapping[str, Any], offered: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The keyword arguments for a factory; `UsageError` names an option that it does not know, or that it needs."""
+    from inspect import signature
+
+    try:
+        parameters = signature(factory).parameters.values()
+    except ValueError:  # built-in classes that do not tell their parameters
+        return dict(options)
+    named = {each.name: each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)}
+    known = [name for name in named if name not in offered]
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    for option in options:
+        if option in offered or not (takes_any or option in known):
+            told = unknown_name(f"option of the {what}", option, known)
+            raise UsageError(told if known else f"the {what} takes no options, and `{option}` was given")
+    for name in known:
+        if named[name].default is named[name].empty and name not in options:
+            raise UsageError(f"the {what} needs the option `{name}`")
+    return {**{name: value for name, value in offered.items() if name in named}, **options}
+
+
+def published(kind: str) -> list[str]:
+    """The names of installed packages that assay itself does not have."""
+    return sorted(_entry_points(kind).keys() - CATALOG[kind].keys())
+
+
+def is_name(kind: str, name: str) -> bool:
+    """Whether a name of this kind is built in or published; what is built in is known without looking any further."""
+    return name in CATALOG[kind] or name in _entry_points(kind)
 
 
 def names(kind: str) -> list[str]:
@@ -176,11 +246,7 @@ def names(kind: str) -> list[str]:
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """The sentence for a name nobody knows: what it is not, and what it might have been."""
-    known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if near:
-        return f"unknown {what} `{name}`. Did you mean `{near[0]}`?"
-    return f"unknown {what} `{name}`. Known: {', '.join(known)}"
+    return f"unknown {what} `{name}`. {hint(name, sorted(known))}"
 
 
 def import_own(target: str) -> Any:
@@ -204,10 +270,10 @@ def import_object(target: str) -> Any:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is not None and (module_name == error.name or module_name.startswith(error.name + ".")):
-            near = difflib.get_close_matches(module_name, [each.stem for each in Path(here).glob("*.py")], n=1)
-            hint = f". Did you mean `{near[0]}:{path}`?" if near else ""
+            near = nearest(module_name, [each.stem for each in Path(here).glob("*.py")])
+            meant = f". Did you mean `{near}:{path}`?" if near else ""
             raise UsageError(
-                f"`{target}`: there is no module `{error.name}` here or in the environment{hint}"
+                f"`{target}`: there is no module `{error.name}` here or in the environment{meant}"
             ) from error
         raise UsageError(f"`{target}`: importing it failed: {type(error).__name__}: {error}") from error
     except AssayError:
@@ -232,6 +298,12 @@ def import_object(target: str) -> Any:
 
 
 def _entry_points(kind: str) -> dict[str, Any]:
+    return _published_on(kind, tuple(sys.path))
+
+
+@cache
+def _published_on(kind: str, path: tuple[str, ...]) -> dict[str, Any]:
+    """Once for each path: every installed package is looked into, and a task file may ask on each of its lines."""
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=f"assay.{kind}s")}

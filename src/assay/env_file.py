@@ -3,7 +3,7 @@
 The rule of what may come from where, for the whole program:
 
 - from the environment, else from `.env` of the current folder (`--env FILE` names another): the variable that a model
-  reads its key from (`key_variable`), a `$NAME` of a task file (`variables`), and the settings listed in `SETTINGS`;
+  reads its key from (`key_variable`) and a `$NAME` of a task file (`variables`);
 - from the environment alone, read with `os.environ`: everything else, above all what chooses an address, a proxy, a
   certificate, a cache, a program or the sandbox. A `.env` comes with every cloned folder; it says who is asked no more
   than a README does. `NOT_READ_HERE` lists the words of ours that people try, so that they are told.
@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from assay.core.errors import UsageError
-
-SETTINGS = ("ASSAY_HTTP",)
-"""Settings of assay's own that may stand in `.env`: they change how fast a run is, never whom it asks or trusts."""
 
 NOT_READ_HERE = (
     *("ASSAY_ALLOW_UNSANDBOXED", "ASSAY_CACHE", "ASSAY_DEBUGGABLE", "ASSAY_HOME", "ASSAY_PASS_ENV"),
@@ -31,31 +30,36 @@ LARGEST_BYTES = 1 << 20
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY_BEGINNINGS = ("sk_", "gsk_", "hf_", "AIza", "r8_", "ghp_", "github_pat_", "glpat_", "xoxb", "eyJ", "AKIA")
-_chosen: list[Path] = []
+_chosen: ContextVar[Path | None] = ContextVar("_chosen", default=None)
 
 
 def choose(path: Path | None) -> None:
     """Look things up in this file from now on; None: in `.env` of the current folder, where there is one."""
     if path is not None and not path.is_file():
         raise UsageError(f"{path}: there is no such file")
-    _chosen[:] = [] if path is None else [path]
+    _chosen.set(path)
+
+
+@contextmanager
+def looking_in(path: Path | None) -> Iterator[None]:
+    """Look things up in this file meanwhile, in this task alone; None: wherever one did before."""
+    before = _chosen.get()
+    choose(path or before)
+    try:
+        yield
+    finally:
+        _chosen.set(before)
 
 
 def chosen() -> Path | None:
     """The file that was chosen, for a worker elsewhere to choose it too; None: `.env` of the current folder."""
-    return _chosen[0].resolve() if _chosen else None
+    path = _chosen.get()
+    return None if path is None else path.resolve()
 
 
 def key_variable(name: str) -> str | None:
     """The value of the variable that a model reads its key from; None when it is set nowhere."""
     return os.environ[name] if name in os.environ else _of_file().get(name)
-
-
-def setting(name: str) -> str | None:
-    """One of assay's own settings that may stand in `.env`."""
-    if name not in SETTINGS:
-        raise ValueError(f"{name} is not read from .env: see `SETTINGS`")
-    return os.environ.get(name) or _readable_part().get(name)
 
 
 def variables() -> dict[str, str]:
@@ -132,12 +136,12 @@ def _readable_part() -> dict[str, str]:
 
 
 def _path() -> Path | None:
-    path = _chosen[0] if _chosen else Path(".env")
+    path = _chosen.get() or Path(".env")
     return path if path.is_file() else None
 
 
 def _is_not_read_here(name: str) -> bool:
-    return name.upper() in NOT_READ_HERE or (name.startswith("ASSAY_") and name not in SETTINGS)
+    return name.upper() in NOT_READ_HERE or name.startswith("ASSAY_")
 
 
 def _is_a_key(name: str) -> bool:
@@ -146,3 +150,9 @@ def _is_a_key(name: str) -> bool:
     wordless = "_" not in name
     like_one = len(name) >= 16 and (name.startswith(_KEY_BEGINNINGS) or (len(name) >= 20 and (mixed or wordless)))
     return like_one and name not in os.environ and name not in _readable_part()
+
+
+def named_variable(text: str) -> str | None:
+    """The variable that a text names if it is `$NAME` or `${NAME}` and nothing else."""
+    found = re.fullmatch(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", text)
+    return (found[1] or found[2]) if found else None

@@ -10,6 +10,7 @@ Thin doors to the one runner: what these functions return is what `assay run` wr
 from __future__ import annotations
 
 import asyncio
+import inspect
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,13 +21,16 @@ import msgspec
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.seams import ModelAdapter, close_part
 from assay.core.types import DatasetSpec, Sample, TaskDefinition, Trace
-from assay.evaluation import run_evaluation
 from assay.metrics import TASK_FOLDER_METRICS, Metric
-from assay.reports.board import Leaderboard, TaskRow, write_leaderboard_file
+from assay.models.adapters.python_callable import as_model
+from assay.reports.board.types import Leaderboard, TaskRow, write_leaderboard_file
+from assay.runs.evaluate import run_evaluation
 from assay.scorers.code_exec import code_exec as code_exec_scorer
-from assay.tasks.task_folder import ContentHash, define_task, sample_of, scorer_of
-from assay.tasks.task_folder_rules import Example
+from assay.tasks.folder.reader import ContentHash, define_task, sample_of, scorer_of
+from assay.tasks.folder.rules import Example
+from assay.tasks.own_metric import metric_name
 
 DEFAULT_BATCH_SIZE = 8
 
@@ -44,12 +48,13 @@ def run_leaderboard(
     """Score every task with the adapter, `batch_size` prompts at a time."""
     if batch_size < 1:
         raise UsageError(f"batch_size is {batch_size}; it must be 1 or more")
-    if not isinstance(getattr(adapter, "name", None), str) or not callable(getattr(adapter, "generate", None)):
-        raise UsageError(f"an adapter has a `name` and `generate(prompts)`, which {adapter!r} has not")
-    definitions = [_inline(name, examples) for name, examples in tasks.items()]
-    config = RunConfig(model=str(adapter.name), batch_size=batch_size, concurrency=batch_size, include_per_example=True)
+    if not inspect.isfunction(adapter) and not (isinstance(adapter, ModelAdapter) and isinstance(adapter.name, str)):
+        raise UsageError(f"an adapter is a function or has a `name` and `generate(prompts)`, which {adapter!r} has not")
+    model = as_model(adapter)
+    definitions = [inline_task(name, examples) for name, examples in tasks.items()]
+    config = RunConfig(model=model.name, batch_size=batch_size, concurrency=batch_size, include_per_example=True)
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        return run_evaluation(definitions, config, model=adapter, folder=Path(folder) / "run").leaderboard
+        return run_evaluation(definitions, config, model=model, folder=Path(folder) / "run").leaderboard
 
 
 def write_leaderboard(
@@ -78,7 +83,7 @@ def code_exec(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]
         try:
             return cast(float, (await scorer(sample_of(example), Trace(prediction=prediction))).values["score"])
         finally:
-            await scorer.aclose()
+            await close_part(scorer)
 
     try:
         asyncio.get_running_loop()
@@ -105,17 +110,20 @@ class InlineExamples:
         return map(sample_of, self._examples)
 
 
-def _inline(name: str, examples: Sequence[Example]) -> TaskDefinition:
+def inline_task(name: str, examples: Sequence[Example]) -> TaskDefinition:
+    """A task that needs no file: its examples travel inside the definition."""
     if not examples:
         raise UsageError(f"task `{name}` has no examples")
     content = ContentHash()
+    # a function may stand where a file has a name; `Example` is also what a file is read into, so its type says text
+    named = [msgspec.structs.replace(each, metric=metric_name(each.metric)) for each in examples]
     try:
-        for example in examples:
+        for example in named:
             content.add(example)
-        plain = [msgspec.to_builtins(example) for example in examples]
+        plain = [msgspec.to_builtins(example) for example in named]
     except TypeError as error:
         raise UsageError(
             f"task `{name}`: an example holds what no file can ({error}); a metric is a name or `module:function`"
         ) from error
     dataset = DatasetSpec(use="examples", options={"examples": plain}, sha256=content.hexdigest(), size=content.size)
-    return define_task(name, examples[0], dataset)
+    return define_task(name, named[0], dataset)

@@ -12,9 +12,11 @@ without a blank, as long as the key, or has a blank after every character: what 
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -74,6 +76,45 @@ def secrets_sent(url: str, headers: Mapping[str, str]) -> list[str]:
     return [value.removeprefix("Bearer ").removeprefix("Basic ").strip() for value in values]
 
 
+def cut_keys(text: str) -> str:
+    """A message of a program of the user's without the keys of our environment, and without what looks like a key.
+
+    A message may lose a word that was meant; an answer may not, so none comes through here.
+    """
+    return _LIKE_A_KEY.sub(MARK, _redactor_of(tuple(_secrets_here())).text(text))
+
+
+_LIKE_A_KEY = re.compile(
+    r"\b(?:sk-|gsk_|hf_|AIza|r8_|ghp_|github_pat_|glpat-|xox[bp]-|AKIA|eyJ)[\w.-]{12,}"
+    r"|(?<=\bBearer )[\w.~+/=-]{8,}",
+    re.IGNORECASE,
+)
+
+
+def _secrets_here() -> Iterator[str]:
+    """The values of variables that are named like secrets, and the passwords in addresses."""
+    for name, value in os.environ.items():
+        if len(value) >= SHORTEST and _is_credential(name):
+            yield value
+        elif "@" in value and "://" in value:
+            yield from _password_in(value)
+
+
+def _password_in(url: str) -> Iterator[str]:
+    try:
+        password = urlsplit(url).password
+    except ValueError:  # no address after all
+        return
+    if password:
+        yield password
+
+
+@lru_cache(maxsize=4)
+def _redactor_of(secrets: tuple[str, ...]) -> Redactor:
+    return Redactor(secrets, shortest=8)
+
+
+@lru_cache(maxsize=1024)
 def _is_credential(name: str) -> bool:
     return _CREDENTIAL.search(_words_of(name)) is not None
 

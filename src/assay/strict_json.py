@@ -47,9 +47,30 @@ def decode_strictly(text: bytes) -> Any:
         raise _why_not(text, error) from error
     if _is_too_deep(text, value):
         raise _too_deep()
-    if _may_hide_keys(text, _count_keys(value)):
+    if _may_hide_keys(text, count_keys(value)):
         _refuse_duplicate_keys(text)
     return value
+
+
+def is_plain(text: bytes, keys: int) -> bool:
+    """Whether a JSON text in which a decoder found so many keys surely breaks no rule; if not, `decode_strictly` tells.
+
+    Whoever decodes into records and asks this does in one step what takes several with a value of any shape.
+    """
+    return text.count(b"[") + text.count(b"{") <= MAX_DEPTH and not _may_hide_keys(text, keys)
+
+
+def decode_mended(text: bytes) -> Any:
+    """The value of a text as many programs write JSON; `ValueError` when it is none even so.
+
+    NaN and infinities become words, half a character a replacement mark. The other rules stay.
+    """
+    try:
+        value = json.loads(text, parse_constant=str, object_pairs_hook=_object_without_duplicates)
+        whole = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        raise _too_deep() from None
+    return decode_strictly(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
 
 
 class Line(NamedTuple):
@@ -59,6 +80,8 @@ class Line(NamedTuple):
     content: bytes
     """The whole line, or its beginning when it is too long."""
     too_long: bool = False
+    offset: int = 0
+    """Where in the file it begins."""
 
 
 def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES, *, offset: int = 0, number: int = 0) -> Iterator[Line]:
@@ -71,30 +94,51 @@ def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES, *, offset: int = 0, 
     try:
         with open_regular(path) as file:
             file.seek(offset)
-            yield from _lines_of(file, max_bytes, number)
+            yield from _lines_of(file, max_bytes, offset, number)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _lines_of(file: BinaryIO, max_bytes: int, number: int) -> Iterator[Line]:
+def read_lines_at(path: Path, offsets: Iterable[int]) -> Iterator[bytes]:
+    """The lines that begin at these places, each of which `read_lines` has named; nothing between them is read."""
+    try:
+        with open_regular(path) as file:
+            after = 0
+            for offset in offsets:
+                if offset != after:
+                    file.seek(offset)
+                content = file.readline(MAX_LINE_BYTES + 2)
+                after = offset + len(content)
+                yield content if offset else content.removeprefix(_BOM)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _lines_of(file: BinaryIO, max_bytes: int, offset: int, number: int) -> Iterator[Line]:
     readline = file.readline
     while content := readline(max_bytes + 2):  # the longest line that is read, and CRLF
         number += 1
+        begin, offset = offset, offset + len(content)
         complete = content.endswith(b"\n")
         content = content.removesuffix(b"\n").removesuffix(b"\r")
         if number == 1:
             content = content.removeprefix(_BOM)
         if len(content) > max_bytes:
             if not complete:
-                _pass_over_rest_of_line(file)
-            yield Line(number, content[:1024], too_long=True)
+                offset += _length_of_rest(file)
+            yield Line(number, content[:1024], True, begin)
         elif content and not content.isspace():
-            yield Line(number, content)
+            yield Line(number, content, False, begin)
 
 
-def _pass_over_rest_of_line(file: BinaryIO) -> None:
-    while (part := file.readline(1024 * 1024)) and not part.endswith(b"\n"):
-        pass
+def _length_of_rest(file: BinaryIO) -> int:
+    """How long the rest of a line is, which is passed over."""
+    length = 0
+    while part := file.readline(1024 * 1024):
+        length += len(part)
+        if part.endswith(b"\n"):
+            break
+    return length
 
 
 def _why_not(text: bytes, error: Exception) -> StrictJsonError:
@@ -133,7 +177,7 @@ def _children(container: Any) -> Any:
     return container.values() if type(container) is dict else container
 
 
-def _count_keys(value: Any) -> int:
+def count_keys(value: Any) -> int:
     """How many keys all objects in a value have together."""
     keys = 0
     containers: list[Any] = [value] if isinstance(value, _CONTAINERS) else []

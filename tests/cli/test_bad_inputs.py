@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.commands import assay, environment, fake_server, write_task
+from tests.end_to_end.commands import assay, write_task
 
-from assay.cli import main as command_line
-from assay.cli.main import BAD_INPUT, DONE, INTERNAL_ERROR, WITH_FAILURES, main
+from assay.cli.main import main
+from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
 
 LM = 'task: t\ndataset_path: json\ndoc_to_text: "{{prompt}}"\ndoc_to_target: "{{targets[0]}}"\n'
 FILES = {
@@ -224,62 +221,6 @@ def test_a_template_without_end_is_stopped(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_bug_of_ours_has_an_exit_code_of_its_own_and_can_be_looked_into(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Broken:
-        @staticmethod
-        def run(options: object) -> int:
-            raise ZeroDivisionError("division by \x1b[31mzero")
-
-        add_arguments = staticmethod(lambda parser: None)
-
-    monkeypatch.setattr(command_line.importlib, "import_module", lambda name: Broken)
-    assert main(["doctor"]) == INTERNAL_ERROR
-    said = capsys.readouterr().err
-    assert said.startswith(r"assay doctor: internal error: ZeroDivisionError: division by \u001b[31mzero.")
-    assert "Traceback" not in said
-    monkeypatch.setenv("ASSAY_DEBUG", "1")
-    assert main(["doctor"]) == INTERNAL_ERROR
-    assert "Traceback" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("error", [MemoryError(), RecursionError("deep"), PermissionError(13, "Not permitted", "f")])
-def test_what_the_machine_refuses_is_a_sentence(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Broken:
-        @staticmethod
-        def run(options: object) -> int:
-            raise error
-
-        add_arguments = staticmethod(lambda parser: None)
-
-    monkeypatch.setattr(command_line.importlib, "import_module", lambda name: Broken)
-    assert main(["doctor"]) == BAD_INPUT
-    assert "Traceback" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("descriptors", [9, 11, 13, 40])
-def test_too_few_descriptors_are_called_by_their_name(tmp_path: Path, descriptors: int) -> None:
-    write_task(tmp_path / "t.jsonl", {f"compute: {n} + 1": str(n + 1) for n in range(200)})
-    words = ["run", "t.jsonl", "--run-dir", "run", "--model", "openai:x", "--concurrency", "100"]
-    with fake_server() as server:
-        done = subprocess.run(
-            [sys.executable, "-m", "assay", *words, "--model-arg", f"base_url={server.base_url}", "--patience", "0"],
-            cwd=tmp_path,
-            env=environment(OPENAI_API_KEY=""),
-            capture_output=True,
-            text=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)),
-        )
-    assert done.returncode in (DONE, BAD_INPUT, WITH_FAILURES), done.stderr
-    assert "Traceback" not in done.stderr
-    assert "the disk did not keep" not in done.stderr
-    if done.returncode == BAD_INPUT:
-        assert "Too many open files; raise the limit (`ulimit -n 4096`)" in done.stderr
-
-
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     write_task(tmp_path / "t.jsonl", {"compute: 1 + 1": "2"})
     assert assay("run", "t.jsonl", "--run-dir", "run", cwd=tmp_path).returncode == DONE
@@ -312,3 +253,36 @@ def test_a_metric_that_cannot_read_a_target_is_warned_about(
     Path("t.jsonl").write_text(json.dumps({**spec, "post_process": "none"}) + "\n")
     assert main([*command, "--run-dir", "spec"] if command[0] == "run" else command) == DONE
     assert "warning: t.jsonl: rouge_l gives every answer 0.0" in capsys.readouterr().err
+
+
+BAD_COMMANDS = [
+    (["run", "nowhere.jsonl"], "no such file"),
+    (["run", "startre"], "Did you mean `starter`?"),
+    (["run", "--model", "tpy"], "Did you mean `toy`?"),
+    (["run", "--model", "no_such_module:x"], "no module `no_such_module`"),
+    (["run", "--model", "gpt-4o"], "`openai:gpt-4o`"),
+    (["run", "--modle", "toy"], "there is no flag --modle. Did you mean --model?"),
+    (["run", "--limit", "x"], "--limit: expected a whole number, not `x`"),
+    (["check", "starter", "--limit", "0"], "--limit must be at least 1, not 0"),
+    (["runn"], "Did you mean run?"),
+    (["schema", "tsak"], "Did you mean task?"),
+    (["show", "rouge"], "Did you mean `rouge_l`?"),
+    (["list", "metrc"], "Did you mean `metric`?"),
+    (["run", "--repeat", "0"], "--repeat must be at least 1"),
+    (["run", "--level", "95"], "--level is a share between 0 and 1"),
+    (["run", "--model-arg", "oops"], "expected KEY=VALUE"),
+    (["report", "nowhere"], "no such leaderboard file or run folder"),
+    (["diff", "a.json", "b.json"], "no such leaderboard file"),
+    (["verify", "a.json", "starter"], "no such leaderboard file"),
+    (["init", "."], "not an empty folder"),
+]
+
+
+@pytest.mark.parametrize(("command", "said"), BAD_COMMANDS, ids=[" ".join(command) for command, _ in BAD_COMMANDS])
+def test_bad_input_gets_a_sentence_and_leaves_nothing_behind(tmp_path: Path, command: list[str], said: str) -> None:
+    (tmp_path / "something").touch()
+    done = assay(*command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["something"]

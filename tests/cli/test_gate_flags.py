@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.reports.board.scripted_boards import BROKEN, write_run
 from tests.reports.runs import Adder, Broken, run_into, write_sums
-from tests.reports.scripted_boards import BROKEN, write_run
 
 from assay.cli.main import main
 
@@ -243,3 +243,15 @@ def test_backticks_name_a_task_and_run_names_the_whole(somewhere: Path, capsys: 
 def test_numbers_of_repetitions_are_known_before_the_run(somewhere: Path) -> None:
     write_sums(somewhere / "tasks", "sums", 2)
     assert main(["run", "tasks", "--quiet", "--repeat", "2", "--gate", "sums.pass^2 >= 1"]) == 0
+
+
+def test_a_drop_that_one_side_shows_has_no_interval_that_denies_it(
+    somewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five of five lost: one-sided p = 0.031, while the interval has two sides and reaches 0."""
+    tasks = write_sums(somewhere / "tasks", "sums", 5)
+    run_into(somewhere / "then", tasks, Adder(range(0)))
+    run_into(somewhere / "lost", tasks, Adder(range(5)))
+    assert main(["diff", "then", "lost", "--gate", "no-significant-drop"]) == 1
+    [line, *_] = gate_lines(capsys)
+    assert "sums dropped significantly: -1.000 over 5 pairs, one-sided p = 0.031" in line

@@ -42,6 +42,7 @@ def put(path: Path, kind: str) -> None:
 
 GIVEN = [
     ["leaderboard", "odd"],
+    ["export", "odd"],
     ["diff", "odd", "run"],
     ["diff", "run", "odd"],
     ["report", "odd"],
@@ -74,6 +75,7 @@ def test_what_is_given_to_a_command(
 
 INSIDE = [
     ("journal.jsonl", ["leaderboard", "run"]),
+    ("journal.jsonl", ["export", "run"]),
     ("journal.jsonl", ["show", "run"]),
     ("journal.jsonl", ["report", "run"]),
     ("journal.jsonl", ["diff", "run", "run"]),
@@ -82,6 +84,7 @@ INSIDE = [
     ("journal.jsonl", ["merge", "run"]),
     ("journal.jsonl", ["run", "sums.jsonl", "--model", "toy", "--run-dir", "new"]),
     ("run.json", ["leaderboard", "run"]),
+    ("run.json", ["export", "run"]),
     ("run.json", ["show", "run"]),
     ("run.json", ["report", "run"]),
     ("run.json", ["diff", "run", "run"]),

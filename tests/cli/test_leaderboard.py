@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.reports.board.scripted_boards import BROKEN, Came, write_run
 from tests.reports.runs import Adder, Broken, run_into, write_sums
-from tests.reports.scripted_boards import BROKEN, Came, write_run
 
 from assay.cli.main import main
-from assay.reports.board import write_leaderboard_file
-from assay.reports.leaderboard import build_leaderboard
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import write_leaderboard_file
 from assay.reports.view import View
 
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.reports.runs import Adder, run_into, write_sums
 
 from assay.cli.main import main
 
@@ -72,23 +72,6 @@ def test_a_run_is_held_to_its_baseline(runs: Path, capsys: pytest.CaptureFixture
     assert "sums dropped significantly: -0.995" in said
 
 
-def test_diff_tells_and_gates(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diff", "a", "b", "--gate", "no-significant-drop", "--html", "out/d.html"]) == 1
-    said = capsys.readouterr()
-    assert "B is worse on sums" in said.out
-    assert "gate not met: no-significant-drop: sums dropped significantly" in said.err
-    assert (runs / "out" / "d.html").read_text().startswith("<!doctype html>")
-    assert main(["diff", "b", "a", "--gate", "no-significant-drop", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tasks"][0]["comparison"]["wins"] == 10
-
-
-def test_diff_refuses_unequal_coverage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_into(runs / "c", runs / "tasks", Broken([5]))
-    assert main(["diff", "a", "c"]) == 2
-    assert "1 scored only in A" in capsys.readouterr().err
-    assert main(["diff", "a", "c", "--allow-unequal"]) == 0
-
-
 def test_leaderboard_and_report_write_what_they_say(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["leaderboard", "a", "b", "--by", "metadata.half", "--html", "models.html"]) == 0
     assert "half = 1" in capsys.readouterr().out
@@ -132,16 +115,3 @@ def test_what_cannot_be_done_is_a_sentence(
     write_sums(somewhere / "tasks", "sums", 4)
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
-
-
-def test_a_report_keeps_the_level_and_the_examples_a_run_was_asked_for_with(somewhere: Path) -> None:
-    tasks = write_sums(somewhere / "tasks", "sums", 20, metadata=lambda n: {"half": n // 10})
-    run_into(somewhere / "run", tasks, Adder([1]), level=0.8, include_per_example=True, by=("half",))
-    path = somewhere / "run" / "leaderboard.json"
-    path.unlink()
-    assert main(["report", "run"]) == 0
-    board = json.loads(path.read_text())
-    assert (board["level"], len(board["tasks"][0]["per_example"]), len(board["tasks"][0]["slices"])) == (0.8, 20, 2)
-    assert main(["report", "run", "--level", "0.9"]) == 0
-    assert json.loads(path.read_text())["level"] == 0.9
-    assert main(["rescore", "run", "--by", "metadata.half"]) == 0

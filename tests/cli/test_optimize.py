@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -69,7 +70,7 @@ def drawn_by_a_browser(page: str, folder: Path, selectors: list[str]) -> list[tu
     """Width and height of what a browser draws for each selector; the page is only let run this one script."""
     measure = """<script>document.title = JSON.stringify(SELECTORS.map(s => {
         const box = document.querySelector(s).getBoundingClientRect(); return [box.width, box.height]}))</script>"""
-    page = re.sub("<meta http-equiv=Content-Security-Policy[^>]*>", "", page)
+    page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     copy = folder / "measured.html"
     copy.write_text(page + measure.replace("SELECTORS", json.dumps(selectors)), encoding="utf-8")
     browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
@@ -112,8 +113,8 @@ def test_progress_estimate_and_files_are_told_on_stderr(tmp_path: Path, capsys: 
     folder = str(tmp_path / "run")
     assert main(["optimize", "seed.txt", *TASKS, *PROPOSER, "--budget", "120", "--run-dir", folder, "--diff"]) == 0
     said = capsys.readouterr()
-    assert said.err.startswith("budget: 120 evaluator calls, of which 36 score the seed")
-    assert "calls 36/120  best 0.0000  last: seed scored 0.000" in said.err
+    assert said.err.startswith("budget: 120 evaluator calls, of which 25 score the seed")
+    assert "calls 25/120  best 0.0000  last: seed scored 0.000" in said.err
     assert f"page: {folder}/page.html" in said.err
     assert "proposals:" in said.out
     assert "+- billing:" in said.out
@@ -200,6 +201,9 @@ def test_a_killed_process_goes_on_to_the_same_end(tmp_path: Path, capsys: pytest
     assert process.wait() == -signal.SIGKILL
     before = len((folder / "journal.jsonl").read_bytes().splitlines())
     result = optimized(capsys, *arguments, "--run-dir", str(folder))
+    for each in (result, straight):
+        for row in each["evaluations"]:
+            del row["seconds"]
     assert {**result, "calls": 0} == {**straight, "calls": 0}
     assert before > 0
     assert 0 < result["calls"]["made_now"] < result["calls"]["used"] == straight["calls"]["used"]
@@ -231,12 +235,106 @@ def test_an_interrupt_ends_it_with_what_was_found(tmp_path: Path) -> None:
         hold.set()
     assert process.returncode == 130, errors
     assert "stopped: it was interrupted" in said
-    assert "run the same command again to go on" in errors
+    assert "rerun the same command to resume" in errors
+
+
+@pytest.mark.parametrize(
+    ("margin", "proposer", "status"),
+    [([], PROPOSER, 0), (["0.5"], PROPOSER, 0), (["0.99"], PROPOSER, 1), ([], ["--model", "stub:```\nno\n```"], 1)],
+)
+def test_a_gate_holds_the_search_to_being_better(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], margin: list[str], proposer: list[str], status: int
+) -> None:
+    flags = ["--split", "40/30/30", "--budget", "150", "--run-dir", str(tmp_path), "--fail-unless-better", *margin]
+    assert main(["optimize", "seed.txt", *TASKS, *proposer, *flags, "--quiet"]) == status
+    assert ("gate not met: --fail-unless-better" in capsys.readouterr().err) is (status == 1)
+
+
+def test_a_part_is_held_out_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--budget", "120", "--run-dir", str(tmp_path / "run")]
+    assert main(["optimize", "seed.txt", *TASKS, *PROPOSER, *flags]) == 0
+    said = capsys.readouterr()
+    assert "held out: 11 of 36 records of the dataset, for the verdict" in said.err
+    assert "(selected on, so biased upwards)" in said.out
+    assert re.search(r"^verdict: better by .* held out of the dataset$", said.out, re.MULTILINE)
+
+
+def test_unresolved_failures_do_not_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def half(payload: Any) -> Answer:
+        broken = payload["example"].get("broken") and "preflight" not in payload["candidate"]
+        return Answer(b"no JSON" if broken else b'{"score": 0.5}')
+
+    data = tmp_path / "d.jsonl"
+    data.write_text("".join(json.dumps({"n": n, "broken": n % 2 == 0}) + "\n" for n in range(1, 7)))
+    with serving(half) as server:
+        flags = ["--evaluator-url", server.url, "--dataset", str(data), "--model", "stub:```\nx\n```", "--budget", "20"]
+        assert main(["optimize", "seed.txt", *flags, "--run-dir", str(tmp_path / "run"), "--max-proposals", "1"]) == 3
+    said = capsys.readouterr().out
+    assert "3 evaluations of kept texts gave no score however often tried" in said
+    assert "not valid JSON" in said, "and the message says why"
+    assert "retries" in said
+
+
+def test_components_and_a_proposer_of_ones_own_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "def propose(texts, feedback, components):\n    return {each: texts[each] + '!' for each in components}\n"
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / "b.txt").write_text("two")
+
+    def count(payload: Any) -> Answer:
+        parts = payload.get("components", {})
+        return Answer(json.dumps({"score": min(1.0, sum(text.count("!") for text in parts.values()) / 4)}).encode())
+
+    with serving(count) as server:
+        flags = ["--component", f"a={tmp_path / 'a.txt'}", "--component", f"b={tmp_path / 'b.txt'}"]
+        flags += ["--evaluator-url", server.url, "--model", "stub:unused", "--proposer", "mine:propose"]
+        result = optimized(capsys, *flags, "--run-dir", str(tmp_path / "run"))
+    assert result["best_components"] == {"a": "one!!", "b": "two!!"}
+    assert "## a\n\none!!" in result["best"]
+
+
+HANGING = """
+import json, os, sys, time
+if "one word" in json.load(sys.stdin)["candidate"]:
+    print(json.dumps({"score": 0.25}))
+else:
+    with open(sys.argv[1], "w") as pipe:
+        pipe.write(str(os.getpid()))
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_sigterm_and_a_closed_terminal_end_the_evaluator_and_keep_what_was_found(tmp_path: Path, number: int) -> None:
+    (tmp_path / "hang.py").write_text(HANGING)
+    os.mkfifo(tmp_path / "pipe")
+    command = shlex.join([sys.executable, "-S", str(tmp_path / "hang.py"), str(tmp_path / "pipe")])
+    folder = tmp_path / "run"
+    flags = ["--evaluator-command", command, "--evaluator-timeout", "600", "--no-preflight", "--run-dir", str(folder)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", "optimize", "seed.txt", *flags, "--model", "stub:```\nbetter\n```"],
+        cwd=EXAMPLE,
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    evaluator = int((tmp_path / "pipe").read_text())  # waits until it hangs
+    process.send_signal(number)
+    said, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "stopped: it was interrupted" in said
+    assert (folder / "summary.json").exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(evaluator, 0)
 
 
 def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(Answer()) as server:
-        flags = ["--evaluator-url", server.url, "--dataset", "records.jsonl", "--budget", "40", "--dry-run"]
+        flags = ["--evaluator-url", server.url, "--dataset", "records.jsonl", "--budget", "30", "--dry-run"]
         assert main(["optimize", "seed.txt", *flags, *PROPOSER]) == 0
     assert server.received == []
     said = capsys.readouterr()
@@ -258,6 +356,23 @@ def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
         (["seed.txt", "--evaluator-url", "http://h/", "--split", "50/50"], "--split cuts"),
         (["seed.txt", *COMMAND, "--budget", "0"], "--budget"),
         (["seed.txt", *COMMAND, "--budget", "-1"], "--budget"),
+        (["seed.txt", *COMMAND, "--budget", "20"], "buys no proposal"),
+        (["seed.txt", *COMMAND, "--holdout", "1.5"], "--holdout"),
+        (["seed.txt", *COMMAND, "--constraint", "x"], "--constraint is for --judge-model and has no effect"),
+        (["seed.txt", *COMMAND, "--evaluator-header", "a:b"], "has no effect with --evaluator-command"),
+        (["seed.txt", "--evaluator-url", "http://h/", "--evaluator-cwd", "."], "has no effect with --evaluator-url"),
+        (["seed.txt", *TASKS, "--dimension", "x=1"], "has no effect with --task"),
+        (["seed.txt", "--evaluator-url", "http://h/", "--evaluator-header", "a:b\nc"], "one line"),
+        (["seed.txt", "--evaluator-url", "http://h/", "--evaluator-timeout", "nan"], "timeout"),
+        (["seed.txt", *COMMAND, "--target-score", "nan"], "--target-score"),
+        (["seed.txt", *COMMAND, "--holdout", "nan"], "--holdout"),
+        (["seed.txt", *COMMAND, "--split", "inf/1"], "--split"),
+        (["seed.txt", *COMMAND, "--valset", "records.jsonl"], "share records"),
+        (["seed.txt", *COMMAND, "--reuse", "nowhere"], "holds no search"),
+        (["seed.txt", "--component", "a=seed.txt", *COMMAND], "give one text, or several components"),
+        (["--component", "a", *COMMAND], "expected NAME=VALUE"),
+        (["seed.txt", *COMMAND, "--proposer", "nowhere:propose"], "no module `nowhere`"),
+        (["seed.txt", *TASKS, "--prompt-at", "nowhere"], "no `nowhere` there"),
         (["seed.txt", *COMMAND, "--output", "."], "is a folder"),
         (["seed.txt", "--task", "tickets.jsonl"], "--task needs --task-model"),
         (["seed.txt", *TASKS, "--judge-model", "toy"], "leave --judge-model out"),
@@ -287,5 +402,11 @@ def test_bad_sets_are_told_with_all_their_lines_before_anything_starts(
     assert f"{path}:3: " in errors
     assert f"{path}:4: " in errors
     assert server.received == []
+    other = tmp_path / "other.jsonl"
+    other.write_text("[]\n")
+    both = ["--dataset", str(other), "--valset", str(path), "--evaluator-url", "http://h/"]
+    errors = refusal(capsys, "seed.txt", *both, *PROPOSER)
+    assert f"{other}:1: " in errors
+    assert f"{path}:3: " in errors, "every set is read before anything is refused"
     path.write_text("", encoding="utf-8")
     assert f"{path}: holds no records" in refusal(capsys, "seed.txt", *flags, "--evaluator-url", "http://h/", *PROPOSER)

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.reports.board.scripted_boards import write_run
 from tests.reports.runs import Adder, Broken, run_into, write_sums
-from tests.reports.scripted_boards import write_run
 
 from assay.cli.main import main
 from assay.core.types import Score

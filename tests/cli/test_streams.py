@@ -58,13 +58,17 @@ def test_json_is_json_whatever_the_stream_can_encode(tmp_path: Path) -> None:
         assert json.loads(shown.decode(encoding))["samples"][0]["prompt"] == prompt
 
 
-def test_progress_still_clears_its_line_on_a_terminal(tmp_path: Path) -> None:
+def test_a_run_on_a_terminal_closes_with_where_it_is_and_what_to_do_next(tmp_path: Path) -> None:
     write_task(tmp_path / "t.jsonl", {"compute: 1 + 1": "2"})
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "assay", "run", "t.jsonl", "--run-dir", "run"]
-    subprocess.run(command, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=theirs, check=True)
+    subprocess.run(
+        command, cwd=tmp_path, env=environment(TERM="xterm"), stdout=subprocess.DEVNULL, stderr=theirs, check=True
+    )
     os.close(theirs)
     said = os.read(ours, 65536)
     os.close(ours)
-    assert said.startswith(b"\r\x1b[K")
+    assert b"attempts" in said
+    assert said.endswith(b"next      \x1b[0m\x1b[1massay view run\x1b[0m\r\n")
     assert b"u001b" not in said
+    assert b"\x1b[?25l" not in said, "the cursor is never hidden"

@@ -1,4 +1,4 @@
-"""`list`, `show`, `validate`, `diff`, `view`, `report`, `leaderboard`, `verify`, `trust --show`: they only read.
+"""`list`, `show`, `validate`, `diff`, `view`, `report`, `leaderboard`, `export`, `verify`, `trust --show`: only read.
 
 Every file here leaves a mark when something of it is imported, started or connected to: in the project as well as
 outside of it, in a task, a model file, a run folder, or a module that is called like one of ours.
@@ -123,6 +123,8 @@ COMMANDS = [
         for place in ("", "OUT")
         for run in ("run", "evil_run")
     ),
+    ("export", "/run", "OUT/evil_run"),
+    ("export", "/evil_run", "OUT/run", "--rows", "tasks"),
     ("diff", "/run", "OUT/evil_run"),
     ("diff", "/evil_run", "OUT/run"),
     ("verify", "/run", "/own_metric.jsonl"),

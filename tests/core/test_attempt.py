@@ -16,7 +16,7 @@ from assay.core.run import run_attempts
 from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Request, Sample, Score, TaskDefinition, Trace
-from assay.executors.local import LocalExecutor
+from assay.runs.local import LocalExecutor
 
 LONE = "\ud83d"
 """Half a character: Python holds it, no JSON file does."""

@@ -11,7 +11,7 @@ from tests.core.scripted import Clock, Scripted, ask, broke
 
 from assay.core.cache import CompletionCache
 from assay.core.errors import FailureError
-from assay.core.model_stack import Asked, Cached, Limited, Retrying, Timed, read_answer
+from assay.core.model_stack import Cached, Limited, Retrying, Timed, WithRunSettings, given_settings, read_answer
 from assay.core.types import Completion, Request
 
 
@@ -103,7 +103,7 @@ def test_the_cache_keeps_answers_but_never_failures(tmp_path: Path) -> None:
 
 def test_settings_fill_only_what_a_request_leaves_open() -> None:
     inner = Scripted()
-    asked = Asked(inner, Request(temperature=0.7, max_tokens=9), attempt=3)
+    asked = WithRunSettings(inner, given_settings(Request(temperature=0.7, max_tokens=9)), attempt=3)
     asyncio.run(asked.generate(Request(prompt="q", temperature=0.0)))
     assert inner.asked == [Request(prompt="q", temperature=0.0, max_tokens=9, attempt=3)]
 

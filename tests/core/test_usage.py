@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from assay.core.attempt import make_attempt
-from assay.core.model_stack import Asked
+from assay.core.model_stack import WithRunSettings
 from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Completion, DatasetSpec, PartSpec, Request, Sample, Score, TaskDefinition, Trace, Usage
 from assay.core.usage import note
-from assay.models.budget import Judging
+from assay.costs.budget import Judging
 
 
 class Says:
@@ -55,7 +55,7 @@ def usage(solver: object, judge: Model, model: Model, attempts: int = 1) -> list
 
     async def go() -> list[tuple[Usage, ...]]:
         works = [Work(task, 0, sample, number, "k") for number in range(attempts)]
-        records = [make_attempt(work, Asked(model, Request(), 1)) for work in works]
+        records = [make_attempt(work, WithRunSettings(model, {}, 1)) for work in works]
         return [record.usage for record in await asyncio.gather(*records)]
 
     return asyncio.run(go())

@@ -1,5 +1,5 @@
-"""Writes the generated reference pages: every catalog name with its docstring, every command with its help, and
-the JSON Schema of the leaderboard.
+"""Writes the generated reference pages: every catalog name with its docstring, every command with its help, every
+public Python name, and the JSON Schema of the leaderboard.
 
 `python -m tests.docs.generate` writes them; the tests fail when they are stale.
 """
@@ -16,17 +16,19 @@ import msgspec
 
 from assay import catalog
 from assay.cli import main as cli
-from assay.reports.board import Leaderboard
+from assay.reports.board.types import Leaderboard
+from tests.docs.python_page import python_page
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-SCHEMA = ROOT / "src" / "assay" / "reports" / "leaderboard.v1.schema.json"
+SCHEMA = ROOT / "src" / "assay" / "reports" / "board" / "leaderboard.v1.schema.json"
 
 
 def pages() -> dict[Path, str]:
     return {
         REFERENCE / "catalog.md": catalog_page(),
         REFERENCE / "cli.md": cli_page(),
+        REFERENCE / "python.md": python_page(),
         SCHEMA: leaderboard_schema(),
     }
 

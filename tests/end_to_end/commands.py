@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import urllib.request
 from collections.abc import Iterator, Sequence
-from functools import cache
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from tests.end_to_end.forks import ROOT, run_forked
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -42,43 +37,7 @@ def assay(
             capture_output=True,
             text=True,
         )
-    with tempfile.TemporaryDirectory() as folder:
-        out, err = (Path(folder) / name for name in ("out", "err"))
-        process = _forks().Process(
-            target=_run_forked, args=([*map(str, arguments)], str(cwd), environment(**changes), str(out), str(err))
-        )
-        process.start()
-        process.join()
-        return subprocess.CompletedProcess(
-            arguments, process.exitcode or 0, *(path.read_text(errors="strict") for path in (out, err))
-        )
-
-
-@cache
-def _forks() -> ForkServerContext:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.end_to_end.preloaded"])
-    return context
-
-
-def _run_forked(arguments: list[str], cwd: str, variables: dict[str, str], out: str, err: str) -> None:
-    for number, name in ((0, os.devnull), (1, out), (2, err)):
-        file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        os.dup2(file, number)
-        os.close(file)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - for the rest of its life
-    os.chdir(cwd)
-    os.environ.clear()
-    os.environ.update(variables)
-    sys.argv = ["assay", *arguments]
-    # as a new Python has it: not what tests of this process have put there
-    python = [folder for folder in sys.path if folder.startswith((sys.prefix, sys.base_prefix))]
-    sys.path[:] = [*variables["PYTHONPATH"].split(os.pathsep), *python]
-    from assay.cli.main import main
-
-    code = main()
-    sys.stdout.flush()
-    sys.exit(code)
+    return run_forked(cwd, environment(**changes), arguments=[*map(str, arguments)])
 
 
 def start_assay(*arguments: str | Path, cwd: Path, **changes: str) -> subprocess.Popen[bytes]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import rapidfuzz  # noqa: F401
+
 import assay.cli.main
 import assay.cli.run
-import assay.evaluation
 import assay.evaluators
 import assay.harness
-import assay.models.openai_http
-import assay.reports.diff
-import assay.reports.gates
-import assay.reports.standings
-import assay.rescore
+import assay.models.adapters.openai
+import assay.reports.diff.build
+import assay.reports.gates.check
+import assay.reports.html.report_page
+import assay.reports.standings.build
+import assay.runs.evaluate
+import assay.runs.rescore
+import assay.runs.shards
+import assay.scorers.from_metric
 import assay.scorers.judge
 import assay.scorers.text_equals
-import assay.shards
 import assay.solvers.templated
 import assay.tasks.declarative.definition
 import assay.tasks.load

@@ -130,10 +130,11 @@ def test_a_third_of_all_requests_failing_changes_no_number(
     tmp_path: Path, quiet: tuple[Server, dict[str, object]]
 ) -> None:
     with fake_server(trouble=0.3) as server:
-        asked = command(tmp_path, server, "--no-cache", "--concurrency", "128", "--timeout", "3")
-        codes = [assay(*asked, cwd=tmp_path).returncode]
+        asked = command(tmp_path, server, "--no-cache", "--concurrency", "128", "--timeout")
+        codes = [assay(*asked, "3", cwd=tmp_path).returncode]
         while codes[-1] == 3 and len(codes) < 10:
-            codes.append(assay(*asked, cwd=tmp_path).returncode)
+            # on a crowded machine three seconds are short also for a request that is answered
+            codes.append(assay(*asked, str(3 * 2 ** len(codes)), cwd=tmp_path).returncode)
     assert codes[-1] == 0
     records = list(read_records(tmp_path / "run" / "journal.jsonl"))
     assert Counter(each.sample_id for each in records if not each.failed) == {f"s-{n:05}": 1 for n in range(SAMPLES)}
@@ -180,7 +181,7 @@ def test_a_server_that_asks_for_an_hour_is_waited_for_as_long_as_patience_says(t
     refusals = [record for record in records if record.failed]
     assert len(records) > len(refusals), "what was answered is kept"
     assert all(record.failures[0].kind == "rate_limit" for record in refusals)
-    assert len(refusals) < 8  # those that were refused before it was known; the others remain
+    assert len(refusals) < len(refused) / 2  # those that were refused before it was known; the others remain
 
 
 HANGING = """

@@ -11,9 +11,10 @@ import pytest
 from tests.end_to_end.commands import assay
 
 from assay.core.config import RunConfig
-from assay.evaluation import Progress, run_evaluation
-from assay.reports.leaderboard import build_leaderboard
-from assay.shards import merge_run, run_shard
+from assay.reports.board.build import build_leaderboard
+from assay.runs.evaluate import run_evaluation
+from assay.runs.progress import Progress
+from assay.runs.shards import merge_run, run_shard
 from assay.tasks.load import load_tasks
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")

@@ -14,7 +14,7 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.evaluators import Evaluation, EvaluatorError, command_evaluator
-from assay.evaluators.command import TASK_MODEL_VARIABLE
+from assay.evaluators.command import TASK_MODEL_VARIABLE, CommandEvaluator
 
 
 def script(folder: Path, code: str, name: str = "score.py") -> list[str]:
@@ -58,6 +58,18 @@ def test_c3_a_non_zero_exit_even_with_a_valid_answer(tmp_path: Path) -> None:
     assert broken.side_info["stderr"] == "no licence"
 
 
+def test_the_end_of_a_long_traceback_is_shown_and_a_variable_that_was_not_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_SERVICE_KEY", "secret")
+    deep = "def f(n):\n    return f(n - 1) if n else __import__('os').environ['MY_SERVICE_KEY']\nf(30)"
+    message = failure(script(tmp_path, deep)).failure.message
+    assert "KeyError: 'MY_SERVICE_KEY'" in message
+    assert "--evaluator-env MY_SERVICE_KEY passes it" in message
+    assert "secret" not in message
+    assert len(message) < 700
+
+
 def test_c4_a_missing_program() -> None:
     broken = failure(["no-such-program-anywhere"])
     assert broken.failure.kind == "not_started"
@@ -83,7 +95,7 @@ def test_c6_an_evaluator_that_echoes_proves_that_the_payload_arrives(tmp_path: P
         ('{"score": 1.2}', "outside 0..1"),  # C8
         ("[0.5]", "must be an object"),  # C9
         ('{"score": true}', "not numeric"),
-        ('{"score": NaN}', "not valid JSON"),
+        ('{"score": NaN}', "not numeric: NaN"),
         ('{"score": 1%s}' % ("0" * 400), "not finite"),
         ('note\n{"score": 1}', "not valid JSON"),
         ("", "nothing at all"),
@@ -271,3 +283,181 @@ def test_many_at_once_do_not_mix_their_answers(tmp_path: Path) -> None:
         return await asyncio.gather(*(evaluator(str(number)) for number in range(12)))
 
     assert [evaluation.side_info["said"] for evaluation in asyncio.run(all_of_them())] == [str(n) for n in range(12)]
+
+
+def test_the_end_of_stderr_is_shown_where_the_reason_stands(tmp_path: Path) -> None:
+    code = "import sys; sys.stderr.write('frame\\n' * 500); raise SystemExit('KeyError: the reason')"
+    broken = failure(script(tmp_path, code))
+    assert "KeyError: the reason" in broken.failure.message
+    assert "KeyError: the reason" in broken.side_info["stderr"]
+
+
+LOOP = """
+import json, os, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = {"score": len(request["candidate"]) / 10, "pid": os.getpid(), "_id": request["_id"]}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def asked(evaluator: CommandEvaluator, *candidates: str) -> list[Evaluation | BaseException]:
+    """Each after the other, with whatever is kept ended afterwards."""
+
+    async def run() -> list[Evaluation | BaseException]:
+        found: list[Evaluation | BaseException] = []
+        for candidate in candidates:
+            found += await asyncio.gather(evaluator(candidate, {"n": 1}), return_exceptions=True)
+        await evaluator.close()
+        return found
+
+    return asyncio.run(run())
+
+
+def message(found: Evaluation | BaseException) -> str:
+    assert isinstance(found, EvaluatorError)
+    return found.failure.message
+
+
+def test_a_persistent_program_is_started_once_and_its_number_is_no_side_information(tmp_path: Path) -> None:
+    first, second = asked(command_evaluator(script(tmp_path, LOOP), persistent=True), "12345", "123")
+    assert isinstance(first, Evaluation)
+    assert isinstance(second, Evaluation)
+    assert (first.score, second.score) == (0.5, 0.3)
+    assert first.side_info.keys() == {"pid"}
+    assert first.side_info == second.side_info
+
+
+def test_as_many_persistent_programs_as_are_asked_at_once(tmp_path: Path) -> None:
+    evaluator = command_evaluator(script(tmp_path, LOOP), persistent=True)
+
+    async def run() -> tuple[list[Evaluation], list[int]]:
+        found = await asyncio.gather(*(evaluator("x" * n) for n in range(5)))
+        found += await asyncio.gather(*(evaluator("x" * n) for n in range(5)))
+        assert evaluator.kept is not None
+        alive = evaluator.kept.pids
+        await evaluator.close()
+        return found, alive
+
+    found, alive = asyncio.run(run())
+    assert [evaluation.score for evaluation in found] == [n / 10 for n in range(5)] * 2
+    assert {evaluation.side_info["pid"] for evaluation in found} == set(alive)
+    assert len(alive) == 5
+    for pid in alive:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_persistent_program_that_dies_is_started_anew(tmp_path: Path) -> None:
+    dies = LOOP.replace("    answer", "    if request['candidate'] == 'die': sys.exit('no licence')\n    answer", 1)
+    good, dead, alive = asked(command_evaluator(script(tmp_path, dies), persistent=True), "1", "die", "12")
+    assert isinstance(good, Evaluation)
+    assert isinstance(alive, Evaluation)
+    assert "ended with exit code 1. It wrote to stderr: no licence" in message(dead)
+    assert alive.score == 0.2
+    assert good.side_info["pid"] != alive.side_info["pid"]
+
+
+def test_a_persistent_program_that_leaves_after_each_answer_costs_no_evaluation(tmp_path: Path) -> None:
+    once = LOOP + "    break\n"
+    found = asked(command_evaluator(script(tmp_path, once), persistent=True), *["x"] * 5)
+    assert [evaluation.score for evaluation in found if isinstance(evaluation, Evaluation)] == [0.1] * 5
+
+
+def test_a_persistent_program_that_hangs_is_ended_and_the_next_evaluation_has_another(tmp_path: Path) -> None:
+    hangs = LOOP.replace(
+        "    answer", "    if request['candidate'] == 'hang': import time; time.sleep(60)\n    answer", 1
+    )
+    evaluator = command_evaluator(script(tmp_path, hangs), persistent=True, timeout_seconds=3)
+    late, good = asked(evaluator, "hang", "12")
+    assert "timed out after 3 s" in message(late)
+    assert isinstance(good, Evaluation)
+    assert good.score == 0.2
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("print('loading', flush=True)", "not valid JSON"),
+        ("print(json.dumps({'score': 1, '_id': 99}), flush=True)", "answered the request with `_id` 99"),
+        ("print('x' * 3000, flush=True)", "longer than 2000 bytes"),
+        ("print(json.dumps({'score': 7}), flush=True)", "outside 0..1"),
+    ],
+)
+def test_what_a_persistent_program_says_instead_fails_that_evaluation_alone(
+    tmp_path: Path, line: str, reason: str
+) -> None:
+    code = LOOP.replace("    answer", f"    if request['candidate'] == 'bad': {line}; continue\n    answer", 1)
+    bad, good = asked(command_evaluator(script(tmp_path, code), persistent=True, max_stdout_bytes=2000), "bad", "12")
+    assert reason in message(bad)
+    assert isinstance(good, Evaluation)
+    assert good.score == 0.2
+
+
+def test_a_line_that_nobody_asked_for_is_nobodys_answer(tmp_path: Path) -> None:
+    code = LOOP + "    print(json.dumps({'score': 1}), flush=True)\n"
+    found = asked(
+        command_evaluator(script(tmp_path, code.replace(', "_id": request["_id"]', "")), persistent=True), "12"
+    )
+    assert isinstance(found[0], Evaluation)
+    assert found[0].score == 0.2
+
+
+def test_a_persistent_program_has_the_task_model_in_its_environment(tmp_path: Path) -> None:
+    code = LOOP.replace('"pid": os.getpid()', f'"model": os.environ.get({TASK_MODEL_VARIABLE!r})')
+    evaluator = command_evaluator(script(tmp_path, code), persistent=True)
+
+    async def run() -> list[Any]:
+        found = [await evaluator("x", None, model) for model in ("a/b", "c/d", None, "a/b")]
+        await evaluator.close()
+        return [evaluation.side_info["model"] for evaluation in found]
+
+    assert asyncio.run(run()) == ["a/b", "c/d", None, "a/b"]
+
+
+BATCH = """
+import json, os, sys
+def score(payload):
+    assert payload["_protocol_version"] == 2
+    if payload["candidate"] == "crash": os._exit(9)
+    return {"score": len(payload["candidate"]) / 10, "pid": os.getpid(), "of": len(request["batch"])}
+for line in sys.stdin:
+    request = json.loads(line)
+    print(json.dumps({"results": [score(payload) for payload in request["batch"]]}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_batch_is_one_request_and_its_answers_keep_their_order(tmp_path: Path, persistent: bool) -> None:
+    evaluator = command_evaluator(script(tmp_path, BATCH), batch=4, persistent=persistent)
+
+    async def run() -> list[Evaluation]:
+        found = await asyncio.gather(*(evaluator("x" * n) for n in range(6)))
+        await evaluator.close()
+        return found
+
+    found = asyncio.run(run())
+    assert [evaluation.score for evaluation in found] == [n / 10 for n in range(6)]
+    assert [evaluation.side_info["of"] for evaluation in found] == [4, 4, 4, 4, 2, 2]
+    assert len({evaluation.side_info["pid"] for evaluation in found}) == 2
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_batch_that_breaks_is_taken_apart_and_only_who_broke_it_fails(tmp_path: Path, persistent: bool) -> None:
+    evaluator = command_evaluator(script(tmp_path, BATCH), batch=3, persistent=persistent)
+
+    async def run() -> list[Evaluation | BaseException]:
+        found = await asyncio.gather(*(evaluator(text) for text in ("1", "crash", "333")), return_exceptions=True)
+        await evaluator.close()
+        return found
+
+    first, broken, last = asyncio.run(run())
+    assert isinstance(first, Evaluation)
+    assert isinstance(last, Evaluation)
+    assert (first.score, last.score) == (0.1, 0.3)
+    assert "exit code 9" in message(broken)
+
+
+def test_how_it_is_asked_is_no_part_of_the_identity(tmp_path: Path) -> None:
+    command = script(tmp_path, BATCH)
+    assert command_evaluator(command).identity == command_evaluator(command, persistent=True, batch=4).identity

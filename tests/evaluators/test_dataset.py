@@ -72,8 +72,14 @@ def test_all_bad_lines_are_listed_with_blank_lines_counted(tmp_path: Path) -> No
 
 def test_a_file_that_is_not_json_lines_at_all_ends_somewhere(tmp_path: Path) -> None:
     lines = refusal(written(tmp_path, "x\n" * 30_000)).splitlines()
-    assert len(lines) == 10_002
+    assert len(lines) == 101
+    assert lines[-2] == "… and 9,902 more bad lines"
     assert "were not read" in lines[-1]
+
+
+def test_a_bad_file_is_a_value_error_too(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not valid JSON"):
+        load_dataset(written(tmp_path, "nonsense"))
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 def test_a_body_without_bounds_is_cut_off() -> None:
-    assert "longer than 1000 bytes" in failure_of(Answer(b"x" * 200_000), max_body_bytes=1000).failure.message
+    assert "more than 1,000 bytes" in failure_of(Answer(b"x" * 200_000), max_body_bytes=1000).failure.message
 
 
 def unused_port() -> int:
@@ -185,3 +185,60 @@ def test_one_evaluator_serves_several_event_loops() -> None:
                 await evaluator.close()
 
         assert asyncio.run(once()) == asyncio.run(once()) == 0.5
+
+
+def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Answer(b'{"score": 1}')) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.rpartition("/")[0])
+        monkeypatch.setenv("no_proxy", "nowhere.example")
+        assert evaluate("http://scores.example/rate").score == 1.0
+
+
+def test_a_batch_is_one_post_and_its_answers_keep_their_order() -> None:
+    def answer(payload: Any) -> Answer:
+        results = [{"score": len(each["candidate"]) / 10} for each in payload["batch"]]
+        return Answer(json.dumps({"results": results}).encode())
+
+    async def run(url: str) -> list[float]:
+        evaluator = http_evaluator(url, batch=4)
+        found = await asyncio.gather(*(evaluator("x" * n, {"n": n}, "m") for n in range(6)))
+        await evaluator.close()
+        return [evaluation.score for evaluation in found]
+
+    with serving(answer) as server:
+        assert asyncio.run(run(server.url)) == [n / 10 for n in range(6)]
+    assert [len(each.payload["batch"]) for each in server.received] == [4, 2]
+    assert server.received[0].payload["_protocol_version"] == 2
+    assert server.received[0].payload["batch"][1] == {
+        "_protocol_version": 2,
+        "candidate": "x",
+        "task_model": "m",
+        "example": {"n": 1},
+    }
+
+
+def test_a_batch_that_is_turned_away_for_now_is_not_taken_apart() -> None:
+    async def run(url: str) -> list[Any]:
+        evaluator = http_evaluator(url, batch=3)
+        found = await asyncio.gather(*(evaluator("x") for _ in range(3)), return_exceptions=True)
+        await evaluator.close()
+        return found
+
+    with serving(Answer(b"busy", status=429, headers={"Retry-After": "7"})) as server:
+        found = asyncio.run(run(server.url))
+    assert len(server.received) == 1
+    assert [(error.failure.kind, error.status, error.headers["retry-after"]) for error in found] == [
+        ("rate_limit", 429, "7")
+    ] * 3
+
+
+def test_a_redirect_to_an_address_that_cannot_be_read() -> None:
+    broken = failure_of(Answer(status=302, headers={"Location": "http://[oops"}))
+    assert broken.failure.kind == "redirect"
+    assert "an address that cannot be read" in broken.failure.message
+
+
+@pytest.mark.parametrize("headers", [{"a": "b\r\nc: d"}, {"a b": "c"}, {"": "c"}])
+def test_headers_that_cannot_be_sent_are_refused_at_once(headers: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="header"):
+        http_evaluator("http://127.0.0.1:1", headers=headers)

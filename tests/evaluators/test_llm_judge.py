@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.model_stack import Retrying
 from assay.core.types import Completion, Failure, Request
 from assay.evaluators import Evaluation, EvaluatorError, llm_judge_evaluator
+from assay.models.adapters.stub import ConstantModel
 
 
 class Recorded:
@@ -231,3 +233,13 @@ def test_temperature_and_shape_are_asked_for() -> None:
 def test_bad_settings_are_refused(objective: str, options: Any, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         llm_judge_evaluator(objective, Recorded("{}"), **options)
+
+
+class WithSettings(ConstantModel):
+    settings = {"temperature": 0.5}  # noqa: RUF012 - as adapters have it
+
+
+def test_a_judge_with_other_settings_is_another_evaluator() -> None:
+    one = llm_judge_evaluator("be kind", Retrying(WithSettings(), retries=1)).identity
+    other = llm_judge_evaluator("be kind", Retrying(ConstantModel(), retries=1)).identity
+    assert one != other

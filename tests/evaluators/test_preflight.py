@@ -17,17 +17,18 @@ from tests.evaluators.test_http_service import unused_port
 
 from assay.core.errors import AssayError, UsageError
 from assay.evaluators import Evaluation, Evaluator, command_evaluator, http_evaluator, llm_judge_evaluator, preflight
-from assay.evaluators.preflight import SENTINEL
-from assay.models.stub import ConstantModel
+from assay.evaluators.preflight import SENTINEL, in_words
+from assay.models.adapters.stub import ConstantModel
+from assay.processes.capped import run_capped
 
 
-def probe(evaluator: Evaluator, example: Any = None, task_model: str | None = None, **options: Any) -> Evaluation:
-    return asyncio.run(preflight(evaluator, example, task_model, **options))
+def probe(evaluator: Evaluator, example: Any = None, task_model: str | None = None) -> Evaluation:
+    return asyncio.run(preflight(evaluator, example, task_model))
 
 
-def refusal(evaluator: Evaluator, **options: Any) -> str:
+def refusal(evaluator: Evaluator) -> str:
     with pytest.raises(AssayError) as caught:
-        probe(evaluator, **options)
+        probe(evaluator)
     return str(caught.value)
 
 
@@ -78,7 +79,7 @@ def test_p7_a_good_service_passes_and_is_asked_for_the_sentinel() -> None:
 def test_p8_each_trouble_of_a_service_has_its_own_message() -> None:
     hold = threading.Event()
     with serving(Answer(hold=hold)) as server:
-        late = refusal(http_evaluator(server.url), timeout_seconds=0.1)
+        late = refusal(http_evaluator(server.url, timeout_seconds=0.1))
         hold.set()
     with serving(Answer(b"hm")) as server:
         unread = refusal(http_evaluator(server.url))
@@ -87,6 +88,8 @@ def test_p8_each_trouble_of_a_service_has_its_own_message() -> None:
     url = f"http://127.0.0.1:{unused_port()}/score"
     refused = refusal(http_evaluator(url))
     assert "timed out" in late
+    assert "--no-preflight" in late
+    assert SENTINEL in late
     assert "not valid JSON" in unread
     assert "missing" in scoreless
     assert "Is the server running?" in refused
@@ -132,3 +135,63 @@ def test_flags_of_an_interpreter_are_not_taken_for_scripts() -> None:
 def test_a_dead_judge_is_found_with_one_call() -> None:
     assert probe(llm_judge_evaluator("be good", ConstantModel('{"score": 0.5}'))).score == 0.5
     assert "not valid JSON" in refusal(llm_judge_evaluator("be good", ConstantModel("well…")))
+
+
+def test_the_probe_has_the_time_limit_of_every_evaluation_and_says_what_it_was(tmp_path: Path) -> None:
+    slow = command_evaluator(program(tmp_path, "import time; time.sleep(60)"), cwd=tmp_path, timeout_seconds=0.2)
+    said = refusal(slow)
+    assert "timed out after 0.2 s" in said
+    assert "This was the preflight" in said
+    assert SENTINEL in said
+    assert "--evaluator-timeout" in said
+    assert "--no-preflight" in said
+
+
+def test_an_evaluator_slower_than_ten_seconds_is_as_good_as_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float | None] = []
+
+    async def patient(*args: Any, timeout_seconds: float | None, **options: Any) -> Any:
+        limits.append(timeout_seconds)
+        return await run_capped(*args, timeout_seconds=timeout_seconds, **options)
+
+    monkeypatch.setattr("assay.evaluators.command.run_capped", patient)
+    evaluator = command_evaluator(program(tmp_path, "print('{\"score\": 1}')"), cwd=tmp_path, timeout_seconds=60)
+    assert probe(evaluator).score == 1.0
+    assert limits == [60]
+
+
+def test_one_that_knows_no_batches_is_told_what_it_was_asked(tmp_path: Path) -> None:
+    code = "import json, sys; print(json.dumps({'score': len(json.load(sys.stdin)['candidate']) * 0}))"
+    evaluator = command_evaluator(program(tmp_path, code), cwd=tmp_path, batch=8)
+    said = refusal(evaluator)
+    assert "KeyError: 'candidate'" in said
+    assert "sent up to 8 evaluations at once, as was asked for" in said
+
+
+def test_one_that_answers_only_the_first_of_a_batch_is_found_out(tmp_path: Path) -> None:
+    evaluator = command_evaluator(program(tmp_path, 'print(\'{"results": [{"score": 1}]}\')'), cwd=tmp_path, batch=8)
+    assert "a list of 2 answers in the order of the batch. Seen: 1 results" in refusal(evaluator)
+    assert in_words(evaluator) == f"{evaluator.name}: sent up to 8 evaluations at once"
+
+
+def test_a_persistent_program_that_passed_is_the_one_that_is_asked(tmp_path: Path) -> None:
+    code = (
+        "import json, os, sys\nfor line in sys.stdin: print(json.dumps({'score': 1, 'pid': os.getpid()}), flush=True)"
+    )
+    evaluator = command_evaluator(program(tmp_path, code), cwd=tmp_path, persistent=True)
+
+    async def run() -> tuple[Evaluation, Evaluation]:
+        found = await preflight(evaluator), await evaluator("text")
+        await evaluator.close()
+        return found
+
+    probed, scored = asyncio.run(run())
+    assert probed == scored
+    assert in_words(evaluator) == f"{evaluator.name}: kept running"
+
+
+def test_the_plain_way_needs_no_words() -> None:
+    assert in_words(command_evaluator(["true"])) is None
+    assert in_words(llm_judge_evaluator("be good", ConstantModel("x"))) is None

@@ -18,13 +18,13 @@ from assay.core.config import RunConfig
 from assay.core.errors import AssayError
 from assay.core.journal import Journal, finished_keys, read_records
 from assay.core.types import Completion, DatasetSpec, Failure, PartSpec, Record, Request, Score, TaskDefinition, Trace
-from assay.evaluation import describe_run
 from assay.evaluators.llm_judge import llm_judge_evaluator
 from assay.evaluators.payload import read_answer
-from assay.executors.shard_files import Shard, merge_shards, new_file
-from assay.models.stub import make as make_stub
-from assay.reports.board import read_leaderboard_file
-from assay.reports.leaderboard import build_leaderboard
+from assay.models.adapters.stub import make as make_stub
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import read_leaderboard_file
+from assay.runs.assemble import describe_run
+from assay.runs.shard_files import Shard, merge_shards, new_file
 from assay.scorers.verdict import VerdictError, json_object, read_label
 from assay.tasks.declarative.load import check_yaml_file
 from assay.tasks.load import load_tasks

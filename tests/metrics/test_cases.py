@@ -1,4 +1,4 @@
-"""Every metric against its cases, its bounds, its own target and its docstring."""
+"""Every metric of the catalog against its cases, its bounds, its own target and its docstring."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay import metrics
-from assay.metrics import SPEC_METRICS, TASK_FOLDER_METRICS, assertions, post_process
+from assay.catalog import CATALOG, resolve
+from assay.metrics import SPEC_METRICS, TASK_FOLDER_METRICS, assertions
 
 CASES = Path(__file__).parent / "cases"
-METRICS: dict[str, Callable[..., float]] = {
-    name: function
-    for name, function in vars(metrics).items()
-    if inspect.isfunction(function) and function.__module__.startswith("assay.metrics.")
-}
+METRICS: dict[str, Callable[..., float]] = {name: resolve("metric", name) for name in CATALOG["metric"]}
+FOR_ANY_TARGET = {"exact_match", "normalized_exact_match", "accuracy", "contains", "f1"}
+"""Metrics that give any text full marks for itself."""
+NOT_ABOUT_TARGETS = {"label_in_set": "the labels of its extras", "forbidden_patterns": "the patterns of its extras"}
+FOR_TARGETS_WITH_A_WORD = METRICS.keys() - FOR_ANY_TARGET - NOT_ABOUT_TARGETS.keys()
+"""All others: a text of which their reading leaves nothing matches nothing."""
 EXTRAS = {"allowed": ["a", "b"], "patterns": ["a", r"\d+"]}
 
 texts = st.text(max_size=40) | st.lists(st.sampled_from(["the", "Cat", "1.5", "B", "é", ".", "\n", ""])).map(" ".join)
@@ -60,13 +61,13 @@ def test_the_order_of_targets_does_not_matter(name: str, prediction: str, target
     assert metric(prediction, targets, EXTRAS) == metric(prediction, targets[::-1], EXTRAS)
 
 
-@pytest.mark.parametrize("name", ["exact_match", "normalized_exact_match", "accuracy", "contains", "f1"])
+@pytest.mark.parametrize("name", sorted(FOR_ANY_TARGET))
 @given(target=texts, others=some_targets)
 def test_a_target_is_its_own_full_mark(name: str, target: str, others: list[str]) -> None:
     assert METRICS[name](target, [*others, target], {}) == 1.0
 
 
-@pytest.mark.parametrize("name", ["substring_contains", "multiple_choice", "rouge_l", "bleu_4"])
+@pytest.mark.parametrize("name", sorted(FOR_TARGETS_WITH_A_WORD))
 @given(target=texts, others=some_targets)
 def test_a_target_with_a_word_in_it_is_its_own_full_mark(name: str, target: str, others: list[str]) -> None:
     assert METRICS[name](f"word {target}", [*others, f"word {target}"], {}) == 1.0
@@ -79,13 +80,14 @@ def test_every_docstring_says_what_when_not_an_example_and_a_reference(name: str
     assert 0 < parts[0] < parts[1] < parts[2]
 
 
-DOCUMENTED = {
-    **METRICS,
-    **post_process.POST_PROCESS,
-    "evaluate": assertions.evaluate,
-    "label_in_set": assertions.label_in_set,
-    "has_forbidden": assertions.has_forbidden,
-}
+FUNCTIONS: list[Callable[..., Any]] = [
+    *METRICS.values(),
+    *(resolve("post_process", name) for name in CATALOG["post_process"]),
+    assertions.evaluate,
+    assertions.label_in_set,
+    assertions.has_forbidden,
+]
+DOCUMENTED = {function.__name__: function for function in FUNCTIONS}
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

@@ -14,9 +14,9 @@ from assay.core.model_stack import Limited
 from assay.core.run import Stop
 from assay.core.seams import BuildContext, Model
 from assay.core.types import Completion, Request
+from assay.models.adapters.toy import ToyModel
+from assay.models.layers.rate_limit import RateLimited
 from assay.models.pool import ModelPool
-from assay.models.rate_limit import RateLimited
-from assay.models.toy import ToyModel
 from assay.scorers.evaluator import evaluator
 
 

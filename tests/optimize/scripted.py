@@ -38,7 +38,7 @@ class WordEvaluator:
 
 
 def wanted(example: Any) -> list[str]:
-    return WORDS if example is None else list(example["words"])
+    return WORDS if example is None else list(example.get("words", WORDS))
 
 
 def missing(candidate: str, example: Any) -> list[str]:

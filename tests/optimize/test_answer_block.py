@@ -1,13 +1,12 @@
-"""The one text in a proposer's answer, and what the engine makes of how we hand it over."""
+"""The one text in a proposer's answer, character by character."""
 
 from __future__ import annotations
 
 import pytest
-from gepa.strategies.instruction_proposal import InstructionProposalSignature
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.optimize.answer_block import UnusableAnswerError, text_in
+from assay.optimize.answer_block import UnusableAnswerError, fence_for, text_in
 
 READ = [
     ("```\nBe kind.\n```", "Be kind."),
@@ -36,10 +35,37 @@ def test_what_is_not_exactly_one_text_is_unusable(answer: str, reason: str) -> N
         text_in(answer)
 
 
-@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], include_characters="\n")))
-def test_the_engine_reads_the_text_that_we_read(text: str) -> None:
-    try:
-        found = text_in(text)
-    except UnusableAnswerError:
-        found = text.strip()
-    assert InstructionProposalSignature.output_extractor(f"```\n{found}\n```")["new_instruction"] == found.strip()
+SEED = 'Answer in exactly this form:\n\n```\n{"label": "x"}\n```\n\nNo other text.'
+ROUND_TRIPS = [
+    SEED,
+    "```python\nprint(1)\n```",
+    "````\n```\ninner\n```\n````",
+    "~~~\nx\n~~~",
+    " leading and trailing blanks \n\n",
+    "a\u2028b\x85c\x0cd\x0be\r\nf",
+]
+
+
+@pytest.mark.parametrize("text", ROUND_TRIPS)
+def test_a_text_between_a_fence_made_for_it_is_read_character_by_character(text: str) -> None:
+    fence = fence_for(text)
+    assert text_in(f"Sure:\n{fence}\n{text}\n{fence}\nDone.") == text
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])).filter(lambda text: not text.endswith("\r")))
+def test_every_text_comes_back_from_a_fence_made_for_it(text: str) -> None:
+    fence = fence_for(text)
+    assert text_in(f"{fence}\n{text}\n{fence}") == text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [f"```\n{SEED}\n```", f"~~~\n{SEED}\n~~~", f"````\n{SEED}\n````", f"```markdown\n{SEED}\n```"],
+    ids=["the same fence", "tildes", "longer", "with a language"],
+)
+def test_a_text_with_a_block_in_it_can_be_answered_in_many_ways(answer: str) -> None:
+    assert text_in(answer, SEED) == SEED
+
+
+def test_a_draft_in_the_thoughts_is_no_text() -> None:
+    assert text_in("<think>\n```\ndraft\n```\n</think>\n```\nfinal\n```") == "final"

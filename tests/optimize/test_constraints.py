@@ -32,7 +32,7 @@ def test_placeholders_are_found(text: str, found: tuple[str, ...]) -> None:
     ],
 )
 def test_a_text_is_held_to_the_rules(text: str, broken: str | None) -> None:
-    said = Constraints(placeholders=("{x}",), max_characters=20).broken_by(text)
+    said = Constraints(placeholders={"text": ("{x}",)}, max_characters=20).broken_by(text)
     assert (said is None) if broken is None else (said is not None and broken in said)
 
 
@@ -47,11 +47,11 @@ def test_a_text_is_held_to_the_rules(text: str, broken: str | None) -> None:
 )
 def test_rules_the_seed_cannot_keep_are_refused(seed: str | None, keep: bool, most: int | None, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        constraints_for(seed, keep_placeholders=keep, max_characters=most)
+        constraints_for({"text": seed} if seed else None, keep_placeholders=keep, max_characters=most)
 
 
 def test_the_proposer_is_told_the_rules() -> None:
-    said = Constraints(placeholders=("{x}",), max_characters=20).in_words()
+    said = Constraints(placeholders={"text": ("{x}",)}, max_characters=20).in_words()
     assert "{x}" in said
     assert "20" in said
     assert Constraints().in_words() == ""

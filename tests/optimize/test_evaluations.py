@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluators.loopback import Answer, serving
 from tests.optimize.scripted import WordEvaluator, breaking
 
-from assay.evaluators import Evaluation
+from assay.core.run import Stop
+from assay.evaluators import Evaluation, http_evaluator
 from assay.evaluators.payload import failed
-from assay.optimize.evaluations import Evaluations, Outcome, SetExample
-from assay.optimize.journal import Journal
+from assay.optimize.evaluations import Evaluations, ScoreOrFailure
+from assay.optimize.journal import SearchJournal
+from assay.optimize.sets import SetExample, make_sets
 
 RECORD = {"words": ["clear", "short"]}
 
 
 def example(part: str = "dataset", index: int = 0) -> SetExample:
-    return SetExample(part=part, index=index, record=RECORD)
+    return SetExample(part=part, index=index, record=RECORD, digest=f"{index}")
 
 
-def evaluated(tmp_path: Path, evaluator: Any, *batches: list[tuple[str, SetExample]]) -> tuple[Evaluations, list[Any]]:
-    journal = Journal(tmp_path / "journal.jsonl")
-    evaluations = Evaluations(evaluator, journal, identity="e", task_model=None, concurrency=2)
+def evaluated(
+    tmp_path: Path, evaluator: Any, *batches: list[tuple[str, SetExample]], **options: Any
+) -> tuple[Evaluations, list[Any]]:
+    journal = SearchJournal(tmp_path / "journal.jsonl")
+    made: dict[str, Any] = {"identity": "e", "task_model": None, "concurrency": 2, "stop": Stop(), **options}
+    evaluations = Evaluations(evaluator, journal, **made)
 
-    async def all_of_them() -> list[list[Outcome]]:
-        return [await evaluations.evaluate(batch) for batch in batches]
+    async def all_of_them() -> list[list[ScoreOrFailure]]:
+        return [await evaluations.evaluate([({"text": text}, example) for text, example in batch]) for batch in batches]
 
     try:
         return evaluations, asyncio.run(all_of_them())
@@ -42,20 +49,43 @@ def test_the_same_question_in_the_same_set_is_asked_once(tmp_path: Path) -> None
     assert (len(evaluator.asked), evaluations.calls, evaluations.cached) == (1, 1, 2)
 
 
-def test_nothing_crosses_the_border_between_dataset_and_valset(tmp_path: Path) -> None:
-    """The same position and the same record in the other set is another question."""
-    seen: list[str] = []
+def test_the_same_place_in_another_set_is_another_question_and_the_same_record_is_not(tmp_path: Path) -> None:
+    evaluator = WordEvaluator(lambda candidate, record: record["number"] / 10)
+    examples = make_sets([{"number": 1}], [{"number": 2}], None, holdout=0.0, random_seed=0)
+    pairs = [("clear", examples.dataset[0]), ("clear", examples.valset[0])]
+    _, outcomes = evaluated(tmp_path, evaluator, pairs)
+    assert [outcome.score for outcome in outcomes[0]] == [0.1, 0.2]
+    moved = make_sets([{"number": 2}], None, None, holdout=0.0, random_seed=0)
+    _, again = evaluated(tmp_path, evaluator, [("clear", moved.dataset[0])])
+    assert again[0][0].score == 0.2
+    assert len(evaluator.asked) == 2
 
-    def by_set(candidate: str, record: Any) -> float:
-        seen.append(candidate)
-        return len(seen) / 10
 
-    evaluator = WordEvaluator(by_set)
-    _, outcomes = evaluated(tmp_path, evaluator, [("clear", example("dataset"))], [("clear", example("valset"))])
-    assert [batch[0].score for batch in outcomes] == [0.1, 0.2]
-    _, again = evaluated(tmp_path, evaluator, [("clear", example("valset"))], [("clear", example("dataset"))])
-    assert [batch[0].score for batch in again] == [0.2, 0.1]
-    assert len(seen) == 2
+def test_equal_records_of_one_set_are_each_evaluated(tmp_path: Path) -> None:
+    evaluator = WordEvaluator()
+    twice = make_sets([RECORD, RECORD], None, None, holdout=0.0, random_seed=0).dataset
+    evaluated(tmp_path, evaluator, [("clear", each) for each in twice])
+    assert len(evaluator.asked) == 2
+
+
+def test_every_evaluation_can_be_told_from_its_line(tmp_path: Path) -> None:
+    evaluated(tmp_path, WordEvaluator(), [("clear", example("valset", 7)), ("short", example("valset", 7))])
+    lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_bytes().splitlines()]
+    texts = {line["candidate"]: line["texts"] for line in lines if line["kind"] == "candidate"}
+    (second,) = [line for line in lines if line["kind"] == "evaluation" and line["candidate"] == 1]
+    assert texts[second["candidate"]] == {"text": "short"}
+    assert (second["part"], second["index"], second["score"]) == ("valset", 7, 0.5)
+    assert second["side_info"] == {"missing": ["clear"]}
+    assert second["seconds"] > 0
+
+
+def test_a_noisy_evaluator_is_asked_repeatedly_and_its_mean_counts(tmp_path: Path) -> None:
+    scores = iter([0.2, 0.4, 0.9])
+    evaluator = WordEvaluator(lambda candidate, record: next(scores))
+    evaluations, outcomes = evaluated(tmp_path, evaluator, [("text", example())], repeat=3)
+    assert outcomes[0][0].score == pytest.approx(0.5)
+    assert sorted(outcomes[0][0].repeats) == [0.2, 0.4, 0.9]
+    assert evaluations.calls == 3
 
 
 def test_a_failure_is_not_kept_and_not_a_number(tmp_path: Path) -> None:
@@ -65,18 +95,28 @@ def test_a_failure_is_not_kept_and_not_a_number(tmp_path: Path) -> None:
     assert [batch[0].score for batch in outcomes] == [None, None]
     assert evaluations.failures == {"exit_code": 2}
     assert evaluations.failed_in_a_row == 2
-    assert evaluations.latest(*pair).failure is not None
-    assert len(evaluator.asked) == 2
+    assert evaluations.latest({"text": "boom"}, pair[1]).failure is not None
+    assert (len(evaluator.asked), evaluations.retries) == (6, 4)
 
 
-@pytest.mark.parametrize(("retryable", "times"), [(True, 2), (False, 1)])
-def test_only_what_may_pass_is_tried_again(tmp_path: Path, retryable: bool, times: int) -> None:
+@pytest.mark.parametrize(("kind", "times"), [("bad_output", 3), ("exit_code", 3), ("bad_candidate", 1)])
+def test_what_failed_is_tried_again_for_every_text_but_one_that_cannot_be_sent(
+    tmp_path: Path, kind: str, times: int
+) -> None:
     def hiccup(candidate: str, record: Any) -> float:
-        raise failed("e", "connection", "gone", retryable=retryable)
+        raise failed("e", kind, "gone")
 
     evaluator = WordEvaluator(hiccup)
     evaluations, _ = evaluated(tmp_path, evaluator, [("text", example())])
     assert (len(evaluator.asked), evaluations.calls) == (times, 1)
+
+
+def test_a_service_that_says_not_now_is_asked_again_when_it_says(tmp_path: Path) -> None:
+    answers = iter([Answer(b"busy", status=429, headers={"Retry-After": "0"}), Answer(b"", status=503)])
+    with serving(lambda payload: next(answers, Answer(b'{"score": 0.5}'))) as server:
+        evaluations, outcomes = evaluated(tmp_path, http_evaluator(server.url), [("text", example())])
+    assert outcomes[0][0].score == 0.5
+    assert (evaluations.made, evaluations.retries, evaluations.calls) == (3, 2, 1)
 
 
 def test_whatever_an_evaluator_of_ones_own_raises_is_a_failure(tmp_path: Path) -> None:

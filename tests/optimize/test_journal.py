@@ -8,15 +8,15 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.core.types import Failure
-from assay.optimize.journal import Entry, Journal
+from assay.optimize.journal import SearchEntry, SearchJournal
 
-SCORED = Entry(kind="evaluation", key="a", score=0.5, side_info={"note": "ü"})
-SAID = Entry(kind="proposal", key="a", text="```\nx\n```", finish_reason="stop")
-BROKEN = Entry(kind="evaluation", key="b", failure=Failure(stage="scorer", kind="timeout", message="slow"))
+SCORED = SearchEntry(kind="evaluation", key="a", score=0.5, side_info={"note": "ü"})
+SAID = SearchEntry(kind="proposal", key="a", text="```\nx\n```", finish_reason="stop")
+BROKEN = SearchEntry(kind="evaluation", key="b", failure=Failure(stage="scorer", kind="timeout", message="slow"))
 
 
-def written(path: Path, *entries: Entry) -> None:
-    journal = Journal(path)
+def written(path: Path, *entries: SearchEntry) -> None:
+    journal = SearchJournal(path)
     for entry in entries:
         journal.add(entry)
     journal.close()
@@ -25,7 +25,7 @@ def written(path: Path, *entries: Entry) -> None:
 def test_answers_are_found_again_and_failures_are_not(tmp_path: Path) -> None:
     path = tmp_path / "run" / "journal.jsonl"
     written(path, SCORED, SAID, BROKEN)
-    journal = Journal(path)
+    journal = SearchJournal(path)
     assert journal.find("evaluation", "a") == SCORED
     assert journal.find("proposal", "a") == SAID
     assert journal.find("evaluation", "b") is None
@@ -39,10 +39,10 @@ def test_a_torn_last_line_is_asked_for_again(tmp_path: Path, keep: int) -> None:
     written(path, SCORED)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:keep])
-    journal = Journal(path)
+    journal = SearchJournal(path)
     journal.add(SAID)
     journal.close()
-    again = Journal(path)
+    again = SearchJournal(path)
     assert (again.find("evaluation", "a"), again.find("proposal", "a")) == (SCORED, SAID)
     again.close()
 
@@ -50,12 +50,12 @@ def test_a_torn_last_line_is_asked_for_again(tmp_path: Path, keep: int) -> None:
 def test_a_line_of_something_else_is_named(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b'{"a": 1}\n')
-    with pytest.raises(UsageError, match=f"{path}:1: "):
-        Journal(path)
+    with pytest.raises(UsageError, match=f"{path}, line 1: "):
+        SearchJournal(path)
 
 
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal.jsonl")
+    journal = SearchJournal(tmp_path / "journal.jsonl")
     with pytest.raises(UsageError, match="another process"):
-        Journal(tmp_path / "journal.jsonl")
+        SearchJournal(tmp_path / "journal.jsonl")
     journal.close()

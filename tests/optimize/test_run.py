@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,13 +24,16 @@ from tests.optimize.scripted import (
 )
 
 from assay.core.errors import UsageError
+from assay.core.journal import lock_journal
 from assay.core.types import Completion, Request
 from assay.core.usage import note
 from assay.evaluators import Evaluation, EvaluatorError
-from assay.evaluators.payload import failed
+from assay.evaluators.payload import build_payload, failed
 from assay.optimize.constraints import Constraints
+from assay.optimize.engine import SearchStrategy
+from assay.optimize.page import page
 from assay.optimize.results import Result, in_words
-from assay.optimize.run import Settings, optimize
+from assay.optimize.run import SearchFolder, SearchProgress, SearchSettings, aoptimize, optimize
 
 RECORDS = [
     {"words": ["clear", "short"]},
@@ -40,9 +45,9 @@ RECORDS = [
 OTHERS = [{"words": ["clear", "calm"]}, {"words": ["kind", "exact"]}, {"words": ["short"]}]
 
 
-def settings(**changes: Any) -> Settings:
+def settings(**changes: Any) -> SearchSettings:
     usual: dict[str, Any] = {"seed": "Be", "budget": 80, "target_score": 1.0}
-    return Settings(**{**usual, **changes})
+    return SearchSettings(**{**usual, **changes})
 
 
 def searched(folder: Path, evaluator: Any = None, proposer: Any = None, **changes: Any) -> Result:
@@ -97,7 +102,7 @@ def test_the_same_seed_gives_the_same_result(tmp_path: Path) -> None:
     one = searched(tmp_path / "one", dataset=RECORDS, valset=OTHERS, random_seed=7)
     two = searched(tmp_path / "two", dataset=RECORDS, valset=OTHERS, random_seed=7)
     other = searched(tmp_path / "other", dataset=RECORDS, valset=OTHERS, random_seed=8)
-    assert one == two
+    assert _plain(one) == _plain(two)
     assert one.fingerprint != other.fingerprint
 
 
@@ -144,23 +149,83 @@ def test_a_larger_budget_goes_on_where_the_smaller_one_ended(tmp_path: Path) -> 
         ({"dataset": RECORDS[1:]}, "dataset"),
         ({"valset": OTHERS}, "valset"),
         ({"random_seed": 3}, "random seed"),
-        ({"objective": "else"}, "objective"),
+        ({"minibatch": 2}, "minibatch"),
         ({"score_range": "any"}, "score range"),
         ({"task_model": "m"}, "task model"),
-        ({"constraints": Constraints(max_characters=99)}, "constraints"),
+        ({"repeat": 2}, "repeat"),
     ],
 )
 def test_another_search_in_the_same_folder_is_refused(tmp_path: Path, change: dict[str, Any], part: str) -> None:
     searched(tmp_path, dataset=RECORDS)
-    with pytest.raises(UsageError, match=f"changed since: .*{part}"):
+    with pytest.raises(UsageError, match=f"holds another run: .*{part}"):
         searched(tmp_path, **{"dataset": RECORDS, **change})
 
 
 def test_fresh_puts_the_earlier_search_aside(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     searched(folder)
-    optimize(settings(seed="Do"), WordEvaluator(), AddingProposer(), folder=folder, fresh=True, probe=False)
+    optimize(
+        settings(seed="Do"),
+        WordEvaluator(),
+        AddingProposer(),
+        folder=SearchFolder(path=folder, fresh=True),
+        probe=False,
+    )
     assert (tmp_path / "run.old-1" / "summary.json").exists()
+
+
+def test_fresh_leaves_a_search_alone_that_another_process_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    searched(folder)
+    held = lock_journal(folder / "journal.jsonl")
+    with pytest.raises(UsageError, match="another process is writing"):
+        optimize(
+            settings(seed="Do"),
+            WordEvaluator(),
+            AddingProposer(),
+            folder=SearchFolder(path=folder, fresh=True),
+            probe=False,
+        )
+    os.close(held)
+    assert (folder / "summary.json").exists()
+
+
+def test_a_journal_line_that_was_changed_is_refused(tmp_path: Path) -> None:
+    searched(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"score":0.', b'"score":1.', 1))
+    with pytest.raises(UsageError, match="its checksum does not fit"):
+        searched(tmp_path)
+
+
+def test_a_search_runs_where_an_event_loop_runs_already(tmp_path: Path) -> None:
+    async def in_a_notebook() -> Result:
+        with pytest.raises(UsageError, match="await aoptimize"):
+            searched(tmp_path)
+        return await aoptimize(settings(), WordEvaluator(), AddingProposer(), folder=tmp_path, probe=False)
+
+    assert asyncio.run(in_a_notebook()).valset.best.mean == 1.0
+
+
+def test_who_cancels_a_search_gets_it_ended(tmp_path: Path) -> None:
+    class Hanging(WordEvaluator):
+        async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+            begun.set()
+            try:
+                return await asyncio.Future()
+            finally:
+                ended.append(candidate)
+
+    async def cancelled() -> None:
+        search = asyncio.ensure_future(aoptimize(settings(), Hanging(), AddingProposer(), folder=tmp_path, probe=False))
+        await begun.wait()
+        search.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await search
+
+    begun, ended = asyncio.Event(), []
+    asyncio.run(cancelled())
+    assert ended == ["Be"]
 
 
 def test_a_search_that_somebody_else_made_is_not_taken_for_answers(
@@ -171,7 +236,13 @@ def test_a_search_that_somebody_else_made_is_not_taken_for_answers(
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "another-home"))
     with pytest.raises(UsageError, match="not yours"):
         searched(folder)
-    again = optimize(settings(), WordEvaluator(), AddingProposer(), folder=folder, resume_foreign=True, probe=False)
+    again = optimize(
+        settings(),
+        WordEvaluator(),
+        AddingProposer(),
+        folder=SearchFolder(path=folder, resume_foreign=True),
+        probe=False,
+    )
     assert again.best == first.best
     assert searched(folder).best == first.best, "from then on it is one's own"
 
@@ -266,12 +337,12 @@ def test_texts_that_break_a_rule_are_never_evaluated(tmp_path: Path) -> None:
         evaluator,
         proposer,
         seed="Say {x}",
-        constraints=Constraints(placeholders=("{x}",), max_characters=40),
+        constraints=Constraints(placeholders={"text": ("{x}",)}, max_characters=40),
         max_proposals=1,
     )
     assert result.best == "{x} clear kind"
     assert {text for text, _ in evaluator.asked} == {"Say {x}", "{x} clear kind"}
-    assert result.unusable == {"the text lost {x}": 1, "the text has 123 characters, and 40 are allowed": 1}
+    assert result.unusable == {"the text lost {x}": 1, "the text has 124 characters, and 40 are allowed": 1}
     assert "Keep these placeholders exactly as they are: {x}." in proposer.asked[0]
 
 
@@ -320,20 +391,39 @@ def test_a_text_that_fails_only_on_the_valset_is_not_the_best(tmp_path: Path) ->
     assert result.lineage[1].mean is None
 
 
-@pytest.mark.parametrize("where", ["dataset", "valset"])
-def test_one_failure_outweighs_better_scores_beside_it(tmp_path: Path, where: str) -> None:
-    def fails_on_one(text: str, example: Any) -> float:
-        if text == "Be clear short kind exact calm" and example.get("fatal"):
-            raise failed("words", "exit_code", "crashed")
-        return word_share(text, example)
+def fails_on_some(text: str, example: Any) -> float:
+    if text == "Be clear short kind exact calm" and example.get("fatal"):
+        raise failed("words", "exit_code", "crashed")
+    return word_share(text, example)
 
-    sets: dict[str, Any] = {"dataset": RECORDS[:3], "valset": OTHERS}
-    sets[where] = [{**record, "fatal": number == 0} for number, record in enumerate(sets[where])]
+
+def test_a_text_that_fails_where_its_parent_did_not_is_not_accepted(tmp_path: Path) -> None:
+    records = [{**record, "fatal": number == 0} for number, record in enumerate(RECORDS[:3])]
     proposer = SayingProposer(fenced("Be clear short kind exact calm"))
-    result = searched(tmp_path, WordEvaluator(fails_on_one), proposer, **sets, max_proposals=1)
-    assert result.best_is_seed
-    assert result.proposals["accepted"] == (1 if where == "valset" else 0)
-    assert result.valset.verdict == "no evidence of improvement: no score changed, 3 examples"
+    result = searched(tmp_path, WordEvaluator(fails_on_some), proposer, dataset=records, valset=OTHERS, max_proposals=1)
+    assert (result.best_is_seed, result.proposals["accepted"]) == (True, 0)
+    assert result.rejected[0].reason == "an evaluation failed"
+
+
+@pytest.mark.parametrize(("fatal", "wins"), [(1, True), (5, False)])
+def test_texts_are_compared_on_the_examples_that_both_have_if_those_are_enough(
+    tmp_path: Path, fatal: int, wins: bool
+) -> None:
+    valset = [{"words": ["clear", "kind"], "id": number, "fatal": number < fatal} for number in range(20)]
+    proposer = SayingProposer(fenced("Be clear short kind exact calm"))
+    result = searched(
+        tmp_path,
+        WordEvaluator(fails_on_some),
+        proposer,
+        dataset=RECORDS[:3],
+        valset=valset,
+        max_proposals=1,
+        holdout=0.0,
+    )
+    assert result.best_is_seed is not wins
+    assert result.unresolved == fatal
+    assert result.problem is not None, "and the exit code is not 0"
+    assert "crashed" in result.problem
 
 
 def test_one_hiccup_does_not_spoil_the_baseline(tmp_path: Path) -> None:
@@ -360,22 +450,357 @@ def test_an_evaluator_that_is_down_ends_the_search(tmp_path: Path) -> None:
     assert result.calls["used"] == len(RECORDS)
 
 
+TESTSET = [{"words": [word], "id": f"{word} {number}"} for word in ("clear", "exact", "calm") for number in range(4)]
+
+
 def test_the_testset_is_scored_apart_with_a_paired_verdict(tmp_path: Path) -> None:
-    testset = [{"words": [word]} for word in ("clear", "short", "kind", "exact", "calm") for _ in range(4)]
-    result = searched(tmp_path, dataset=RECORDS, testset=testset)
+    result = searched(tmp_path, dataset=RECORDS, testset=TESTSET)
     assert result.testset is not None
-    assert (result.testset.seed.mean, result.testset.best.mean, result.testset.pairs) == (0.0, 1.0, 20)
-    assert result.testset.verdict.startswith("better by 1, 95 % CI 0.")
+    assert (result.testset.seed.mean, result.testset.best.mean, result.testset.pairs) == (0.0, 1.0, 12)
+    assert result.verdict.startswith("better by 1, 95 % CI 0.")
+    assert result.better is True
     alone = searched(tmp_path / "alone", dataset=RECORDS)
     assert result.calls["used"] == alone.calls["used"]
 
 
 def test_no_improvement_is_said_as_such(tmp_path: Path) -> None:
-    testset = [{"words": ["zebra"]} for _ in range(10)]
-    result = searched(tmp_path, dataset=RECORDS, testset=testset)
+    result = searched(tmp_path, dataset=RECORDS, testset=[{"words": ["zebra"], "id": n} for n in range(10)])
+    assert result.verdict.startswith("no evidence of improvement")
+    assert result.better is False
+    assert "selected on, so biased upwards" in in_words(result)
+
+
+def test_on_selected_data_there_is_no_verdict_and_no_interval(tmp_path: Path) -> None:
+    result = searched(tmp_path, dataset=RECORDS)
+    assert (result.valset.best.mean, result.better) == (1.0, None)
+    assert (result.valset.low, result.valset.high, result.valset.p_value) == (None, None, None)
+    assert "selected on" in result.valset.verdict
+    assert result.verdict.startswith("none: nothing was held out")
+    for text in (in_words(result), page(result), (tmp_path / "summary.json").read_text()):
+        assert "better by" not in text
+        assert "selected on" in text
+
+
+def test_a_single_text_has_no_interval(tmp_path: Path) -> None:
+    result = searched(tmp_path)
+    assert result.verdict == "0 to 1; without examples there is nothing that this could be held against"
+    assert "CI" not in in_words(result)
+
+
+def test_a_part_of_the_data_is_held_out_and_never_seen(tmp_path: Path) -> None:
+    records = [
+        {"words": [word], "id": f"ID-{number}-{word}"} for number in range(8) for word in ("clear", "kind", "calm")
+    ]
+    evaluator, proposer = WordEvaluator(), AddingProposer()
+    result = searched(tmp_path, evaluator, proposer, dataset=records)
+    assert (result.held_out, result.valset.pairs) == (7, 17)
     assert result.testset is not None
-    assert result.testset.verdict.startswith("no evidence of improvement")
-    assert "the search selected on it" in in_words(result)
+    assert result.verdict.endswith("held out of the dataset")
+    held = {each.record["id"] for each in result.examples if each.part == "testset" and each.record}
+    assert len(held) == 7
+    assert not any(name in prompt for prompt in proposer.asked for name in held)
+    others = {text for text, example in evaluator.asked if example["id"] in held}
+    assert others == {result.seed, result.best}
+    none = searched(tmp_path / "none", dataset=records, holdout=0.0)
+    assert (none.held_out, none.testset, none.valset.pairs) == (0, None, 24)
+
+
+def test_sets_that_share_records_are_refused(tmp_path: Path) -> None:
+    for sets in ({"valset": RECORDS[2:3]}, {"testset": RECORDS[:1]}, {"valset": OTHERS, "testset": OTHERS[1:]}):
+        with pytest.raises(UsageError, match="share records: record 1 of the"):
+            searched(tmp_path / "run", dataset=RECORDS, **sets)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_testset_that_is_added_scores_seed_and_best_and_nothing_else(tmp_path: Path) -> None:
+    records = [{"words": [word], "id": number} for number in range(8) for word in ("clear", "kind", "calm")]
+    first = searched(tmp_path, dataset=records)
+    evaluator, proposer = WordEvaluator(), AddingProposer()
+    added = [{"words": ["calm"], "id": f"new {number}"} for number in range(10)]
+    second = searched(tmp_path, evaluator, proposer, dataset=records, testset=added)
+    assert proposer.asked == []
+    assert {(text, example["id"][:3]) for text, example in evaluator.asked} == {
+        (first.seed, "new"),
+        (first.best, "new"),
+    }
+    assert second.verdict.endswith("of the testset")
+    assert second.testset is not None
+    assert second.testset.pairs == 10
+
+
+class HeardProgress(SearchProgress):
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def say(self, sentence: str) -> None:
+        self.sentences.append(sentence)
+
+
+class BetterProposer(AddingProposer):
+    name = "better"
+
+
+def test_another_proposer_continues_the_search_and_says_so(tmp_path: Path) -> None:
+    searched(tmp_path, dataset=RECORDS, max_proposals=2, objective="words")
+    evaluator, proposer, progress = WordEvaluator(), BetterProposer(), HeardProgress()
+    result = optimize(
+        settings(
+            dataset=RECORDS, objective="good words", feedback_characters=5000, proposer_request=Request(temperature=0.9)
+        ),
+        evaluator,
+        proposer,
+        folder=tmp_path,
+        progress=progress,
+        probe=False,
+    )
+    (said,) = [each for each in progress.sentences if each.startswith("continuing")]
+    for changed in ("proposer", "proposer settings", "objective and background", "reflection"):
+        assert changed in said
+    assert result.valset.best.mean == 1.0
+    assert result.proposer == "adding, better"
+    assert len(proposer.asked) == result.proposals["made"] - 2, "what was proposed before is not asked for again"
+    assert len(evaluator.asked) == result.calls["used"] - 15
+
+
+def test_after_unusable_answers_the_same_command_asks_again(tmp_path: Path) -> None:
+    texts = [fenced("Be clear kind calm"), *["I would rather not."] * 6]
+    first = searched(tmp_path, proposer=SayingProposer(*texts), dataset=RECORDS)
+    assert (first.stop_reason, first.best) == ("proposer_failed", "Be clear kind calm")
+    better = SayingProposer(fenced("Be clear short kind exact calm"))
+    second = searched(tmp_path, proposer=better, dataset=RECORDS)
+    assert len(better.asked) == 1
+    assert second.valset.best.mean == 1.0
+    assert second.problem is None
+
+
+def test_evaluations_of_another_search_are_reused_and_cost_nothing(tmp_path: Path) -> None:
+    first = searched(tmp_path / "first", dataset=RECORDS)
+    evaluator = WordEvaluator()
+    folder = SearchFolder(path=tmp_path / "second", reuse=(tmp_path / "first",))
+    second = optimize(settings(dataset=RECORDS, minibatch=2), evaluator, AddingProposer(), folder=folder, probe=False)
+    assert second.valset.best.mean == 1.0
+    assert second.calls["reused"] > 0
+    assert len(evaluator.asked) == second.calls["used"] < first.calls["used"]
+    alone = WordEvaluator()
+    again = searched(tmp_path / "second", alone, dataset=RECORDS, minibatch=2)
+    assert alone.asked == [], "and from then on the folder needs no other"
+    assert (again.best, again.calls["used"]) == (second.best, second.calls["used"])
+
+
+def test_a_branch_continues_another_search_and_leaves_it_alone(tmp_path: Path) -> None:
+    searched(tmp_path / "first", dataset=RECORDS, max_proposals=2)
+    before = (tmp_path / "first" / "journal.jsonl").read_bytes()
+    evaluator, proposer = WordEvaluator(), AddingProposer()
+    folder = SearchFolder(path=tmp_path / "branch", branch=tmp_path / "first")
+    branch = optimize(settings(dataset=RECORDS), evaluator, proposer, folder=folder, probe=False)
+    whole = searched(tmp_path / "whole", dataset=RECORDS)
+    assert branch.best == whole.best
+    assert len(proposer.asked) == whole.proposals["made"] - 2
+    assert len(evaluator.asked) < whole.calls["used"]
+    assert (tmp_path / "first" / "journal.jsonl").read_bytes() == before
+
+
+def test_answers_of_somebody_else_are_not_borrowed_without_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched(tmp_path / "first", dataset=RECORDS)
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "another-home"))
+    folder = SearchFolder(path=tmp_path / "second", reuse=(tmp_path / "first",))
+    with pytest.raises(UsageError, match="not yours"):
+        optimize(settings(dataset=RECORDS), WordEvaluator(), AddingProposer(), folder=folder, probe=False)
+
+
+def test_another_version_of_the_engine_is_another_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched(tmp_path, dataset=RECORDS)
+    monkeypatch.setattr("assay.optimize.run.engine_version", lambda: "gepa 9.9.9")
+    with pytest.raises(UsageError, match=r"engine changed.*--reuse"):
+        searched(tmp_path, dataset=RECORDS)
+
+
+SEED_WITH_A_BLOCK = 'Answer in exactly this form:\n\n```\n{"label": "x"}\n```\n\nNo other text.\n'
+
+
+def test_a_seed_with_a_fenced_block_can_be_improved_character_by_character(tmp_path: Path) -> None:
+    class Echo(SayingProposer):
+        """The current text and one word, between the fences that were asked for."""
+
+        async def generate(self, request: Request) -> Completion:
+            prompt = request.text()
+            self.asked.append(prompt)
+            fence = re.search("between one pair of (`+) fences", prompt)
+            assert fence is not None
+            current = re.search(f"## Current Component.*?\n{fence[1]}\n(.*?)\n{fence[1]}\n", prompt, re.DOTALL)
+            assert current is not None
+            return Completion(text=f"{fence[1]}\n{current[1]}Be kind\u2028\x0c.\n{fence[1]}", finish_reason="stop")
+
+    evaluator = WordEvaluator(lambda text, example: float("kind" in text))
+    result = searched(tmp_path, evaluator, Echo(""), seed=SEED_WITH_A_BLOCK)
+    assert result.best == SEED_WITH_A_BLOCK + "Be kind\u2028\x0c."
+    assert (tmp_path / "best.txt").read_bytes().decode() == result.best
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"docs": [f"some words of context number {number}" for number in range(300)]},
+        {"contexts": ["a passage " * 400 for _ in range(6)], "question": "q"},
+        {"messages": [{"role": "user", "content": "a turn of the chat " * 30} for _ in range(40)]},
+        {f"field {number}": "x" * 2000 for number in range(5)},
+    ],
+    ids=["300 strings", "six passages", "40 messages", "five large fields"],
+)
+def test_the_reasoning_of_the_evaluator_reaches_the_proposer_whatever_the_record(
+    tmp_path: Path, record: dict[str, Any]
+) -> None:
+    class Reasoning(WordEvaluator):
+        async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+            self.asked.append((candidate, example))
+            side_info = {"reasoning": "THE-REASON", "scores": {"odd": [1, None]}, "output": "THE-OUTPUT"}
+            return Evaluation(score=0.3, side_info=side_info)
+
+    proposer = SayingProposer(fenced("another"))
+    records = [{**record, "id": number} for number in range(2)]
+    result = searched(tmp_path, Reasoning(), proposer, dataset=records, max_proposals=1)
+    prompt = proposer.asked[0]
+    assert prompt.count("THE-REASON") == prompt.count("THE-OUTPUT") == 2
+    assert prompt.count("## scores\n### odd") == 2
+    assert prompt.count("## example\n") == 2
+    assert len(prompt) < 2 * 9000 + 2000
+    assert result.feedback_cut >= 2
+    assert "left out" in prompt or "characters in all" in prompt
+
+
+def test_what_was_rejected_is_remembered_and_why(tmp_path: Path) -> None:
+    proposer = SayingProposer(fenced("Be odd"), fenced("Be clear short kind exact calm"))
+    searched(tmp_path, proposer=proposer, dataset=RECORDS)
+    assert "## Already Tried" not in proposer.asked[0]
+    assert "scored 0 where the current text scores 0" in proposer.asked[1]
+    assert "+Be odd" in proposer.asked[1]
+
+
+def test_a_template_of_ones_own_is_used(tmp_path: Path) -> None:
+    proposer = SayingProposer(fenced("Be clear"))
+    template = "IMPROVE <curr_param> BY <side_info>"
+    searched(tmp_path, proposer=proposer, seed="Be <side_info>", dataset=RECORDS, template=template, max_proposals=1)
+    assert proposer.asked[0].startswith("IMPROVE Be <side_info> BY # Example 1\n## score\n")
+    with pytest.raises(UsageError, match="has no <side_info>"):
+        searched(tmp_path / "b", template="<curr_param>")
+
+
+def test_a_function_of_ones_own_proposes(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def propose(candidate: dict[str, str], feedback: Any, components: list[str]) -> dict[str, str]:
+        seen.append(feedback["text"][0])
+        return {"text": f"{candidate['text']} {feedback['text'][0]['missing'][0]}"}
+
+    result = optimize(
+        settings(), WordEvaluator(), SayingProposer("never asked"), folder=tmp_path, propose=propose, probe=False
+    )
+    assert result.valset.best.mean == 1.0
+    assert seen[0] == {"score": 0.0, "example": None, "missing": ["clear", "short", "kind", "exact", "calm"]}
+
+
+def test_components_are_rewritten_in_turn_and_sent_to_the_evaluator(tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    class Parts(WordEvaluator):
+        async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+            sent.append(build_payload(candidate, example, task_model))
+            parts = sent[-1]["components"]
+            score = 0.5 * ("clear" in parts["system"]) + 0.5 * ("kind" in parts["tools"])
+            return Evaluation(score=score, side_info={})
+
+    proposer = SayingProposer(fenced("Be clear"), fenced("Be kind"))
+    result = searched(tmp_path, Parts(), proposer, seed={"system": "Be", "tools": "none"})
+    assert sent[0]["candidate"] == "## system\n\nBe\n\n## tools\n\nnone"
+    assert sent[0]["components"] == {"system": "Be", "tools": "none"}
+    assert result.best_components == {"system": "Be clear", "tools": "Be kind"}
+    assert (tmp_path / "best" / "tools.txt").read_text() == "Be kind"
+    assert "The component being optimized, `tools`:" in proposer.asked[1]
+    assert "### system\n\nBe clear" in proposer.asked[1]
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        SearchStrategy(selector="current_best", acceptance="improvement_or_equal"),
+        SearchStrategy(selector="epsilon_greedy", frontier="hybrid"),
+        SearchStrategy(selector="top_k_pareto", proposals=3),
+        SearchStrategy(proposals=2, sampling="same_parent", frontier="objective", objectives=("score", "length")),
+        SearchStrategy(frontier="cartesian"),
+    ],
+    ids=lambda each: f"{each.selector} {each.frontier} {each.proposals}",
+)
+def test_the_engine_can_be_given_its_own_options(tmp_path: Path, strategy: SearchStrategy) -> None:
+    result = searched(tmp_path, dataset=RECORDS, strategy=strategy, budget=200)
+    assert result.valset.best.mean == 1.0
+    again = WordEvaluator()
+    assert searched(tmp_path, again, dataset=RECORDS, strategy=strategy, budget=200).best == result.best
+    assert again.asked == []
+
+
+@pytest.mark.parametrize(
+    "strategy", [SearchStrategy(chosen_by="nonsense"), SearchStrategy(objectives=("score", "nonsense"))]
+)
+def test_an_objective_that_no_evaluation_has_is_refused_when_the_seed_is_scored(
+    tmp_path: Path, strategy: SearchStrategy
+) -> None:
+    proposer = AddingProposer()
+    with pytest.raises(
+        UsageError, match="no evaluation of the seed has the objective `nonsense`; there are: score, length"
+    ):
+        searched(tmp_path, proposer=proposer, dataset=RECORDS, strategy=strategy)
+    assert proposer.asked == []
+
+
+def test_components_of_two_texts_are_merged(tmp_path: Path) -> None:
+    def score(text: str, example: Any) -> float:
+        return 0.1 + 0.4 * ("clear" in text and example["n"] % 2) + 0.4 * ("kind" in text and not example["n"] % 2)
+
+    texts = iter(["Be clear", "Be kind", *["nothing"] * 20])
+
+    def propose(candidate: dict[str, str], feedback: Any, components: list[str]) -> dict[str, str]:
+        return {components[0]: next(texts)}
+
+    result = optimize(
+        settings(
+            seed={"a": "x", "b": "y"},
+            dataset=[{"n": number} for number in range(10)],
+            strategy=SearchStrategy(merges=3, selector="pareto"),
+            target_score=None,
+            budget=150,
+        ),
+        WordEvaluator(score),
+        SayingProposer("never asked"),
+        folder=tmp_path,
+        propose=propose,
+        probe=False,
+    )
+    assert result.problem is None
+    assert set(result.best_components) == {"a", "b"}
+
+
+def test_sub_scores_length_and_tokens_make_a_front(tmp_path: Path) -> None:
+    class Two(WordEvaluator):
+        async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+            made = await super().__call__(candidate, example, task_model)
+            return Evaluation(score=made.score, side_info={**made.side_info, "scores": {"brevity": 1 / len(candidate)}})
+
+    result = searched(tmp_path, Two(), dataset=RECORDS)
+    assert result.front is not None
+    assert result.front.objectives == ["score", "brevity"]
+    assert {0, result.best_number} <= set(result.front.numbers)
+    shortest = searched(
+        tmp_path / "b",
+        Two(),
+        dataset=RECORDS,
+        strategy=SearchStrategy(objectives=("score", "length"), chosen_by="length"),
+        target_score=None,
+        max_proposals=3,
+    )
+    assert shortest.best_is_seed
+    assert "was chosen by length" in in_words(shortest)
 
 
 def test_the_lineage_holds_parents_and_diffs(tmp_path: Path) -> None:
@@ -385,7 +810,7 @@ def test_the_lineage_holds_parents_and_diffs(tmp_path: Path) -> None:
     assert first.parent == 0
     assert f"-{seed.text}" in first.diff
     assert f"+{first.text}" in first.diff
-    assert [each.number for each in result.lineage] == list(range(len(result.lineage)))
+    assert {each.number for each in result.lineage}.isdisjoint(each.number for each in result.rejected)
 
 
 @pytest.mark.parametrize(
@@ -398,6 +823,10 @@ def test_the_lineage_holds_parents_and_diffs(tmp_path: Path) -> None:
         ({"valset": OTHERS}, "needs a dataset"),
         ({"seed": None}, "--objective"),
         ({"minibatch": 0}, "--minibatch"),
+        ({"repeat": 0}, "--repeat"),
+        ({"seed": {"../evil": "x"}}, "becomes a file's name"),
+        ({"holdout": 1.0}, "--holdout"),
+        ({"target_score": float("nan")}, "--target-score"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_called(
@@ -410,11 +839,13 @@ def test_what_cannot_work_is_refused_before_anything_is_called(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_budget_of_one_scores_the_seed_and_says_that_nothing_was_searched(tmp_path: Path) -> None:
-    result = searched(tmp_path, budget=1)
-    assert (result.calls["used"], result.stop_reason) == (1, "budget")
-    assert result.problem is not None
-    assert "not a single usable proposal" in result.problem
+@pytest.mark.parametrize(("sets", "budget"), [({}, 1), ({"dataset": RECORDS}, 5)])
+def test_a_budget_that_buys_no_proposal_is_refused_first(tmp_path: Path, sets: dict[str, Any], budget: int) -> None:
+    evaluator = WordEvaluator()
+    with pytest.raises(UsageError, match="buys no proposal: scoring the seed takes"):
+        searched(tmp_path / "run", evaluator, budget=budget, **sets)
+    assert evaluator.asked == []
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_preflight_carries_the_first_example(tmp_path: Path) -> None:
@@ -475,7 +906,10 @@ def test_a_command_evaluator_works_as_fitness(tmp_path: Path) -> None:
 
 
 def _plain(result: Result) -> dict[str, Any]:
+    """Everything but how long it took."""
     plain: dict[str, Any] = msgspec.to_builtins(result)
+    for row in plain["evaluations"]:
+        row.pop("seconds", None)
     return plain
 
 
@@ -529,7 +963,7 @@ def test_a_budget_of_tokens_ends_the_search_and_a_larger_one_goes_on(tmp_path: P
 def test_a_budget_that_ends_before_the_seed_is_scored_says_so_and_keeps_what_was_paid(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="before the seed was scored"):
         searched(tmp_path, CountedJudge(), CountingProposer(), dataset=RECORDS, max_total_tokens=100, concurrency=1)
-    assert len((tmp_path / "journal.jsonl").read_bytes().splitlines()) == 2
+    assert len((tmp_path / "journal.jsonl").read_bytes().splitlines()) == 3
 
 
 def test_a_budget_of_money_needs_every_price_before_anything_is_written(tmp_path: Path) -> None:

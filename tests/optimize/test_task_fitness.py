@@ -14,7 +14,8 @@ from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.evaluators import EvaluatorError
-from assay.optimize.run import Settings, optimize
+from assay.evaluators.payload import CandidateParts
+from assay.optimize.run import SearchSettings, optimize
 from assay.optimize.task_fitness import TaskFitness, filled
 from assay.tasks.fixtures import STARTER_TASKS
 from assay.tasks.load import load_tasks
@@ -75,7 +76,7 @@ def test_a_failing_model_is_a_failure(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_tasks_improve_a_bad_prompt_with_the_toy_model(tmp_path: Path) -> None:
     made = fitness(*STARTER)
     proposer = SayingProposer(fenced("Kindly: {prompt}"), fenced("{prompt}"))
-    settings = Settings(seed="Answer this: {prompt}", dataset=made.records, budget=300, target_score=1.0)
+    settings = SearchSettings(seed="Answer this: {prompt}", dataset=made.records, budget=300, target_score=1.0)
     result = optimize(settings, made, proposer, folder=tmp_path)
     assert result.best == "{prompt}"
     assert result.valset.best.mean == 1.0
@@ -116,7 +117,7 @@ def test_the_prompt_of_a_declarative_task_improves(tmp_path: Path, monkeypatch: 
         TaskFitness(definitions, RunConfig(model="toy"))
     made = TaskFitness(definitions, RunConfig(model="toy"), prompt_at="input_builder.input_messages.0.content")
     proposer = SayingProposer(fenced("compute: {{ sample.q }}"))
-    settings = Settings(seed=made.own_prompt(), dataset=made.records, budget=20, target_score=1.0)
+    settings = SearchSettings(seed=made.own_prompt(), dataset=made.records, budget=20, target_score=1.0)
     result = optimize(settings, made, proposer, folder=tmp_path / "run")
     assert result.seed == "Please say {{ sample.q }}"
     assert (result.valset.seed.mean, result.valset.best.mean) == (0.0, 1.0)
@@ -156,7 +157,7 @@ def test_a_text_of_the_solver_may_be_the_candidate(tmp_path: Path) -> None:
     assert made.own_prompt() == "Be brief."
     assert scored(made, "Be kind.", made.records[0]).score == 1.0
     with pytest.raises(UsageError, match="no `nowhere` there"):
-        TaskFitness([definition], RunConfig(model="toy"), prompt_at="nowhere").own_prompt()
+        TaskFitness([definition], RunConfig(model="toy"), prompt_at="nowhere")
 
 
 @pytest.mark.parametrize("probe", [True, False], ids=["in the preflight", "in the search"])
@@ -166,7 +167,7 @@ def test_ctrl_c_ends_a_search_also_while_a_metric_computes(
     (tmp_path / "endless_metric.py").write_text(ENDLESS)
     monkeypatch.syspath_prepend(tmp_path)
     made = fitness(task_file(tmp_path, metric="endless_metric:compute"), trust=True)
-    settings = Settings(seed="{prompt}", dataset=made.records, budget=2)
+    settings = SearchSettings(seed="{prompt}", dataset=made.records, budget=2)
     with pytest.raises(KeyboardInterrupt):
         optimize(settings, made, SayingProposer(fenced("x")), folder=tmp_path / "run", probe=probe)
 
@@ -225,3 +226,23 @@ def test_a_value_of_any_size_is_no_share(tmp_path: Path, monkeypatch: pytest.Mon
     made = declarative(tmp_path, [python_scorer('{"v": 12}', metrics=[{"type": "mean", "field": "v"}])])
     assert made.score_range == "any"
     assert scored(made, "{{ sample.q }}", made.records[0]).score == 12.0
+
+
+def test_several_texts_of_a_solver_are_components_and_what_is_no_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"q": "yes", "a": "yes"}]
+    definitions = load_tasks([str(write_task(tmp_path, rows, [EQUALS]))])
+    message = "input_builder.input_messages.0"
+    made = TaskFitness(
+        definitions, RunConfig(model="toy"), prompt_at={"who": f"{message}.role", "what": f"{message}.content"}
+    )
+    seed = made.own_prompt()
+    assert isinstance(seed, dict)
+    assert list(seed) == ["who", "what"]
+    assert scored(made, CandidateParts({**seed, "what": "{{ sample.q }}"}), made.records[0]).score == 1.0
+    with pytest.raises(EvaluatorError, match="no component `what`"):
+        scored(made, CandidateParts({"who": "user"}), made.records[0])
+    with pytest.raises(UsageError, match="there is no text in task"):
+        TaskFitness(definitions, RunConfig(model="toy"), prompt_at="input_builder")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.patterns import matching
-from assay.patterns.helper_process import helper
 from assay.patterns.matching import (
     BadPatternError,
     PatternTimeoutError,
@@ -147,64 +144,8 @@ def test_something_else_than_a_string_is_no_pattern() -> None:
         pattern_found(None, "text")  # type: ignore[arg-type]
 
 
-SLOW = "(a+)+b"
-"""A pattern that is asked of the helper, and is quick on the texts below."""
-FITS, DOES_NOT = "a" * 20 + "b", "c" * 20
-
-
 @pytest.mark.parametrize("text", ["\ud800x", "\ud83d\ude00", "x\x00y\nz", "", "é" * 100_000])
 def test_any_text_reaches_the_helper_whole(text: str) -> None:
     assert matching._matched("found", f"(?s)^.{{{min(len(text), 5)}}}", 0, text, elsewhere=True) is True
     assert matching._matched("found", r"(\A)" + re.escape(text[:50]), 0, text, elsewhere=True) is True
     assert matching._matched("substituted", "q", 0, text, "", 0, 10**6, elsewhere=True) == text
-
-
-def test_a_helper_that_was_killed_is_replaced() -> None:
-    assert pattern_found(SLOW, FITS) is True
-    process = helper._process
-    assert process is not None
-    process.kill()
-    process.wait()
-    assert pattern_found(SLOW, FITS) is True
-
-
-def test_the_helper_inherits_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SECRET_TOKEN", "s3cret")
-    helper.stop()
-    pattern_found(SLOW, FITS)
-    process = helper._process
-    assert process is not None
-    environment = f"/proc/{process.pid}/environ"
-    if not os.path.exists(environment):
-        pytest.skip("needs /proc")
-    with open(environment, "rb") as file:
-        assert b"s3cret" not in file.read()
-
-
-def test_threads_get_their_own_answers() -> None:
-    wrong: list[int] = []
-
-    def search(number: int) -> None:
-        for _ in range(50):
-            if pattern_found(f"((x)+)+{number}y", "x1y x3y" + " " * 30) is not (number in (1, 3)):
-                wrong.append(number)
-
-    threads = [threading.Thread(target=search, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-def test_a_forked_process_asks_a_helper_of_its_own() -> None:
-    assert pattern_found(SLOW, FITS) is True
-    before = helper._process
-    child = os.fork()
-    if child == 0:
-        fine = helper._process is None and pattern_found(SLOW, FITS) and not pattern_found(SLOW, DOES_NOT)
-        helper.stop()
-        os._exit(0 if fine else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert pattern_found(SLOW, FITS) is True
-    assert helper._process is before

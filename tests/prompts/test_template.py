@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
-from assay.prompts import jinja_rules
 from assay.prompts import template as module
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Expression, Template
@@ -75,63 +74,6 @@ def test_a_template_that_cannot_be_rendered_says_why(source: str, says: str) -> 
 def test_a_syntax_error_is_told_when_the_file_is_read() -> None:
     with pytest.raises(UsageError, match=r"scorers\[0\].*line 2 of the template"):
         Template("x\n{{ sample.q", where="scorers[0].ground_truth")
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-        "{{ sample.__class__ }}",
-        "{{ sample['__class__'] }}",
-        "{{ sample | attr('__class__') }}",
-        "{{ cycler.__init__.__globals__ }}",
-        "{{ self.__init__ }}",
-        "{% do sample.items.append(3) %}",
-        "{% do sample.update({'a': 1}) %}",
-        "{{ 'a' * 99999999999 }}",
-        "{{ [1] * 99999999999 }}",
-        "{{ 9 ** 999999999 }}",
-        "{{ 'a'.ljust(99999999999) }}",
-        "{{ 'a' | center(99999999999) }}",
-        "{{ 'a' | indent(99999999999) }}",
-        "{{ [1] | batch(99999999999, 'x') | list }}",
-        "{{ '%99999999999d' % 1 }}",
-        "{{ '%*d' % (99999999999, 1) }}",
-        "{{ '%99999999999d' | format(1) }}",
-        "{{ '{:99999999999}'.format(1) }}",
-        "{{ '{:{}}'.format(1, 99999999999) }}",
-        "{{ range(99999999999) | list }}",
-        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
-        "{% for i in range(99999) %}{{ 'a' * 10000 }}{% endfor %}",
-        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-        "{% set n = namespace(x='a') %}{% for i in range(64) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
-        "{% set n = namespace(x='a') %}{% for i in range(64) %}{% set n.x = n.x + n.x %}{% endfor %}",
-        "{% set n = namespace(x='a') %}{% for i in range(64) %}{% set n.x = n.x | replace('a', 'aa') %}{% endfor %}",
-        "{% set n = namespace(x='a') %}{% for i in range(64) %}{% set n.x = n.x.replace('a', 'aa') %}{% endfor %}",
-        "{% set n = namespace(x='a') %}{% for i in range(64) %}{% set n.x = [n.x, n.x] | join %}{% endfor %}",
-        "{% set n = namespace(x='a') %}{% for i in range(64) %}{% set n.x %}{{ n.x }}{{ n.x }}{% endset %}{% endfor %}",
-        "{{ ('a' * 40 ~ '!') | regex_replace('(a+)+$', 'x') }}",
-        "{{ ('a' * 40 ~ '!') | regex_replace('(a|aa)+$', 'x') }}",
-        "{{ ('a' * 3000) | regex_replace('.*.*.*.*b', 'x') }}",
-        "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(40) }}",
-        "{{ x }}" * 30000,
-        "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
-        "{% include '/etc/passwd' %}",
-        "{% import '/etc/passwd' as x %}",
-    ],
-)
-def test_hostile_templates_are_stopped_with_a_sentence(source: str) -> None:
-    with pytest.raises((RenderError, UsageError)) as caught:
-        render(source)
-    assert "Error:" not in str(caught.value)
-    assert len(str(caught.value)) < 300
-
-
-def test_a_template_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jinja_rules, "MAX_SECONDS", 0.2)
-    slow = "{% for i in range(99999) %}{% if ('a' * 3999999) | upper | length == 1 %}{% endif %}{% endfor %}"
-    with pytest.raises(RenderError, match="took longer"):
-        render(slow)
 
 
 def test_a_template_is_compiled_once() -> None:

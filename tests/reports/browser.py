@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,3 +131,18 @@ def _port(process: subprocess.Popen[str]) -> int:
         if "DevTools listening on ws://" in line:
             return int(line.split("127.0.0.1:")[1].split("/")[0])
     raise AssertionError("chromium ended before it listened")
+
+
+def in_browser(tmp_path: Path, steps: Callable[[Page], Coroutine[Any, Any, None]]) -> None:
+    async def session() -> None:
+        async with browser(tmp_path / "profile") as page:
+            await steps(page)
+
+    asyncio.run(session())
+
+
+async def keep_picture(page: Page, name: str) -> None:
+    """For people who want to look: set ASSAY_SCREENSHOTS to a folder."""
+    folder = os.environ.get("ASSAY_SCREENSHOTS")
+    if folder:
+        Path(folder, name).with_suffix(".png").write_bytes(await page.picture())

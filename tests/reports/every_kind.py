@@ -23,8 +23,8 @@ from assay.core.types import (
     Trace,
     Usage,
 )
-from assay.reports.board import write_leaderboard_file
-from assay.reports.leaderboard import build_leaderboard
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import write_leaderboard_file
 
 Values = dict[str, Any]
 SAMPLES = 24
@@ -55,6 +55,10 @@ def read_text(chance: random.Random, skill: float) -> Values:
     return {"nats": nats, "bytes": size, "words": size / 5, "bits_per_byte": nats / size / math.log(2)}
 
 
+def faults(chance: random.Random, skill: float) -> Values:
+    return {"hallucination": 0.0 if chance.random() < skill / 2 else round((1.0 - skill) * chance.random(), 3)}
+
+
 MEAN = ("mean", {"field": "score"})
 KINDS: dict[str, tuple[Callable[[random.Random, float], Values], tuple[str, dict[str, Any]]]] = {
     "right/wrong": (right_wrong, MEAN),
@@ -64,6 +68,7 @@ KINDS: dict[str, tuple[Callable[[random.Random, float], Values], tuple[str, dict
     "excluded": (graded, MEAN),
     "judged": (judged, ("mean", {"field": "score", "bounds": [1, 5], "scorer": "judge"})),
     "classification": (classified, ("multiclass-classification", {"field_gt": "gt", "field_pred": "said"})),
+    "hallucination": (faults, ("mean", {"field": "hallucination", "scorer": "rag"})),
     "perplexity": (read_text, ("bits_per_byte", {})),
 }
 REPEATED = ("right/wrong", "graded", "failed")
@@ -113,14 +118,18 @@ def _definition(task: str) -> TaskDefinition:
         format="task_folder",
         dataset=DatasetSpec(use="json_lines", sha256=task.encode().hex(), size=SAMPLES),
         solver=PartSpec(key="single_turn", use="single_turn"),
-        scorers=(PartSpec(key=_scorer(task), use="metric", options={"metric": "exact_match"}),),
+        scorers=(
+            PartSpec(key=_scorer(task), use="rag_checker")
+            if task == "hallucination"
+            else PartSpec(key=_scorer(task), use="metric", options={"metric": "exact_match"}),
+        ),
         aggregates=(PartSpec(key="headline", use=use, options=options),),
         metric=use if use == "bits_per_byte" else task,
     )
 
 
 def _scorer(task: str) -> str:
-    return "judge" if task == "judged" else "match"
+    return {"judged": "judge", "hallucination": "rag"}.get(task, "match")
 
 
 def _record(task: str, index: int, attempt: int, values: Values, target: str) -> Record:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from assay.core.config import RunConfig
-from assay.evaluation import run_evaluation
+from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 
 
@@ -49,7 +49,9 @@ class Adder:
 
 
 class Broken(Adder):
-    """Cannot answer some numbers at all."""
+    """Cannot answer some numbers at all: one and the same model, whatever is broken at the moment."""
+
+    settings: ClassVar[dict[str, str]] = {}
 
     def __init__(self, broken: Iterable[int], wrong: Iterable[int] = ()) -> None:
         super().__init__(wrong, name="broken")

@@ -16,16 +16,16 @@ from assay.core.checksum import with_checksums
 from assay.core.journal import Journal, finished_keys, key_number, read_records
 from assay.core.run_file import read_run_file
 from assay.core.types import Completion, Failure, Record, Score, Trace
-from assay.executors.shard_files import Shard, finished_in_shards, merge_shards, new_file
-from assay.reports.columns import read_side
-from assay.reports.leaderboard import build_leaderboard
+from assay.costs.spending import spent_in
+from assay.reports.board.build import build_leaderboard
+from assay.reports.diff.columns import read_side
 from assay.reports.marks import Mark, append_mark, marks_agreement
 from assay.reports.measure import measure_of
 from assay.reports.per_example import read_examples
-from assay.reports.spending import spent_in
 from assay.reports.view import View
 from assay.reports.worst_first import attempts_of, worst_first
-from assay.rescore import Answers
+from assay.runs.rescore import Answers
+from assay.runs.shard_files import Shard, finished_in_shards, merge_shards, new_file
 from assay.viewer.index import Snapshot, index_path, update_index
 
 SAMPLES = 4

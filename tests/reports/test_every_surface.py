@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,23 +21,27 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.journal import counting_lines
 from assay.core.run_file import read_run_file
 from assay.core.types import Record
-from assay.optimize.evaluations import Outcome
+from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.results import measure
 from assay.optimize.task_fitness import evaluation_of
-from assay.reports.board import Leaderboard
-from assay.reports.diff import diff
-from assay.reports.diff_types import BoardDiff
-from assay.reports.gate_expression import parse_gates
-from assay.reports.gates import check_gates
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import Leaderboard, TaskRow
+from assay.reports.diff.build import diff
+from assay.reports.diff.ends import diff_ends
+from assay.reports.diff.types import BoardDiff
+from assay.reports.documents.leaderboard import interval, number
+from assay.reports.frames.source import RunSource
+from assay.reports.gates.check import check_gates
+from assay.reports.gates.drops import check_drop
+from assay.reports.gates.expression import parse_gates
 from assay.reports.html.report_page import report_page
-from assay.reports.leaderboard import build_leaderboard
-from assay.reports.markdown import interval, number
 from assay.reports.measure import measure_of
-from assay.reports.standings import build_standings
+from assay.reports.standings.build import build_standings
 from assay.reports.view import View, common_view, view_of
+from assay.runs.opened import Rows, table_of_runs
 from assay.viewer.api import Api, Params
 from assay.viewer.export import export_site
-from assay.viewer.library import Library
+from assay.viewer.library import RunLibrary
 
 PAIRS = ("once", "thrice")
 
@@ -71,7 +76,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
         write_run(root / "runs" / f"{pair}-b", f"{pair}-b", 0.8, tasks, repeat=repeat)
     boards = {folder.name: build_leaderboard(folder) for folder in (root / "runs").iterdir()}
     site = export_site([root / "runs"], root / "site", 10_000).parent
-    return Everything(root, boards, Api(Library([root / "runs"])), site)
+    return Everything(root, boards, Api(RunLibrary([root / "runs"])), site)
 
 
 def task_of(board: Leaderboard, task: str) -> dict[str, Any]:
@@ -204,7 +209,7 @@ def test_what_is_averaged_where_the_score_is_no_mean_says_so(everything: Everyth
     found = everything.api.samples(Params([("run", "once-a"), ("task", "perplexity")]))["summary"]["score"]
     assert (found["headline"], found["tasks"]) == (False, 1)
     several = everything.api.run(Params([("run", "once-a")]))["summary"]["score"]
-    assert (several["left_out"], several["headline"]) == (["perplexity"], True)
+    assert (several["left_out"], several["headline"]) == (["hallucination", "perplexity"], True)
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
@@ -215,6 +220,7 @@ def test_differences_of_two_runs_are_the_same_everywhere(everything: Everything,
     [task] = [each for each in made.tasks if each.task == case.task]
     assert task.comparison is not None
     assert made.overall is not None
+    assert same(made.overall.difference, made.overall_moved)
     for name, own in (("score_a", a), ("score_b", b)):
         assert same(getattr(task, name), task_of(everything.boards[own], case.task)["score"])
     told = said_by("diff", *folders, "--json")
@@ -237,10 +243,43 @@ def test_runs_with_other_clusters_compare_as_in_diff(tmp_path: Path) -> None:
     write_run(tmp_path / "ours", "ours", 0.5, ("clustered",))
     write_run(tmp_path / "theirs", "theirs", 0.8, ("clustered",), group_by="level")
     made = diff(tmp_path / "ours", tmp_path / "theirs", View(level=LEVEL))
-    [pair] = Api(Library([tmp_path])).compare(Params([("run", "ours"), ("run", "theirs")]))["pairs"]
+    [pair] = Api(RunLibrary([tmp_path])).compare(Params([("run", "ours"), ("run", "theirs")]))["pairs"]
     assert made.tasks[0].comparison is not None
     assert same(pair["tasks"][0]["p_value"], made.tasks[0].comparison.p_value)
     assert same(pair["tasks"][0]["interval"]["low"], made.tasks[0].comparison.interval.low)
+
+
+def test_fewer_hallucinations_are_better_everywhere(everything: Everything) -> None:
+    boards = [everything.boards[f"once-{side}"] for side in "ab"]
+    before, after = (next(row for row in board.tasks if row.task == "hallucination") for board in boards)
+    assert before.score is not None
+    assert after.score is not None
+    assert after.score < before.score
+    assert before.lower_is_better
+    folders = [everything.root / "runs" / f"once-{side}" for side in "ab"]
+    [task] = [each for each in differences(*folders).tasks if each.task == "hallucination"]
+    assert task.comparison is not None
+    assert same(task.comparison.difference, before.score - after.score)
+    assert task.comparison.interval.method == "graded-bonett-price"
+    for row, run in ((before, "once-a"), (after, "once-b")):
+        outcomes = everything.api.samples(Params([("run", run), ("task", "hallucination")]))["summary"]["outcomes"]
+        numbers = [
+            record.scores[0].values["hallucination"]
+            for _, record in counting_lines(everything.root / "runs" / run / "journal.jsonl", Record)
+            if record.task == "hallucination"
+        ]
+        assert row.correct == outcomes["right"] == numbers.count(0.0)
+    ranked = {row.model: row for row in build_standings(folders, View(level=LEVEL)).models}
+    assert ranked["once-b"].win_rate is not None
+    [gate] = parse_gates(["no-drop-beyond 0.5"])
+    paired = diff_ends(*folders, View(level=LEVEL))
+    [drop] = [each for each in paired.worst.tasks if each.task == "hallucination"]
+    assert check_drop(gate, paired, allow_unequal=False).outcome != "not met"  # type: ignore[arg-type]
+    assert drop.drop is not None
+    assert not drop.drop.significant
+    [back] = [each for each in diff(*reversed(folders), View(level=LEVEL)).tasks if each.task == "hallucination"]
+    assert back.comparison is not None
+    assert same(back.comparison.difference, after.score - before.score)
 
 
 def plain(comparison: Any) -> dict[str, Any]:
@@ -276,15 +315,15 @@ def test_gates_and_searches_measure_what_the_leaderboard_shows(everything: Every
     found = measure(outcomes)
     assert found.scored == expected["scored"]
     if case.task != "perplexity":
-        assert same(found.mean, expected["score"])
+        assert same(found.mean, -expected["score"] if case.task == "hallucination" else expected["score"])
 
 
-def searched(record: Record, definition: Any) -> Outcome:
+def searched(record: Record, definition: Any) -> ScoreOrFailure:
     try:
         made = evaluation_of(record, measure_of(definition), definition.name)
     except FailureError as error:
-        return Outcome(score=None, side_info={}, failure=error.failure)
-    return Outcome(score=made.score, side_info=made.side_info)
+        return ScoreOrFailure(score=None, side_info={}, failure=error.failure)
+    return ScoreOrFailure(score=made.score, side_info=made.side_info)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -305,6 +344,54 @@ def test_the_report_shows_the_numbers_of_leaderboard_and_diff(everything: Everyt
         assert task.comparison is not None
         assert task.comparison.difference is not None
         assert f"{task.comparison.difference:+.3f}".replace("-", "−") in both.replace("-", "−")
+
+
+SAME_NAMES = (
+    *("metric", "score", "correct", "total", "scored", "unscored", "failed", "timeouts", "excluded", "owed"),
+    *("complete", "coverage", "lower_is_better", "tokens_in", "tokens_out", "judge_tokens_in", "latency_ms"),
+    *("signature", "sha256"),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=" ".join)
+def test_tables_of_python_have_the_numbers_of_leaderboard_and_viewer(everything: Everything, case: Case) -> None:
+    for run in sides(case):
+        [row] = [each for each in everything.boards[run].tasks if each.task == case.task]
+        ours = [each for each in rows_of(everything.root / "runs" / run, "attempts") if each["task"] == case.task]
+        numbers = [each["score"] for each in ours if each["score"] is not None]
+        assert len(numbers) == row.scored
+        if case.task != "perplexity":
+            assert same(sum(numbers) / len(numbers), row.score)
+        outcomes = Counter(each["outcome"] for each in ours)
+        assert [outcomes[name] for name in ("failed", "timeout", "excluded")] == [
+            *(row.failed, row.timeouts, row.excluded)
+        ]
+        assert row.correct is None or outcomes["right"] == row.correct
+        viewed = everything.api.samples(Params([("run", run), ("task", case.task)]))["summary"]["outcomes"]
+        assert dict(outcomes) == viewed
+        assert sum(each["tokens_in"] for each in ours) == row.tokens_in
+        assert sum(each["judge_tokens_in"] for each in ours) == row.judge_tokens_in
+        [task] = [each for each in rows_of(everything.root / "runs" / run, "tasks") if each["task"] == case.task]
+        assert {name: task[name] for name in SAME_NAMES} == {name: getattr(row, name) for name in SAME_NAMES}
+        assert row.interval is not None
+        assert (task["low"], task["high"], task["level"]) == (row.interval.low, row.interval.high, LEVEL)
+        assert [task["bounds_low"], task["bounds_high"]] == ([None, None] if row.bounds is None else [*ends_of(row)])
+        for summary in [*row.aggregates, *row.repetitions]:
+            of = "aggregates" if summary in row.aggregates else "repetitions"
+            assert task[f"{of}.{summary.name}"] == summary.value
+
+
+def ends_of(row: TaskRow) -> tuple[float, float]:
+    assert row.bounds is not None
+    return row.bounds.low, row.bounds.high
+
+
+@cache
+def rows_of(folder: Path, rows: Rows) -> list[dict[str, Any]]:
+    """A table, row by row, as every library is given it."""
+    table = table_of_runs([RunSource.of(folder)], rows)
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for chunk in table.chunks() for row in zip(*chunk, strict=True)]
 
 
 def words_of(page: str) -> str:
@@ -336,7 +423,7 @@ def test_samples_with_another_answer_key_compare_nothing_in_the_viewer_either(tm
     write_run(tmp_path / "runs" / "ours", "ours", 0.5, ("right/wrong",))
     write_run(tmp_path / "runs" / "theirs", "theirs", 0.5, ("right/wrong",), targets=lambda n: str(n + (n < 6)))
     made = diff(tmp_path / "runs" / "ours", tmp_path / "runs" / "theirs", View(level=LEVEL), allow_unequal=True)
-    api = Api(Library([tmp_path / "runs"]))
+    api = Api(RunLibrary([tmp_path / "runs"]))
     [pair] = api.compare(Params([("run", "ours"), ("run", "theirs")]))["pairs"]
     assert made.tasks[0].comparison is not None
     assert (pair["tasks"][0]["n"], pair["unequal"]) == (18, made.unequal)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 from tests.end_to_end.commands import assay
 from tests.reports.runs import Adder, Broken, run_into, write_sums
@@ -173,24 +172,6 @@ def test_many_problems_are_counted(run: Path) -> None:
     checked = check_run(run)
     assert len(checked.problems) == MOST
     assert checked.more > 0
-
-
-def test_verify_tells_programs_too(run: Path, tmp_path: Path) -> None:
-    rewrite(run, lambda lines: [*lines[:4], lines[4].replace(b'"score":1.0', b'"score":0.5'), *lines[5:]])
-    done = assay("verify", "run", "tasks/sums.jsonl", "--json", cwd=tmp_path)
-    told = msgspec.json.decode(done.stdout)
-    assert done.returncode == 1
-    assert (told["same"], told["tasks"]) == (False, {"sums": "same"})
-    assert [(each["file"], each["line"], each["what"]) for each in told["run"]["problems"]] == [
-        ("journal.jsonl", 5, "edited")
-    ]
-
-
-def test_a_leaderboard_alone_needs_task_files(run: Path, tmp_path: Path) -> None:
-    assert assay("verify", "run/leaderboard.json", "tasks", cwd=tmp_path).returncode == 0
-    done = assay("verify", "run/leaderboard.json", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "name them, or give a run folder" in done.stderr
 
 
 def test_what_another_user_made_is_told(run: Path, tmp_path: Path) -> None:

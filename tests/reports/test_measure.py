@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Score, ScoreValue, TaskDefinition
-from assay.reports.measure import Measure, headline_of, measure_of
+from assay.reports.measure import FAULTS, Measure, headline_of, measure_of
+from assay.scorers.rag_checker import ALL_SCORES
 from assay.stats.score_table import ScoreTable
 
 BROKEN = Failure(stage="action", kind="filter", message="no such column")
@@ -108,3 +110,18 @@ def test_a_task_that_lists_shares_has_no_headline() -> None:
 def test_weights_that_are_none_get_a_sentence(weights: Any) -> None:
     with pytest.raises(UsageError, match="`weights` must be numbers by label"):
         measure_of(task("weighted_average", field="v", weights=weights))
+
+
+def test_what_counts_faults_is_better_the_lower() -> None:
+    assert {field for fields in FAULTS.values() for field in fields} < set(ALL_SCORES)
+    scorers = (PartSpec(key="rag", use="rag_checker"), PartSpec(key="own", use="python"))
+    for scorer, field, lower in (
+        ("rag", "hallucination", True),
+        ("rag", "noise_sensitivity_in_relevant", True),
+        ("rag", "faithfulness", False),
+        ("own", "hallucination", False),
+    ):
+        found = measure_of(msgspec.structs.replace(task("mean", scorer=scorer, field=field), scorers=scorers))
+        assert found.lower_is_better is lower
+        assert found.marks(np.array([0.0, 0.5])) == ((1.0, 0.0) if lower else (0.0, 1.0))
+        assert found.upward_bounds == ((-1.0, 0.0) if lower else (0.0, 1.0))

@@ -3,50 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
+from tests.reports.yaml_runs import EQUALS, Runs, only, python_scorer, run_task, write_task
 
-from assay.cli.exit_code import exit_code_of
 from assay.core.errors import UsageError
-from assay.reports.board import Leaderboard, TaskRow
-from assay.reports.diff import diff
-from assay.reports.diff_ends import diff_ends
-from assay.reports.leaderboard import build_leaderboard
-from assay.reports.markdown import notes
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import write_leaderboard_file
+from assay.reports.diff.build import diff
+from assay.reports.diff.ends import diff_ends
 from assay.reports.marks import Mark, append_mark, marks_agreement
-from assay.reports.standings import build_standings
+from assay.reports.standings.build import build_standings
 from assay.reports.view import View
+from assay.runs.exit_status import exit_status_of
 from assay.viewer.builders import Builders
+from assay.viewer.comparing import compare_runs
 from assay.viewer.query import Filters, summary
-from assay.viewer.rows import OUTCOMES
 from assay.viewer.run_view import RunView
-from assay.viewer.samples import table_rows
 
-Runs = Callable[..., Leaderboard]
 SKIP = {"skip": {"op": "is_true", "expression": "{{ sample.skip }}"}}
-
-
-@pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
-    """A task of rows and scorers, run in the working directory; answers are the questions themselves."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(rows: list[dict[str, Any]], scorers: list[dict[str, Any]], **how: Any) -> Leaderboard:
-        model = how.pop("model", lambda prompt: prompt)
-        config = {name: how.pop(name) for name in ("repeat", "include_per_example") if name in how}
-        return run_task(write_task(tmp_path, rows, scorers, **how), model, **config)
-
-    return run
-
-
-def only(board: Leaderboard) -> TaskRow:
-    [row] = board.tasks
-    return row
 
 
 def test_a_rule_excludes_samples_on_which_a_scorer_failed(runs: Runs) -> None:
@@ -69,7 +47,7 @@ def test_a_rule_excludes_samples_that_the_model_could_not_answer(runs: Runs) -> 
     rows = [{"q": q, "a": "a", "skip": q == "b"} for q in ("a", "b")]
     board = runs(rows, [EQUALS], rules=SKIP, model=model)
     assert (only(board).score, only(board).excluded, only(board).failed) == (1.0, 1, 0)
-    assert exit_code_of(board) == 0
+    assert exit_status_of(board) == 0
 
 
 ABOUT_SCORES = [
@@ -96,7 +74,7 @@ def test_a_rule_that_cannot_be_applied_leaves_its_samples_out_of_every_number(ru
     board = runs(rows, [EQUALS], rules=rule)
     row = only(board)
     assert (row.score, row.bounds, row.interval, row.scored, row.failed, row.coverage) == (None, None, None, 0, 2, 0.0)
-    assert exit_code_of(board) == 3
+    assert exit_status_of(board) == 3
 
 
 def test_the_bounds_hold_what_a_rule_that_could_not_be_applied_hides(runs: Runs) -> None:
@@ -106,17 +84,6 @@ def test_the_bounds_hold_what_a_rule_that_could_not_be_applied_hides(runs: Runs)
     assert (row.score, row.scored, row.failed, row.coverage) == (1.0, 2, 1, 2 / 3)
     assert row.bounds is not None
     assert (row.bounds.low, row.bounds.high) == (pytest.approx(2 / 3), 1.0)
-
-
-def test_an_attempt_that_broke_is_in_no_aggregate_of_its_task(runs: Runs, tmp_path: Path) -> None:
-    rows = [{"q": "a", "a": "a"}, {"q": "b", "a": "x"}]
-    breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[{"type": "mean", "field": "v"}])
-    row = only(runs(rows, [EQUALS, breaks]))
-    assert [(each.value, each.scored, each.failed) for each in row.aggregates] == [(1.0, 1, 1), (1.0, 1, 1)]
-    assert (row.score, row.correct, row.scored, row.failed) == (1.0, 1, 1, 1)
-    view = RunView("run", tmp_path / "run", Builders())
-    outcomes = [each["outcome"] for each in table_rows(view, view.rows(Filters(), "order", False, []).tolist(), [])]
-    assert outcomes == ["right", "failed"]
 
 
 MULTICLASS = [{"type": "multiclass-classification", "field_gt": "gt", "field_pred": "pred"}]
@@ -162,7 +129,7 @@ def test_a_frequency_is_no_score_until_it_names_its_label(runs: Runs, tmp_path: 
     assert [(each.name, each.value) for each in row.aggregates] == [("label_refusal", 0.5), ("label_safe", 0.5)]
     assert "`label` names the one" in (row.reason or "")
     assert board.overall_reason == "none of its tasks has a score"
-    assert exit_code_of(board) == 0
+    assert exit_status_of(board) == 0
 
     for label, score in (("safe", 0.5), ("unsafe", 0.0)):
         named = [*every, {"type": "frequency", "field": "label", "label": label}]
@@ -171,61 +138,17 @@ def test_a_frequency_is_no_score_until_it_names_its_label(runs: Runs, tmp_path: 
         assert (row.metric, row.score, row.correct) == (f"label_{label}", score, 2 * score)
 
 
-CORRECT: list[tuple[str, list[dict[str, Any]], float | None, int | None]] = [
-    # the headline is `unique`, whatever `score` says beside it
-    ('{"unique": sample["q"] == "a", "score": 1.0}', [{"type": "mean", "field": "unique"}], 0.5, 1),
-    ('{"v": 1.0 if sample["q"] == "a" else 0.0}', [{"type": "mean", "field": "v"}], 0.5, 1),
-    ('{"v": 3 if sample["q"] == "a" else 1}', [{"type": "mean", "field": "v"}], 2.0, None),
-    ('{"score": 7}', [{"type": "mean", "field": "score"}], 7.0, None),
-    ('{"v": 1.0}', [{"type": "std_dev", "field": "v"}], 0.0, None),
-]
-
-
-@pytest.mark.parametrize(("body", "metrics", "score", "correct"), CORRECT, ids=[case[0] for case in CORRECT])
-def test_correct_is_the_count_of_the_headline(
-    runs: Runs, tmp_path: Path, body: str, metrics: list[dict[str, Any]], score: float | None, correct: int | None
-) -> None:
-    row = only(runs([{"q": "a"}, {"q": "b"}], [python_scorer(body, metrics=metrics)], solver=None))
-    assert (row.score, row.correct) == (score, correct)
-    view = RunView("run", tmp_path / "run", Builders())
-    right = int((view.snapshot().column("outcome") == OUTCOMES.index("right")).sum())
-    assert right == (correct or 0) or not row.aggregates[0].name.endswith("mean")
-
-
-def test_a_scorer_for_quality_does_not_change_what_is_correct(runs: Runs) -> None:
-    quality = {**EQUALS, "key": "quality", "purpose": "qa", "ground_truth": "never"}
-    row = only(runs([{"q": "a", "a": "a"}], [EQUALS, quality]))
-    assert (row.score, row.correct) == (1.0, 1)
-
-
-def test_each_scorers_values_stand_by_themselves(runs: Runs) -> None:
-    quality = {**EQUALS, "key": "quality", "purpose": "qa", "ground_truth": "never"}
-    row = only(runs([{"q": "a", "a": "a"}], [EQUALS, quality], include_per_example=True))
-    assert not isinstance(row.per_example, msgspec.UnsetType)
-    [example] = row.per_example
-    assert (example.score, example.values) == (1.0, {"main": {"is_correct": True}, "quality": {"is_correct": False}})
-
-
-def test_values_that_some_samples_lack_are_told(runs: Runs) -> None:
-    rows: list[dict[str, Any]] = [{"q": "a", "v": 1}, {"q": "b"}, {"q": "c", "v": None}, {"q": "d", "v": 5}]
-    scorer = python_scorer('{"v": sample.get("v")}', metrics=[{"type": "mean", "field": "v"}])
-    board = runs(rows, [scorer], solver=None)
-    row = only(board)
-    assert (row.score, row.total, row.scored, row.unscored, row.coverage, row.owed) == (3.0, 4, 2, 2, 0.5, 0)
-    assert "t: the score is over 2: 2 of 4 attempts have no value for it" in notes(board)
-
-
-METRIC = "def compute_metrics(scores):\n    return {}\n"
+METRIC = "def compute_metrics(scores):\n    return {} if scores[0]['v'] == 'seen' else {'m': 1}\n"
 BROKEN = ['{"m": 1 / 0}', '{"m": float("nan")}', '{"m": "high"}', "None", '{"m": 10 ** 400}', '{"m": None}', "{}"]
 
 
 @pytest.mark.parametrize("returned", BROKEN)
 def test_a_python_metric_that_breaks_is_a_failure_of_the_run(runs: Runs, returned: str) -> None:
-    snippet = METRIC.replace("{}", returned)
+    snippet = METRIC.replace("{}", returned, 1)
     metrics = [{"type": "python", "compute_metrics_snippet": snippet}]
-    board = runs([{"q": "a"}, {"q": "b"}], [python_scorer('{"v": 1}', metrics=metrics)], solver=None)
+    board = runs([{"q": "a"}, {"q": "b"}], [python_scorer('{"v": "seen"}', metrics=metrics)], solver=None)
     row = only(board)
-    assert (row.score, row.complete, exit_code_of(board)) == (None, False, 3)
+    assert (row.score, row.complete, exit_status_of(board)) == (None, False, 3)
     assert [kind.split("/")[0] for kind in row.failures] == ["metric"]
 
 
@@ -366,3 +289,31 @@ def test_the_users_time_limit_is_that_of_snippets_too(tmp_path: Path, monkeypatc
     path = write_task(tmp_path, [{"q": "x", "seconds": 0}, {"q": "y", "seconds": 600}], [hangs])
     (row,) = run_task(path, timeout_seconds=4.0).tasks
     assert (row.scored, row.timeouts) == (1, 1)
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "c", "a"], [1, 2, True, 1]])
+def test_a_label_without_a_weight_leaves_no_mean_on_any_surface(
+    runs: Runs, tmp_path: Path, labels: list[str | int]
+) -> None:
+    metric = {"type": "weighted_average", "field": "v", "weights": {str(labels[0]): 1, str(labels[1]): 0}}
+    scorer = python_scorer('{"v": sample["v"]}', metrics=[metric])
+    rows = [{"q": str(at), "v": label, "part": at // 2} for at, label in enumerate(labels)]
+    board = runs(rows, [scorer], solver=None, include_per_example=True)
+    row = only(board)
+    assert (row.score, row.scored) == (None, 4)
+    assert not isinstance(row.per_example, msgspec.UnsetType)
+    assert [example.score for example in row.per_example] == [None] * 4
+    view = RunView("run", tmp_path / "run", Builders())
+    shown = summary(view.snapshot(), view.rows(Filters(), "order", False, []), view.level)["score"]
+    assert (shown["value"], shown["low"], shown["high"]) == (None, None, None)
+    # as a slice of the leaderboard has one where its labels have weights
+    first = summary(view.snapshot(), view.rows(Filters(), "order", False, [])[:2], view.level)["score"]
+    assert first["value"] == 0.5
+    write_leaderboard_file(tmp_path / "board.json", board)
+    for source in (tmp_path / "run", tmp_path / "board.json"):
+        [task] = diff(source, source).tasks
+        assert task.comparison is not None
+        assert task.comparison.n == 0
+    assert compare_runs([view, view])["pairs"][0]["overall"] is None
+    assert build_standings([tmp_path / "run", tmp_path / "board.json"]).models[0].overall is None
+    assert board.overall_reason == "there is no score of t"

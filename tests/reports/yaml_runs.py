@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.config import RunConfig
-from assay.evaluation import run_evaluation
-from assay.reports.board import Leaderboard
+from assay.reports.board.types import Leaderboard, TaskRow
+from assay.runs.evaluate import run_evaluation
 from assay.tasks.declarative.load import read_yaml_tasks
 
 ASKS = {
@@ -62,3 +62,11 @@ def python_scorer(body: str, **more: Any) -> dict[str, Any]:
         "compute_scores_snippet": f"def compute_scores(sample, solver_output=None):\n{lines}\n",
         **more,
     }
+
+
+Runs = Callable[..., Leaderboard]
+
+
+def only(board: Leaderboard) -> TaskRow:
+    [row] = board.tasks
+    return row

@@ -1,6 +1,6 @@
 """Runs lists of hostile, broken and honest programs and says what did not come out as it must.
 
-Also a script (`python attack_list.py LIST… [--pretend WORD]… [--classes WORD,…]`), so that the same list can be run by
+Also a script (`python attack_list.py LIST… [--pretend WORD]… …`), so that the same list can be run by
 another user: it prints what went wrong as JSON and leaves with status 1 if anything did.
 """
 
@@ -76,20 +76,20 @@ def read_list(path: str | Path) -> list[dict[str, Any]]:
 
 
 def problems(
-    attacks: Sequence[dict[str, Any]], *, pretend: Sequence[str] = (), min_tier: str = "B"
+    attacks: Sequence[dict[str, Any]], *, pretend: Sequence[str] = (), min_tier: str = "B", honest_every: int = 1
 ) -> tuple[str, list[str]]:
-    """(tier, what did not come out as it must), each attack followed by an honest program on the same zygote."""
-    return asyncio.run(_problems(attacks, tuple(pretend), min_tier))
+    """(tier, what did not come out as it must), every so many attacks followed by an honest program on their zygote."""
+    return asyncio.run(_problems(attacks, tuple(pretend), min_tier, honest_every))
 
 
 async def _problems(
-    attacks: Sequence[dict[str, Any]], pretend: tuple[str, ...], min_tier: str
+    attacks: Sequence[dict[str, Any]], pretend: tuple[str, ...], min_tier: str, honest_every: int
 ) -> tuple[str, list[str]]:
     found: list[str] = []
     before = {place: set(_entries(place)) for place in PLACES_TO_LITTER}
     with own_temporary_folder() as folder, targets() as words:
         waiting = iter(attacks)
-        streams = [_stream(waiting, words, pretend, min_tier, found) for _ in range(pool.cores() + 1)]
+        streams = [_stream(waiting, words, pretend, min_tier, honest_every, found) for _ in range(pool.cores() + 1)]
         tiers = await asyncio.gather(*streams)
         found += [f"{name} was left behind" for name in _entries(folder) if name.startswith("assay-canary")]
     for place in PLACES_TO_LITTER:
@@ -99,13 +99,32 @@ async def _problems(
 
 
 async def _stream(
-    waiting: Iterator[dict[str, Any]], words: dict[str, str], pretend: tuple[str, ...], min_tier: str, found: list[str]
+    waiting: Iterator[dict[str, Any]],
+    words: dict[str, str],
+    pretend: tuple[str, ...],
+    min_tier: str,
+    honest_every: int,
+    found: list[str],
 ) -> str:
     async with Sandbox(workers=1, pretend=pretend, min_tier=min_tier) as sandbox:
+        since: list[str] = []
         for attack in waiting:
             if _applies(attack, sandbox.report.tier):
                 found += await _run_one(sandbox, attack, words)
+                since.append(attack["name"])
+            if len(since) >= honest_every:
+                found += await _after(sandbox, since)
+                since = []
+        found += await _after(sandbox, since)
         return sandbox.report.tier
+
+
+async def _after(sandbox: Sandbox, attacks: list[str]) -> list[str]:
+    """What an honest program has to say about the sandbox that these attacks leave behind."""
+    honest = await sandbox.run(HONEST, FOR_THE_HONEST)
+    if honest.outcome == "pass":
+        return []
+    return [f"{', '.join(attacks)}: an honest program afterwards: {honest.outcome} {honest.checks}"]
 
 
 def _applies(attack: dict[str, Any], tier: str) -> bool:
@@ -127,9 +146,6 @@ async def _run_one(sandbox: Sandbox, attack: dict[str, Any], words: dict[str, st
     except Exception as error:
         return [f"{name}: the harness broke: {type(error).__name__}: {error}"]
     found = _wrong(attack, outcome)
-    honest = await sandbox.run(HONEST, FOR_THE_HONEST)
-    if honest.outcome != "pass":
-        found.append(f"{name}: an honest program afterwards: {honest.outcome} {honest.checks}")
     if sandbox.replaced:
         found.append(f"{name}: the zygote did not survive")
     return found
@@ -234,11 +250,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("lists", nargs="+")
     parser.add_argument("--pretend", action="append", default=[])
     parser.add_argument("--classes")
+    parser.add_argument("--every", type=int, default=1, help="only each so many-th attack")
+    parser.add_argument("--honest-every", type=int, default=1, help="attacks between two honest programs")
     options = parser.parse_args(arguments)
     attacks = [attack for path in options.lists for attack in read_list(path)]
     if options.classes:
         attacks = [a for a in attacks if a.get("class", a.get("cls")) in options.classes.split(",")]
-    tier, found = problems(attacks, pretend=options.pretend)
+    attacks = attacks[:: options.every]
+    tier, found = problems(attacks, pretend=options.pretend, honest_every=options.honest_every)
     print(json.dumps({"tier": tier, "count": len(attacks), "problems": found}))
     return 1 if found else 0
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from assay.sandbox import IoPairs, Limits, Outcome, Program, Sandbox, Stdout, TestProgram, cgroups, pool
-from assay.sandbox.cgroups import Cgroup, CgroupRefusedError, Place, find_place
+from assay.sandbox.cgroups import Cgroup, CgroupParent, CgroupRefusedError, find_place
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cgroups are Linux only")
 
@@ -94,10 +94,10 @@ def test_a_host_without_version_2_says_so(tmp_path: Path) -> None:
 
 def test_a_cgroup_that_cannot_be_used_is_not_left_behind(tmp_path: Path) -> None:
     with pytest.raises(CgroupRefusedError, match="cannot be used"):  # no kernel here that would put its files in
-        Place(tmp_path).enter(os.getpid())
+        CgroupParent(tmp_path).enter(os.getpid())
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(CgroupRefusedError, match="no cgroup can be made"):
-        Place(tmp_path / "nowhere").enter(os.getpid())
+        CgroupParent(tmp_path / "nowhere").enter(os.getpid())
 
 
 def test_empty_cgroups_of_the_dead_are_removed_and_nothing_else(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_empty_cgroups_of_the_dead_are_removed_and_nothing_else(tmp_path: Path) 
     for name in {*kept, f"assay-{dead}-0", f"assay-{dead}-31"}:
         (tmp_path / name).mkdir()
     (tmp_path / f"assay-{dead}-7" / "cgroup.procs").touch()  # not empty: rmdir refuses, as the kernel does
-    Place(tmp_path).remove_stale()
+    CgroupParent(tmp_path).remove_stale()
     assert {path.name for path in tmp_path.iterdir()} == kept
 
 
@@ -187,7 +187,7 @@ def f(x): return count < 300
 """
 
 
-def where_cgroups_are_made() -> Place | None:
+def where_cgroups_are_made() -> CgroupParent | None:
     place = pool.place_for_cgroups()
     if isinstance(place, str):
         return None

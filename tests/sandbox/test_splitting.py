@@ -6,10 +6,10 @@ import ast
 
 import pytest
 
-from assay.sandbox.splitting import Reading, looks_inside, read
+from assay.sandbox.splitting import TraitsOfTest, looks_inside, read
 
 
-def reading(tests: str, *names: str, prelude: str = "") -> Reading:
+def reading(tests: str, *names: str, prelude: str = "") -> TraitsOfTest:
     return read(ast.walk(ast.parse(tests)), ast.walk(ast.parse(prelude)), names or ("f",))
 
 

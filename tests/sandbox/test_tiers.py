@@ -77,15 +77,6 @@ def test_windows_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> 
         tiers.plans_for_this_host("B")
 
 
-def test_macos_gets_the_reduced_tier_only_when_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert tiers.plans_for_this_host("B") == []
-    assert "min_tier: M" in str(tiers.refusal("B", []))
-    (plan,) = tiers.plans_for_this_host("M")
-    assert "(deny network*)" in plan["profile"]
-    assert "(deny process-fork)" in plan["profile"]
-
-
 @linux
 def test_the_tier_is_told_with_every_outcome() -> None:
     async def use() -> str:

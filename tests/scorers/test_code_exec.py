@@ -11,7 +11,8 @@ import pytest
 from assay import Example, run_leaderboard
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Sample, Score, Trace
-from assay.reports.more_tables import outcome_table
+from assay.reports.documents.more_tables import outcome_table
+from assay.reports.markdown import markdown
 from assay.scorers import code_exec as module
 from assay.scorers.code_exec import code_exec
 
@@ -196,4 +197,4 @@ def test_the_leaderboard_counts_how_code_ended() -> None:
     examples = [Example(id=key, prompt=key, targets=(), metric="code_exec", extras=extras) for key in answers]
     board = run_leaderboard({"code": examples}, Coder())
     assert board.tasks[0].outcomes == {"pass": 1, "syntax_error": 1, "wrong": 1}
-    assert "| code    |    1 |            1 |     1 |" in str(outcome_table(board))
+    assert "| code    |    1 |            1 |     1 |" in str(markdown(outcome_table(board)))

@@ -16,8 +16,8 @@ from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext
 from assay.core.types import Sample, Score, Trace
-from assay.evaluation import run_evaluation
-from assay.models.stub import ConstantModel
+from assay.models.adapters.stub import ConstantModel
+from assay.runs.evaluate import run_evaluation
 from assay.scorers.evaluator import evaluator
 from assay.tasks.load import load_tasks
 

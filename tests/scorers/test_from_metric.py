@@ -33,7 +33,7 @@ def test_nothing_to_extract_is_said() -> None:
     assert (found.values, found.extracted) == ({"score": 0.0}, False)
 
 
-@pytest.mark.parametrize("value", [1.5, -0.1, math.nan, math.inf, "1", b"0"])
+@pytest.mark.parametrize("value", [1.5, -0.1, math.nan, math.inf, "1", b"0", None, [1.0], 10**400])
 def test_anything_but_a_number_in_the_unit_interval_is_a_failure(value: Any) -> None:
     scorer = FromMetric("m", lambda prediction, targets, extras: value, "none", {})
     assert failure(scorer, "x") == ("metric", "bad_output")

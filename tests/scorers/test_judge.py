@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -11,25 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluators.loopback import Answer, serving
+from tests.scorers.judging import PROMPTS, judge, labeler, refused
 from tests.scripted import Context, Scripted
 
 from assay.cli.main import main
 from assay.core.errors import FailureError
-from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
+from assay.core.types import Completion, Failure, Request
+from assay.reports.board.types import read_leaderboard_file
 from assay.scorers.judge import model_as_a_judge_classifier, model_as_a_judge_scorer
-from assay.scorers.labeler import labeler_via_model
 from assay.scorers.verdict import VerdictError, read_label, read_score
-
-TRACE = Trace(
-    prediction="Rome",
-    messages=(Message(role="user", content="Capital?"), Message(role="assistant", content="Rome")),
-    completions=(Completion(text="Rome", tokens_in=5, tokens_out=1),),
-)
-PROMPTS: dict[str, Any] = {
-    "model_key": "j",
-    "system_prompt": "Judge.",
-    "user_prompt": "{{ sample.gt }}: {{ model_output }}",
-}
 
 
 def classifier(model: Scripted, **options: Any) -> Any:
@@ -41,21 +30,6 @@ def rating(model: Scripted, **options: Any) -> Any:
     return model_as_a_judge_scorer(
         "s", **{**PROMPTS, "score_min": 1, "score_max": 5, **options}, context=Context({"j": model})
     )
-
-
-def labeler(model: Scripted, **options: Any) -> Any:
-    return labeler_via_model("l", **{**PROMPTS, **options}, context=Context({"j": model}))
-
-
-def judge(scorer: Any) -> Score:
-    score: Score = asyncio.run(scorer(Sample(id="1", row={"gt": "Paris"}), TRACE))
-    return score
-
-
-def refused(scorer: Any) -> Failure:
-    with pytest.raises(FailureError) as caught:
-        judge(scorer)
-    return caught.value.failure
 
 
 JSON = '{"prediction": "correct", "reasoning": "same city", "confidence": 0.9}'
@@ -118,6 +92,7 @@ def test_the_reasoning_is_kept_and_the_tokens_are_counted_apart() -> None:
         "prediction": "correct",
         "reasoning": "same city",
         "confidence": 0.9,
+        "expected": {"gt": "Paris"},
         "judge": {"model": "scripted", "calls": 1, "tokens_in": 3, "tokens_out": 2, "cached": 0, "said": JSON},
     }
     assert [message["role"] for message in asked] == ["system", "user"]
@@ -216,13 +191,6 @@ def test_a_number_outside_the_range_or_none_at_all_is_a_failure(said: str) -> No
     assert (failure.stage, failure.kind) == ("scorer", "bad_output")
 
 
-def test_labels_are_free_unless_listed() -> None:
-    assert judge(labeler(Scripted(["Anything goes"]))).values == {"label": "Anything goes"}
-    assert judge(labeler(Scripted(['{"label": "b"}']), valid_labels=["A", "B"])).values == {"label": "B"}
-    assert refused(labeler(Scripted(["C"]), valid_labels=["A", "B"])).kind == "bad_output"
-    assert refused(labeler(Scripted([" "]))).kind == "bad_output"
-
-
 def test_where_nothing_is_run_a_judge_can_be_built_but_not_asked() -> None:
     scorer = model_as_a_judge_scorer("s", **PROMPTS)
     assert refused(scorer).kind == "not_asked"
@@ -266,6 +234,9 @@ def test_an_unusable_verdict_is_asked_for_again_by_the_next_run(
         run = ["run", "t.yaml", *model, "--run-dir", "r", "--quiet"]
         assert [main(run), main(run), main(run)] == [3, 0, 0]
     assert next(verdicts, None) is None
+    # the one that could not be read was paid for once, and the cache gave it for nothing
+    [judge] = read_leaderboard_file("r/leaderboard.json").tasks[0].judges
+    assert (judge.answers, judge.cached) == (2, 0)
 
 
 JUDGED = """

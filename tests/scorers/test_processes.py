@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.commands import assay, leaderboard, start_assay, write_task
+from tests.end_to_end.commands import assay, leaderboard, write_task
+from tests.scorers.moving import METRIC, moved, part, score
 
-from assay.core.errors import FailureError
-from assay.core.journal import read_records
 from assay.core.seams import BuildContext
-from assay.core.types import Failure, PartSpec, Sample, Score, Trace
+from assay.core.types import Sample, Score, Trace
 from assay.scorers.from_metric import from_metric
-from assay.scorers.processes import TIMED, MayMove, in_processes
+from assay.scorers.processes import TIMED, in_processes
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-
-METRIC = """
-import os, time
-
-def fickle(prediction, targets, extras):
-    print("whatever a metric says on stdout")
-    if prediction == "die":
-        os.kill(os.getpid(), 9)
-    if prediction == "die once" and not os.path.exists(extras["mark"]):
-        open(extras["mark"], "w").close()
-        os.kill(os.getpid(), 9)
-    if prediction == "broken":
-        raise ValueError("no such thing")
-    if prediction == "key":
-        return float("ASSAY_TEST_API_KEY" in os.environ)
-    return float(prediction in targets)
-
-def slow(prediction, targets, extras):
-    until = time.thread_time() + 0.002
-    while time.thread_time() < until:
-        pass
-    return float(prediction in targets)
-"""
 
 
 @pytest.fixture
@@ -53,56 +25,15 @@ def metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def part(metric: str) -> PartSpec:
-    return PartSpec(key="own", use="metric", options={"metric": metric})
-
-
-def moved(metric: str, workers: int | None = 2) -> MayMove:
-    scorer = in_processes(from_metric("own", metric=metric, context=BuildContext(own_code=True)), part(metric), workers)
-    assert isinstance(scorer, MayMove)
-    return scorer
-
-
-def score(scorer: object, predictions: list[str], mark: Path | None = None) -> list[Score | Failure]:
-    async def one(prediction: str) -> Score | Failure:
-        sample = Sample(id="s", targets=("yes",), extras={"mark": str(mark)})
-        try:
-            found: Score = await scorer(sample, Trace(prediction=prediction))  # type: ignore[operator]
-            return found
-        except FailureError as error:
-            return error.failure
-
-    async def go() -> list[Score | Failure]:
-        try:
-            return list(await asyncio.gather(*map(one, predictions)))
-        finally:
-            if isinstance(scorer, MayMove):
-                await scorer.aclose()
-                assert not scorer.pool.processes
-
-    return asyncio.run(go())
-
-
 def test_scores_and_failures_are_the_same_in_processes(metrics: Path) -> None:
     predictions = ["yes", "no", "broken", "é\u2028\x00"] * 40
     here = from_metric("own", metric="own_metrics:fickle", context=BuildContext(own_code=True))
     assert score(moved("own_metrics:fickle"), predictions) == score(here, predictions)
 
 
-def test_a_process_that_dies_costs_time_and_only_who_kills_every_one_fails(metrics: Path) -> None:
-    predictions = [*["yes"] * 20, "die once", *["no"] * 20, "die", *["yes"] * 20]
-    found = score(moved("own_metrics:fickle"), predictions, metrics / "mark")
-    failures = [(at, each.kind) for at, each in enumerate(found) if isinstance(each, Failure)]
-    assert failures == [(41, "crashed")]
-    values = [each.values["score"] for each in found if isinstance(each, Score)]
-    assert values == [*[1.0] * 20, 0.0, *[0.0] * 20, *[1.0] * 20]
-
-
-def test_processes_see_no_key(metrics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASSAY_TEST_API_KEY", "sk-secret")
-    (found,) = score(moved("own_metrics:fickle"), ["key"])
-    assert isinstance(found, Score)
-    assert found.values == {"score": 0.0}
+def test_an_answer_that_no_message_can_hold_is_scored_here_and_spoils_no_others(metrics: Path) -> None:
+    found = score(moved("own_metrics:fickle"), ["yes", "half a character: \ud800", "yes"] * 10)
+    assert [each.values["score"] for each in found if isinstance(each, Score)] == [1.0, 0.0, 1.0] * 10
 
 
 def test_a_cheap_scorer_stays() -> None:
@@ -150,30 +81,3 @@ def test_a_run_and_a_rescoring_with_processes_come_to_the_same(metrics: Path) ->
         assert again.returncode == 0, again.stderr
     boards = [leaderboard(metrics / name) for name in ("alone", "moved", "alone-again", "moved-again")]
     assert len({board["fingerprint"] for board in boards}) == 1
-
-
-def test_processes_do_not_outlive_a_run_that_was_killed(metrics: Path) -> None:
-    task = write_task(metrics / "t.jsonl", {f"write: {n}": "1" for n in range(3000)}, metric="own_metrics:slow")
-    command = ["run", task, "--run-dir", "r", "--score-workers", "2", "--quiet"]
-    process = start_assay(*command, cwd=metrics)
-    journal = metrics / "r" / "journal.jsonl"
-    while not journal.exists() or journal.read_bytes().count(b"\n") < 100:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=0.02)
-    children = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-    assert children
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    for pid in children:
-        while b"worker_process" in command_line(pid):
-            os.sched_yield()
-    assert assay(*command, cwd=metrics).returncode == 0
-    keys = [record.key for record in read_records(journal)]
-    assert len(keys) == len(set(keys)) == 3000
-
-
-def command_line(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""

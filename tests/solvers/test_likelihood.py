@@ -12,10 +12,11 @@ import pytest
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.journal import read_records
+from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
-from assay.evaluation import run_evaluation
-from assay.reports.board import Leaderboard
-from assay.rescore import rescore
+from assay.reports.board.types import Leaderboard
+from assay.runs.evaluate import run_evaluation
+from assay.runs.rescore import rescore
 from assay.tasks.likelihood import generative_variant
 from assay.tasks.load import load_tasks
 
@@ -35,8 +36,7 @@ class Table:
     """Tells the likelihoods of a table, and writes `B.`."""
 
     name = "table"
-    scores_continuations = True
-    cacheable = True
+    capabilities = Capabilities(scores_continuations=True, cacheable=True)
 
     def __init__(self) -> None:
         self.asked: list[Request] = []

@@ -45,6 +45,18 @@ def test_a_trace_without_an_answer_has_an_empty_prediction() -> None:
     assert passed({"items": ITEMS[:3]}).prediction == ""
 
 
+def test_a_trace_in_which_only_the_user_speaks_is_a_failure_and_no_empty_answer() -> None:
+    with pytest.raises(FailureError, match="holds no answer"):
+        passed({"messages": MESSAGES[:1]})
+    assert passed({"messages": [*MESSAGES[:1], {"role": "assistant", "content": ""}]}).prediction == ""
+
+
+def test_a_row_whose_recording_failed_says_why() -> None:
+    sample = Sample(id="1", row={"trace": None, "error": "rate limit"})
+    with pytest.raises(FailureError, match="sample `1`: no trace was recorded in the column `trace`: rate limit"):
+        asyncio.run(pass_through_solver(trace_column="trace")(sample, Scripted([])))
+
+
 @pytest.mark.parametrize("value", ["no json", {"x": 1}, 3, [1], None])
 def test_anything_else_is_a_failure(value: Any) -> None:
     with pytest.raises(FailureError) as caught:

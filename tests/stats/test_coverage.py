@@ -2,9 +2,8 @@
 
 Hard is: near an end of the scale, few positives, many small tasks, models that tie, clusters of very unequal size.
 
-2,000 data sets each but where one takes long, seeds fixed. The floor is 93 % everywhere. Where 97 % is exceeded on
-purpose the case says so: a bad outcome rarer than one in n is not in most samples, and an interval that allows for it
-is too wide for the rest.
+2,000 data sets each, seeds fixed, 93 to 97 %. A case above that names its allowance; `docs/statistics.md` has the
+reasons.
 """
 
 from __future__ import annotations
@@ -17,30 +16,33 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.stats.coverage import (
+    CEILING,
+    DATA_SETS,
+    FLOOR,
+    Draws,
+    all_or_nothing,
+    covered,
+    uniform,
+)
 
 from assay.stats.calibration import calibration_test
 from assay.stats.cells import interval_of_mean
 from assay.stats.drops import non_inferiority
-from assay.stats.intervals import Interval, clustered_mean_interval, clustered_wilson, ratio_interval, wilson
+from assay.stats.intervals import clustered_mean_interval, clustered_wilson, ratio_interval, wilson
 from assay.stats.pair_tests import PairTests
 from assay.stats.paired import compare, holm
 from assay.stats.ranking import ranges_of, rank_ranges_of_scores
-from assay.stats.spread import spread_interval
 from assay.stats.subgroups import against_rest
-from assay.stats.task_means import TaskMean, mean_of_tasks_interval
 
-DATA_SETS = 2000
-FLOOR, CEILING = 0.93, 0.97
-RARE = 1.0
-"""The ceiling of cases that are careful on purpose."""
-Draws = NDArray[np.float64]
+ONE_SIDED = 0.99
+"""The truth is so near an end of the scale (3 / n) that the far end of the interval cannot miss it: equal tails leave
+97.5 %."""
+UNSEEN_GAPS = 1.0
+"""What chance adds to a sum of absolute values depends on gaps that 100 answers do not show."""
+LARGEST_CLUSTER = 0.99
+"""One cluster holds half of the answers: one draw, which two clusters more, all right and all wrong, allow for."""
 Make = Callable[[np.random.Generator, tuple[int, int]], Draws]
-
-
-def covered(intervals: list[Interval], truth: float) -> float:
-    found = [each for each in intervals if each.low is not None and each.high is not None]
-    assert found
-    return float(np.mean([each.low - 1e-12 <= truth <= each.high + 1e-12 for each in found]))
 
 
 def mostly_perfect(share: float) -> Make:
@@ -57,10 +59,6 @@ def pass_hat_five(random: np.random.Generator, shape: tuple[int, int]) -> Draws:
     return of_right[random.binomial(10, random.beta(1.0, 4.0, shape))]
 
 
-def uniform(random: np.random.Generator, shape: tuple[int, int]) -> Draws:
-    return random.random(shape)
-
-
 def partial_credit(random: np.random.Generator, shape: tuple[int, int]) -> Draws:
     """Like F1 of answers: six in ten perfect, two nothing, the others in between."""
     kind = random.random(shape)
@@ -68,14 +66,14 @@ def partial_credit(random: np.random.Generator, shape: tuple[int, int]) -> Draws
 
 
 GRADED = [
-    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 10, RARE),
-    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 30, CEILING),
-    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 100, RARE),
-    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 10, RARE),
-    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 30, RARE),
-    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 100, CEILING),
-    ("pass^5", pass_hat_five, stats.beta(1, 4).expect(lambda q: q**5), 10, RARE),
-    ("pass^5", pass_hat_five, stats.beta(1, 4).expect(lambda q: q**5), 100, RARE),
+    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 10, all_or_nothing(10, 0.01)),
+    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 30, all_or_nothing(30, 0.01)),
+    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 100, all_or_nothing(100, 0.01)),
+    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 10, all_or_nothing(10, 0.05)),
+    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 30, all_or_nothing(30, 0.05)),
+    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 100, all_or_nothing(100, 0.05)),
+    ("pass^5", pass_hat_five, stats.beta(1, 4).expect(lambda q: q**5), 10, ONE_SIDED),
+    ("pass^5", pass_hat_five, stats.beta(1, 4).expect(lambda q: q**5), 100, ONE_SIDED),
     ("uniform", uniform, 0.5, 30, CEILING),
     ("uniform", uniform, 0.5, 100, CEILING),
     ("partial credit", partial_credit, 0.7, 30, CEILING),
@@ -86,7 +84,18 @@ GRADED = [
 @pytest.mark.parametrize(("name", "make", "truth", "n", "ceiling"), GRADED)
 def test_graded_scores(name: str, make: Make, truth: float, n: int, ceiling: float) -> None:
     draws = make(np.random.default_rng(21), (DATA_SETS, n))
-    assert FLOOR <= covered([interval_of_mean(row, None, 0.95) for row in draws], truth) <= ceiling, name
+    found = [interval_of_mean(row, None, 0.95) for row in draws]
+    assert FLOOR <= covered(found, truth) <= ceiling, name
+    if ceiling == ONE_SIDED:
+        assert all(each.high is not None and each.high > truth for each in found)
+
+
+@pytest.mark.parametrize(("n", "share"), [(10, 0.99), (100, 0.99), (10, 0.95)])
+def test_between_93_and_97_percent_nothing_can_be_attained_for_rare_total_losses(n: int, share: float) -> None:
+    """So what covers more is no excess of the method: the next lower coverage there is lies below the floor."""
+    below = np.concatenate([[0.0], stats.binom.cdf(np.arange(n + 1), n, 1.0 - share)])
+    sums = below[None, :] - below[:, None]
+    assert not ((sums >= FLOOR) & (sums <= CEILING)).any()
 
 
 def test_graded_scores_are_hardly_wider_where_they_are_benign() -> None:
@@ -99,11 +108,11 @@ def test_graded_scores_are_hardly_wider_where_they_are_benign() -> None:
 @pytest.mark.parametrize(
     ("n", "prevalence", "sensitivity", "specificity", "ceiling"),
     [
-        (100, 0.1, 0.99, 0.99, RARE),  # one error in a hundred samples, most of them true negatives
+        (100, 0.1, 0.99, 0.99, CEILING),
         (100, 0.1, 0.8, 0.95, CEILING),
         (300, 0.03, 0.9, 0.99, CEILING),
         (30, 0.3, 0.8, 0.95, CEILING),
-        (10, 0.3, 0.8, 0.95, RARE),
+        (10, 0.3, 0.8, 0.95, CEILING),
     ],
 )
 def test_f1_with_few_positives(
@@ -128,70 +137,19 @@ def test_recall_of_counts_that_differ_from_sample_to_sample() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "samples", "share", "ceiling"),
-    [
-        (57, 5, 0.5, CEILING),
-        (57, 5, 0.8, CEILING),
-        (57, 5, 0.95, CEILING),
-        (57, 5, 0.99, RARE),  # three wrong answers in all
-        (27, 5, 0.8, CEILING),
-        (20, 10, 0.95, CEILING),
-        (100, 10, 0.9, CEILING),
-        (57, 100, 0.9, CEILING),
-        (57, 2, 0.8, CEILING),
-        (57, 1, 0.8, RARE),  # a single answer has no spread of its own; the largest is taken
-    ],
+    ("models", "tasks", "samples", "kind"),
+    [(10, 1, 100, "coins"), (20, 1, 100, "coins"), (10, 1, 40, "graded"), (10, 3, 40, "hard and easy")],
 )
-def test_the_mean_over_many_small_tasks(tasks: int, samples: int, share: float, ceiling: float) -> None:
-    right = np.random.default_rng(25).binomial(samples, share, (DATA_SETS, tasks))
-    assert FLOOR <= covered([of_tasks(row, [samples] * tasks) for row in right], share) <= ceiling
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [(20, 0.95), (200, 0.5)],
-        [(1000, 0.99), (20, 0.05)],
-        [(5, 0.9), (10, 0.95), (20, 0.5), (50, 0.7), (100, 0.99), (200, 0.8), (500, 0.3)],
-    ],
-)
-def test_the_mean_over_few_unequal_tasks(cells: list[tuple[int, float]]) -> None:
-    sizes = [n for n, _ in cells]
-    right = np.random.default_rng(26).binomial(sizes, [p for _, p in cells], (DATA_SETS, len(cells)))
-    truth = float(np.mean([p for _, p in cells]))
-    assert FLOOR <= covered([of_tasks(row, sizes) for row in right], truth) <= RARE
-
-
-def of_tasks(right: NDArray[np.int64], sizes: list[int]) -> Interval:
-    shares = right / np.array(sizes)
-    means = [
-        TaskMean(mean=p, variance=p * (1 - p) / max(1, n - 1), units=n)
-        for p, n in zip(shares.tolist(), sizes, strict=True)
-    ]
-    return mean_of_tasks_interval(means, 0.95)
-
-
-@pytest.mark.parametrize(
-    ("models", "tasks", "samples", "kind", "boards"),
-    [
-        (10, 1, 100, "coins", DATA_SETS),
-        (20, 1, 100, "coins", DATA_SETS),
-        (10, 1, 40, "graded", 400),  # these take long
-        (10, 3, 40, "hard and easy", 400),
-    ],
-)
-def test_ranks_of_equal_models_deny_nobody_the_first(
-    models: int, tasks: int, samples: int, kind: str, boards: int
-) -> None:
+def test_ranks_of_equal_models_deny_nobody_the_first(models: int, tasks: int, samples: int, kind: str) -> None:
     """Holm over all pairs: in at most 5 % of boards any range at all excludes rank 1."""
     random = np.random.default_rng(27)
     denied = 0
-    for _ in range(boards):
+    for _ in range(DATA_SETS):
         pairs = PairTests(models)
         for _ in range(tasks):
             pairs.add(_equal(random, samples, models, kind), None)
         denied += any(low > 1 for low, _ in ranges_of(pairs.p_values(), pairs.differences(), 0.95))
-    assert denied / boards <= 0.05
+    assert denied / DATA_SETS <= 0.05
 
 
 def _equal(random: np.random.Generator, samples: int, models: int, kind: str) -> Draws:
@@ -204,8 +162,7 @@ def _equal(random: np.random.Generator, samples: int, models: int, kind: str) ->
 def test_without_pairs_ranks_are_no_surer_than_with_them() -> None:
     random = np.random.default_rng(28)
     surer = denied = 0
-    boards = 1000
-    for _ in range(boards):
+    for _ in range(DATA_SETS):
         skills = random.normal(0.0, 0.4, 4)
         rows = (random.random((60, 4)) < 1 / (1 + np.exp(-skills - random.normal(0.5, 1.5, (60, 1))))).astype(float)
         pairs = PairTests(4)
@@ -214,8 +171,8 @@ def test_without_pairs_ranks_are_no_surer_than_with_them() -> None:
         alone = _alone(rows)
         surer += sum(high - low < b - a for (low, high), (a, b) in zip(alone, paired, strict=True))
         denied += any(low > 1 for low, _ in _alone((random.random((60, 4)) < 0.7).astype(float)))
-    assert surer <= 0.001 * 4 * boards
-    assert denied / boards <= 0.05
+    assert surer <= 0.001 * 4 * DATA_SETS
+    assert denied / DATA_SETS <= 0.05
 
 
 def _alone(rows: Draws) -> list[tuple[int, int]]:
@@ -235,42 +192,15 @@ def test_the_calibration_error_of_a_calibrated_model(answers: int, confidence: t
     assert FLOOR <= covered(found, 0.0) <= CEILING
 
 
-@pytest.mark.parametrize("answers", [100, 3000])
-def test_the_calibration_error_of_an_over_confident_model(answers: int) -> None:
-    """Careful on purpose: what chance adds to absolute values depends on gaps that cannot be seen."""
+@pytest.mark.parametrize(("answers", "ceiling"), [(100, UNSEEN_GAPS), (3000, CEILING)])
+def test_the_calibration_error_of_an_over_confident_model(answers: int, ceiling: float) -> None:
     random = np.random.default_rng(30)
     found = []
     for _ in range(DATA_SETS):
         stated = random.uniform(0.5, 1.0, answers)
         right = (random.random(answers) < stated - 0.1).astype(float)
         found.append(calibration_test(stated, right, draws=300).interval)
-    assert FLOOR <= covered(found, 0.1) <= RARE
-
-
-@pytest.mark.parametrize(
-    ("draw", "n", "truth", "ceiling"),
-    [
-        ("normal", 5, 1.0, RARE),  # five values say next to nothing about a spread
-        ("normal", 10, 1.0, RARE),
-        ("normal", 30, 1.0, CEILING),
-        ("normal", 100, 1.0, CEILING),
-        ("exponential", 30, 1.0, CEILING),
-        ("exponential", 100, 1.0, CEILING),
-        ("uniform", 30, math.sqrt(1 / 12), CEILING),
-    ],
-)
-def test_a_standard_deviation(draw: str, n: int, truth: float, ceiling: float) -> None:
-    draws = getattr(np.random.default_rng(31), draw)(size=(DATA_SETS, n))
-    assert FLOOR <= covered([spread_interval(row) for row in draws], truth) <= ceiling
-
-
-def test_a_standard_deviation_of_right_and_wrong_answers_and_of_clusters() -> None:
-    random = np.random.default_rng(32)
-    right = (random.random((DATA_SETS, 60)) < 0.8).astype(float)
-    assert FLOOR <= covered([spread_interval(row) for row in right], 0.4) <= CEILING
-    groups = np.repeat(np.arange(30), 4)
-    draws = random.normal(0.0, 1.0, (DATA_SETS, 30)).repeat(4, axis=1) + random.normal(0.0, 1.0, (DATA_SETS, 120))
-    assert FLOOR <= covered([spread_interval(row, groups) for row in draws], math.sqrt(2.0)) <= CEILING
+    assert FLOOR <= covered(found, 0.1) <= ceiling
 
 
 def one_holds_half(groups: int) -> NDArray[np.int64]:
@@ -290,14 +220,21 @@ def test_clusters_of_very_unequal_size(sizes: Callable[[int], NDArray[np.int64]]
     for _ in range(DATA_SETS):
         shared = random.normal(0.0, math.sqrt(alike), groups)[codes]
         found.append(clustered_mean_interval(shared + random.normal(0.0, math.sqrt(1 - alike), len(codes)), codes))
-    # 98 % where one cluster holds half: its own spread is one draw, and t with four degrees of freedom is careful
-    assert FLOOR <= covered(found, 0.0) <= 0.98
+    assert FLOOR <= covered(found, 0.0) <= CEILING
 
 
-@pytest.mark.parametrize("share", [0.5, 0.95])
-@pytest.mark.parametrize("sizes", [one_holds_half, heavy_tailed])
-def test_shares_in_clusters_of_very_unequal_size(sizes: Callable[[int], NDArray[np.int64]], share: float) -> None:
-    """Careful on purpose: one cluster all right and one all wrong more, so that the largest is no certainty."""
+@pytest.mark.parametrize(
+    ("sizes", "share", "ceiling"),
+    [
+        (one_holds_half, 0.5, LARGEST_CLUSTER),
+        (one_holds_half, 0.95, CEILING),
+        (heavy_tailed, 0.5, CEILING),
+        (heavy_tailed, 0.95, CEILING),
+    ],
+)
+def test_shares_in_clusters_of_very_unequal_size(
+    sizes: Callable[[int], NDArray[np.int64]], share: float, ceiling: float
+) -> None:
     random = np.random.default_rng(34)
     counts = sizes(30)
     codes = np.repeat(np.arange(30), counts)
@@ -305,7 +242,7 @@ def test_shares_in_clusters_of_very_unequal_size(sizes: Callable[[int], NDArray[
     for _ in range(DATA_SETS):
         chances = random.beta(share * 4.0, (1 - share) * 4.0, 30)[codes]
         found.append(clustered_wilson((random.random(len(codes)) < chances).astype(float), codes))
-    assert FLOOR <= covered(found, share) <= RARE
+    assert FLOOR <= covered(found, share) <= ceiling
 
 
 @pytest.mark.parametrize("slices", [5])
@@ -341,14 +278,14 @@ def test_few_clusters_seldom_cry_wolf(clusters: int, size: int) -> None:
     random = np.random.default_rng(36)
     codes = np.repeat(np.arange(clusters), size)
     alarms = 0
-    for _ in range(DATA_SETS // 2):
+    for _ in range(DATA_SETS):
         chances = np.clip(random.normal(0.15, 0.1, (2, clusters)), 0.0, 0.5)[:, codes]
         at = random.random(len(codes))
         first, second = (at > 1.0 - chances[0]).astype(float), (at < chances[1]).astype(float)
         found = compare(first, second, groups=codes)
         assert found.p_value is not None
         alarms += found.p_value < 0.05
-    assert alarms / (DATA_SETS // 2) <= 0.05
+    assert alarms / DATA_SETS <= 0.05
 
 
 def rare_losses(random: np.random.Generator) -> tuple[Draws, Draws, None]:

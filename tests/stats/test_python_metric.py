@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from assay.runs.python_metrics import RESAMPLES, compute_metrics
 from assay.stats.intervals import mean_interval
-from assay.stats.python_metric import RESAMPLES, compute_metrics, python_metric
+from assay.stats.python_metric import python_metric
 from assay.stats.score_table import ScoreTable
 
 MEAN = "def compute_metrics(scores):\n    return {'mine': sum(s.values['x'] for s in scores) / len(scores)}\n"

@@ -16,6 +16,11 @@ from assay.stats.score_table import ScoreTable
 MATRIX = [[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]]
 
 
+def attempts_of(scores):
+    """From one list of scores per sample."""
+    return Attempts.from_rows(np.repeat(np.arange(len(scores)), [len(row) for row in scores]), np.concatenate(scores))
+
+
 @pytest.mark.parametrize(
     ("estimate", "value"),
     [
@@ -31,35 +36,35 @@ MATRIX = [[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]]
     ],
 )
 def test_worked_example(estimate, value):
-    assert estimate(Attempts.from_lists(MATRIX)).value == pytest.approx(value)
+    assert estimate(attempts_of(MATRIX)).value == pytest.approx(value)
 
 
 def test_intervals_are_over_samples():
-    attempts = Attempts.from_lists(MATRIX)
+    attempts = attempts_of(MATRIX)
     assert rep.mean(attempts).interval == clustered_wilson(np.ravel(MATRIX), np.repeat([0, 1, 2], 4))
     assert rep.pass_at(attempts, 2).interval == graded_interval([1, 5 / 6, 0])
     assert rep.consistency(attempts).interval == wilson(2, 3)
 
 
 def test_more_attempts_do_not_make_more_samples():
-    few = rep.pass_at(Attempts.from_lists([[1, 1], [0, 0], [1, 1]] * 5), 1)
-    many = rep.pass_at(Attempts.from_lists([[1] * 40, [0] * 40, [1] * 40] * 5), 1)
+    few = rep.pass_at(attempts_of([[1, 1], [0, 0], [1, 1]] * 5), 1)
+    many = rep.pass_at(attempts_of([[1] * 40, [0] * 40, [1] * 40] * 5), 1)
     assert (few.interval.low, few.interval.high) == pytest.approx((many.interval.low, many.interval.high))
 
 
 def test_the_mean_and_pass_at_1_are_one_number_with_one_interval():
-    attempts = Attempts.from_lists([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 1]])
+    attempts = attempts_of([[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 1]])
     assert rep.mean(attempts).interval == rep.pass_at(attempts, 1).interval
     assert rep.mean(attempts).interval == rep.best(attempts, 1).interval
 
 
 def test_samples_with_too_few_attempts_are_left_out_and_counted():
-    ragged = Attempts.from_lists([[1, 0, 1], [1], [0, 0]])
+    ragged = attempts_of([[1, 0, 1], [1], [0, 0]])
     assert rep.pass_at(ragged, 2).samples == 2
     assert rep.pass_at(ragged, 2).value == pytest.approx((1.0 + 0.0) / 2)
     nobody = rep.pass_at(ragged, 4)
     assert (nobody.value, nobody.samples, nobody.interval.reason) == (None, 0, "no sample has 4 attempts")
-    assert rep.consistency(Attempts.from_lists([[1], [0]])).value is None
+    assert rep.consistency(attempts_of([[1], [0]])).value is None
     with pytest.raises(ValueError, match="at least 1"):
         rep.best(ragged, 0)
 
@@ -67,20 +72,13 @@ def test_samples_with_too_few_attempts_are_left_out_and_counted():
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=2, max_size=7), st.data())
 def test_estimates_of_one_sample_average_over_all_choices(scores, data):
     k = data.draw(st.integers(1, len(scores)))
-    attempts = Attempts.from_lists([scores])
+    attempts = attempts_of([scores])
     choices = list(combinations(scores, k))
     assert rep.best(attempts, k).value == pytest.approx(np.mean([max(choice) for choice in choices]))
     assert rep.worst(attempts, k).value == pytest.approx(np.mean([min(choice) for choice in choices]))
     pairs = list(combinations(scores, 2))
     assert rep.flip_rate(attempts).value == pytest.approx(np.mean([a != b for a, b in pairs]))
     assert rep.consistency(attempts).value == float(len(set(scores)) == 1)
-
-
-def test_a_vote_over_answers_can_beat_every_second_attempt():
-    answers = [["7", "7", "8", "9", "5"], ["a", "b"], []]
-    right = [[1, 1, 0, 0, 0], [1, 0], []]
-    estimate = rep.majority_vote(answers, right)
-    assert (estimate.value, estimate.samples) == (0.75, 2)
 
 
 def test_as_an_aggregate_of_a_table():
@@ -129,3 +127,10 @@ def test_pass_at_k_covers_the_truth_as_often_as_it_says():
         interval = rep.pass_at(attempts, k).interval
         covered += interval.low <= truth <= interval.high
     assert 0.93 <= covered / 2000 <= 0.97
+
+
+def test_a_sample_without_the_value_is_counted_as_unscored() -> None:
+    table = ScoreTable()
+    table.add({"score": 1.0}, sample=0)
+    table.add({"other": 1.0}, sample=1)
+    assert {(each.scored, each.unscored) for each in rep.repetitions(table)} == {(1, 1), (0, 2)}

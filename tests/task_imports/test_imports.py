@@ -4,81 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.task_imports.scripted_import import Script, run, write_sums
 
-from assay.cli.main import main
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.types import Completion, Request
-from assay.evaluation import run_evaluation
-from assay.reports.board import TaskRow
-from assay.reports.leaderboard import read_leaderboard
 from assay.task_imports.imported import write_imported
 from assay.task_imports.lm_eval import import_lm_eval
-from assay.task_imports.openai_evals import import_openai_evals
 from assay.task_imports.promptfoo import import_promptfoo
-from assay.tasks.load import load_tasks
-
-
-class Script:
-    """Says what the table says for a prompt's last line, and finds a continuation as likely as the table says."""
-
-    name = "script"
-    scores_continuations = True
-
-    def __init__(self, answers: dict[str, str]) -> None:
-        self._answers = answers
-        self.asked: list[Request] = []
-
-    async def generate(self, request: Request) -> Completion:
-        self.asked.append(request)
-        last = request.text().strip().rpartition("\n")[2]
-        if request.continuation is not None:
-            return Completion(text="", logprob=-0.1 if request.continuation.strip() == self._answers[last] else -9.0)
-        return Completion(text=self._answers.get(last, ""))
-
-
-def run(folder: Path, model: Script) -> dict[str, TaskRow]:
-    config = RunConfig(include_per_example=True)
-    board = run_evaluation(load_tasks([str(folder)]), config, model=model, folder=folder / "run").leaderboard
-    return {row.task: row for row in board.tasks}
-
-
-SUMS = """
-task: my_sums
-dataset_path: json
-dataset_kwargs:
-  data_files: {test: sums.jsonl, train: train.jsonl}
-output_type: generate_until
-test_split: test
-fewshot_split: train
-num_fewshot: 1
-description: "Work it out.\\n\\n"
-doc_to_text: "Question: {{question}}\\nAnswer:"
-doc_to_target: "{{answer.split('####')[-1].strip()}}"
-generation_kwargs: {until: ["Question:", "</s>"], do_sample: false, max_gen_toks: 32}
-filter_list:
-  - name: strict-match
-    filter:
-      - {function: regex, regex_pattern: "#### (\\\\-?[0-9\\\\.\\\\,]+)"}
-      - {function: take_first}
-  - name: flexible
-    filter: [{function: take_first}]
-metric_list:
-  - {metric: exact_match, aggregation: mean, higher_is_better: true, ignore_case: true, regexes_to_ignore: [","]}
-  - {metric: bleu}
-"""
 
 
 @pytest.fixture
 def sums(tmp_path: Path) -> Path:
-    rows = [{"question": f"{n} + {n}?", "answer": f"It is {2 * n}.\n#### {2 * n}"} for n in (1, 2, 500)]
-    (tmp_path / "sums.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    (tmp_path / "train.jsonl").write_text(json.dumps({"question": "0 + 0?", "answer": "Nothing.\n#### 0"}))
-    (tmp_path / "task.yaml").write_text(SUMS)
-    return tmp_path
+    return write_sums(tmp_path)
 
 
 def test_an_lm_eval_generation_task_asks_and_scores_as_it_did(sums: Path) -> None:
@@ -163,39 +101,6 @@ def test_a_template_cannot_reach_python(tmp_path: Path) -> None:
         import_lm_eval(tmp_path / "task.yaml")
 
 
-EVALS: list[dict[str, Any]] = [
-    {"input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "France?"}], "ideal": "Paris"},
-    {"input": "Italy?", "ideal": ["Rome", "Roma"], "note": "x"},
-    {"input": "nothing"},
-]
-
-
-@pytest.mark.parametrize(
-    ("template", "answers", "score"),
-    [
-        ("match", {"France?": "Paris.", "Italy?": "It is Rome"}, 0.5),
-        ("match", {"France?": " Paris", "Italy?": "Roma!"}, 0.5),
-        ("includes", {"France?": "Paris.", "Italy?": "It is Roma"}, 1.0),
-        ("includes", {"France?": "paris.", "Italy?": "an aroma"}, 0.0),
-        ("includes_ignore_case", {"France?": "paris.", "Italy?": "an aroma"}, 1.0),
-        ("fuzzy_match", {"France?": "the PARIS!", "Italy?": "Ro"}, 1.0),
-    ],
-)
-def test_openai_evals_are_scored_by_their_template(
-    tmp_path: Path, template: str, answers: dict[str, str], score: float
-) -> None:
-    path = tmp_path / "capitals.jsonl"
-    path.write_text("\n".join(map(json.dumps, EVALS)))
-    found = import_openai_evals(path, template)
-    assert found.left_behind == ["field note: has no counterpart here"]
-    assert found.losses == ["documents: line 3: has no ideal"]
-    write_imported(found, path, tmp_path / "out", partial=True)
-    model = Script(answers)
-    assert run(tmp_path / "out", model)["capitals-partial"].score == score
-    roles = [[message.role for message in request.messages or ()] for request in model.asked]
-    assert sorted(roles) == [[], ["system", "user"]]
-
-
 FOO = """
 description: greetings
 providers: [openai:gpt-4o]
@@ -245,40 +150,3 @@ def test_promptfoo_prompts_are_asked_with_every_test(tmp_path: Path) -> None:
         assert what in " ".join(found.losses)
     for what in ("weight", "sharing"):
         assert what in " ".join(found.left_behind)
-
-
-def test_the_command_tells_what_it_wrote_and_what_it_left(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out")]) == 0
-    said = capsys.readouterr()
-    assert "my_sums.jsonl  3 samples" in said.out
-    assert "left behind: metric bleu" in said.err
-    assert json.loads((sums / "out" / "import.json").read_text())["left_behind"]
-    assert main(["import", "promptfoo", str(sums / "gone.yaml")]) == 2
-
-
-def test_a_partial_import_says_so_wherever_its_scores_stand(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with (sums / "task.yaml").open("a") as file:
-        file.write("process_results: !function utils.process\nrepeats: 3\n")
-    typed = ["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out")]
-    assert main(typed) == 2
-    assert not (sums / "out").exists()
-    assert "process_results: !function utils.process" in capsys.readouterr().err
-    assert main([*typed, "--partial"]) == 0
-    assert "not carried over: scoring: process_results" in capsys.readouterr().err
-    head = (sums / "out" / "my_sums-partial.jsonl").read_text().splitlines()[:3]
-    assert head[1].startswith("# not carried over: scoring: process_results: !function utils.process")
-    assert head[2].startswith("# not carried over: scoring: repeats")
-    record = json.loads((sums / "out" / "import.json").read_text())
-    assert (record["partial"], len(record["losses"]), list(record["tasks"])) == (True, 2, ["my_sums-partial"])
-    assert main(["run", str(sums / "out"), "--model", "stub:2", "--run-dir", str(sums / "run")]) == 0
-    assert "my_sums-partial: a partial import" in capsys.readouterr().err
-    assert "my_sums-partial: a partial import" in (sums / "run" / "report.md").read_text()
-    (notice,) = read_leaderboard(sums / "run").notices
-    assert "process_results: !function utils.process" in notice
-    assert main(["leaderboard", str(sums / "run")]) == 0
-    assert "my_sums-partial: a partial import" in capsys.readouterr().out
-
-
-def test_partial_changes_nothing_where_nothing_is_lost(sums: Path) -> None:
-    assert main(["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out"), "--partial"]) == 0
-    assert [path.name for path in (sums / "out").glob("*.jsonl")] == ["my_sums.jsonl"]

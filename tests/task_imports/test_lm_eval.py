@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from assay.cli.main import main
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Sample, Trace
 from assay.scorers.extracted_match import ExtractedMatch
@@ -128,6 +127,13 @@ def recording() -> dict[str, Any]:
             file, *_ = written(folder, case)
             asked.append({"file": str(file), "splits": splits(case), "answers": case.get("answers")})
         return dict(zip(TASKS, ask_peer(asked), strict=True))
+
+
+def test_examples_of_the_files_own_are_not_replaced_as_lm_eval_would_not(tmp_path: Path) -> None:
+    case = TASKS["worked examples of the file's own, and a begun answer"]
+    file, test, _ = written(tmp_path, case)
+    with pytest.raises(UsageError, match=r"has worked examples of its own .* leave --shots-data out"):
+        import_lm_eval(file, test, shots_data=test)
 
 
 NQ_OPEN = r"""
@@ -240,36 +246,6 @@ def test_its_own_task_files_are_read_as_lm_eval_reads_them(tmp_path: Path) -> No
         assert not found.losses
 
 
-IFEVAL = r"""
-task: ifeval
-dataset_path: google/IFEval
-output_type: generate_until
-test_split: train
-num_fewshot: 0
-doc_to_text: prompt
-doc_to_target: 0
-generation_kwargs: {until: [], do_sample: false, temperature: 0.0, max_gen_toks: 1280}
-process_results: !function utils.process_results
-metric_list:
-  - {metric: prompt_level_strict_acc, aggregation: mean, higher_is_better: true}
-  - {metric: inst_level_strict_acc, aggregation: !function utils.agg_inst_level_acc, higher_is_better: true}
-"""
-
-
-def test_a_task_whose_scoring_is_python_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = real("ifeval/input_data.jsonl")
-    (tmp_path / "ifeval.yaml").write_text(IFEVAL)
-    out = tmp_path / "out"
-    typed = ["import", "lm-eval", str(tmp_path / "ifeval.yaml"), "--data", str(data), "--out", str(out)]
-    assert main(typed) == 2
-    assert not out.exists()
-    message = capsys.readouterr().err
-    for reason in ("process_results: !function utils.process_results", "metric prompt_level_strict_acc", "--partial"):
-        assert reason in message
-    assert main([*typed, "--partial"]) == 0
-    assert [path.name for path in sorted(out.iterdir())] == ["ifeval-partial.jsonl", "import.json"]
-
-
 ANSWER = "output_type: generate_until\ndoc_to_text: '{{a}}'\ndoc_to_target: a\n"
 CHOICE = "output_type: multiple_choice\ndoc_to_text: '{{a}}'\ndoc_to_target: a\ndoc_to_choice: [b, c]\n"
 
@@ -302,41 +278,6 @@ def test_what_would_measure_something_else_is_a_loss(tmp_path: Path, task: str, 
     with pytest.raises(UsageError, match="nothing was written"):
         write_imported(found, tmp_path / "task.yaml", tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("task", "says"),
-    [
-        (ANSWER.replace("'{{a}}'", "\"{{['9'].index(a)}}\""), "does not fit the data"),
-        (CHOICE.replace("'{{a}}'", "'0'"), "several inputs"),
-        (CHOICE.replace("[b, c]", "[no, 'yes']"), "gives False, which is no text; write it in quotes"),
-        (CHOICE.replace("[b, c]", "'{{[a]}}'"), "no list of choices"),
-        (CHOICE.replace("[b, c]", "\"{{'[' * 999}}\""), "no list of choices"),
-        (CHOICE.replace("[b, c]", "'{{made}}'") + "process_docs: !function u.f\n", r"process_docs .*u\.f.* may make"),
-        (ANSWER.replace("'{{a}}'", "''"), "sample 0: prompt: is empty"),
-        ("group: g\ntask: [a, b]\n", "a group of tasks"),
-    ],
-)
-def test_what_cannot_be_read_at_all_is_a_sentence(tmp_path: Path, task: str, says: str) -> None:
-    (tmp_path / "task.yaml").write_text(task)
-    (tmp_path / "test.jsonl").write_text('{"a": "b"}\n{"a": "c"}\n')
-    with pytest.raises(UsageError, match=says):
-        write_imported(
-            import_lm_eval(tmp_path / "task.yaml", tmp_path / "test.jsonl"), tmp_path / "task.yaml", tmp_path / "out"
-        )
-    assert not (tmp_path / "out").exists()
-
-
-def test_every_file_of_a_list_is_included(tmp_path: Path) -> None:
-    (tmp_path / "one.yaml").write_text(ANSWER + "task: one\ntarget_delimiter: a\n")
-    (tmp_path / "two.yaml").write_text("task: two\nfewshot_delimiter: b\n")
-    (tmp_path / "task.yaml").write_text("include: [one.yaml, two.yaml]\ntest_split: test\n")
-    (tmp_path / "test.jsonl").write_text('{"a": "b"}\n')
-    found = import_lm_eval(tmp_path / "task.yaml", tmp_path / "test.jsonl")
-    assert found.tasks["two"][0]["extras"]["generation"]["stop"] == ["b"]
-    (tmp_path / "task.yaml").write_text("include: [task.yaml, one.yaml, task.yaml]\n")
-    with pytest.raises(UsageError, match="more than 20 files include each other"):
-        import_lm_eval(tmp_path / "task.yaml", tmp_path / "test.jsonl")
 
 
 if __name__ == "__main__":

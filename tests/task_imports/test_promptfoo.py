@@ -20,7 +20,6 @@ import pytest
 from assay.cli.main import main
 from assay.core.errors import UsageError
 from assay.scorers.assertion_list import holds
-from assay.task_imports.javascript_patterns import python_pattern
 from assay.task_imports.promptfoo import import_promptfoo
 
 CASES = Path(__file__).parent / "cases" / "promptfoo"
@@ -38,25 +37,6 @@ def test_every_assertion_is_answered_as_promptfoo_answers_it() -> None:
     answers = [[holds(row["prompt"], each) for each in row["extras"]["assertions"]] for row in rows]
     assert answers == recorded()["assertions"]
     assert not found.losses
-
-
-def test_every_prompt_is_asked_as_promptfoo_asks_it() -> None:
-    found = import_promptfoo(CASES / "prompts.yaml")
-    asked = [row["extras"].get("messages") or row["prompt"] for rows in found.tasks.values() for row in rows]
-    assert asked == [chat_or_text(text) for text in recorded()["prompts"]]
-    assert not found.losses
-
-
-def chat_or_text(text: str) -> Any:
-    """What a chat provider there makes of a prompt."""
-    if text.startswith("- role:"):
-        role, content = text.removeprefix("- role: ").split("\n  content: ")
-        return [{"role": role, "content": content}]
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if isinstance(value, list) else text
 
 
 @pytest.mark.skipif(COMMAND is None, reason="promptfoo is not installed (PROMPTFOO names its command)")
@@ -121,20 +101,6 @@ def test_a_default_test_elsewhere_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(ONE + "defaultTest: file://gone.yaml\n")
     with pytest.raises(UsageError, match=r"defaultTest: `file://gone.yaml`: only YAML files"):
         import_promptfoo(tmp_path / "config.yaml")
-
-
-@pytest.mark.parametrize(
-    ("javascript", "python"),
-    [
-        (r"^\d+$", r"^[0-9]+\Z"),
-        (r"[\d$]", "[0-9$]"),
-        (r"\$", r"\$"),
-        ("(?<a>b)(?<=c)", "(?P<a>b)(?<=c)"),
-        (r"\\d", r"\\d"),
-    ],
-)
-def test_patterns_are_put_in_pythons_words(javascript: str, python: str) -> None:
-    assert python_pattern(javascript) == python
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.tasks.frozen_spec.reader import read_spec_file
+from assay.tasks.frozen_spec.rules import CATEGORIES, LEGAL_METRICS, LEGAL_POST_PROCESS
 from assay.tasks.load import load_tasks
-from assay.tasks.spec_file import read_spec_file
-from assay.tasks.spec_rules import CATEGORIES, LEGAL_METRICS, LEGAL_POST_PROCESS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

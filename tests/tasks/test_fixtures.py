@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
-from assay.models.toy import answer
+from assay.models.adapters.toy import answer
 from assay.tasks.fixtures import STARTER_TASKS, seed_fixture_tasks
-from assay.tasks.task_folder import load_all_tasks
-from assay.tasks.task_folder_rules import Example
+from assay.tasks.folder.reader import load_all_tasks
+from assay.tasks.folder.rules import Example
 
 
 def test_seeding_makes_the_folder_and_can_be_repeated(tmp_path: Path) -> None:

@@ -16,28 +16,6 @@ from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.tasks.build import build_task
 from assay.tasks.trust import reaches, require_trust
 
-TASK = """\
-key: t
-display_name: T
-description: ""
-definition:
-  dataset: {key: d}
-  solver: {type: python, run_solver_snippet: "%s"}
-  scorers: [{type: string_equals, ground_truth: x}]
-"""
-HOSTILE = "open('ran', 'w').close()\\nasync def run_solver(sample, model, trace): return 'x'"
-
-
-@pytest.fixture
-def stranger(tmp_path: Path) -> Path:
-    """A folder outside the project, with a task that leaves a mark when its code runs."""
-    folder = tmp_path / "downloads"
-    folder.mkdir()
-    (folder / "task.yaml").write_text(TASK % HOSTILE.replace("'ran'", f"'{tmp_path / 'ran'}'"))
-    (folder / "d.jsonl").write_text('{"a": 1}\n')
-    (tmp_path / "project").mkdir()
-    return folder
-
 
 def test_code_of_another_project_asks_for_trust(stranger: Path, tmp_path: Path) -> None:
     project, mark = tmp_path / "project", tmp_path / "ran"
@@ -75,29 +53,6 @@ def test_a_model_that_is_code_asks_for_trust_too(stranger: Path, tmp_path: Path)
     done = assay("run", stranger / "task.yaml", cwd=tmp_path / "project")
     assert done.returncode == 2
     assert "--trust" in done.stderr
-
-
-def test_trust_is_remembered_by_content_and_a_changed_file_is_asked_about_again(stranger: Path, tmp_path: Path) -> None:
-    project, mark, home = tmp_path / "project", tmp_path / "ran", str(tmp_path / "home")
-    shown = assay("trust", stranger / "task.yaml", "--show", cwd=project, ASSAY_HOME=home)
-    assert "run the Python `open(" in shown.stdout
-    assert assay("run", stranger / "task.yaml", cwd=project, ASSAY_HOME=home).returncode == 2
-    told = assay("trust", stranger / "task.yaml", cwd=project, ASSAY_HOME=home)
-    assert told.returncode == 0
-    assert "solver solver.run_solver_snippet" in told.stdout
-    assert not mark.exists()
-    assert str(stranger / "task.yaml") in assay("trust", "--list", cwd=project, ASSAY_HOME=home).stdout
-    assert assay("run", stranger / "task.yaml", cwd=project, ASSAY_HOME=home).returncode == 0
-    assert mark.exists()
-    mark.unlink()
-    with (stranger / "task.yaml").open("a") as file:
-        file.write("# one more line\n")
-    assert assay("run", stranger / "task.yaml", cwd=project, ASSAY_HOME=home).returncode == 2
-    assert not mark.exists()
-    assay("trust", stranger / "task.yaml", cwd=project, ASSAY_HOME=home)
-    assay("trust", stranger / "task.yaml", "--forget", cwd=project, ASSAY_HOME=home)
-    assert assay("run", stranger / "task.yaml", cwd=project, ASSAY_HOME=home).returncode == 2
-    assert not mark.exists()
 
 
 @pytest.mark.parametrize(
@@ -153,29 +108,6 @@ def test_trust_in_a_run_folder_is_trust_in_its_scripts(tmp_path: Path) -> None:
     assert assay("rescore", "run", "--run-dir", "a", cwd=project, ASSAY_HOME=home).returncode == 0
     script.write_text("echo '{\"score\": 0}'\n")
     assert assay("rescore", "run", "--run-dir", "b", cwd=project, ASSAY_HOME=home).returncode == 2
-
-
-def test_files_that_change_places_are_asked_about_again(stranger: Path, tmp_path: Path) -> None:
-    """What was read as a text must not become the code."""
-    project, mark, home = tmp_path / "project", tmp_path / "ran", str(tmp_path / "home")
-    code, text = stranger / "score.py", stranger / "rubric.txt"
-    (stranger / "t.yaml").write_text(
-        "key: t\ndisplay_name: T\ndescription: !include rubric.txt\ndefinition:\n  dataset: {key: d}\n"
-        "  solver: {type: pass_through_solver, trace_column: a}\n"
-        "  scorers: [{type: python, compute_scores_snippet: !include score.py}]\n"
-    )
-    code.write_text("def compute_scores(sample, solver_output):\n    return {'score': 1.0}\n")
-    text.write_text(f"open({str(mark)!r}, 'w').close()\n{code.read_text()}")
-    assert assay("trust", stranger / "t.yaml", cwd=project, ASSAY_HOME=home).returncode == 0
-    moved = tmp_path / "moved"
-    stranger.rename(moved)
-    assay("run", moved / "t.yaml", cwd=project, ASSAY_HOME=home)
-    assert (project / "runs").exists()  # the same content elsewhere is trusted too
-    kept = (moved / "score.py").read_text()
-    (moved / "score.py").write_text((moved / "rubric.txt").read_text())
-    (moved / "rubric.txt").write_text(kept)
-    assert assay("run", moved / "t.yaml", "--fresh", cwd=project, ASSAY_HOME=home).returncode == 2
-    assert not mark.exists()
 
 
 def test_a_variable_is_put_into_no_file_from_elsewhere(tmp_path: Path) -> None:
@@ -294,18 +226,6 @@ def test_a_model_that_the_user_typed_is_the_users_choice(tmp_path: Path) -> None
         assert server.requests
 
 
-@pytest.mark.parametrize("place", ["home", "world"])
-def test_the_home_folder_and_one_that_all_may_write_to_are_nobodys_project(
-    stranger: Path, tmp_path: Path, place: str
-) -> None:
-    stranger.chmod(0o755 if place == "home" else 0o777)
-    changes = {"HOME": str(stranger)} if place == "home" else {}
-    refused = assay("run", "task.yaml", cwd=stranger, **changes)
-    assert refused.returncode == 2
-    assert "nobody" in refused.stderr
-    assert not (tmp_path / "ran").exists()
-
-
 @pytest.mark.parametrize(
     ("model", "kinds"),
     [
@@ -338,6 +258,12 @@ def test_what_a_model_named_by_a_file_reaches_for(model: str, kinds: set[str]) -
     [
         {"dataset": DatasetSpec(use="os:system", options={"command": "id"})},
         {"dataset": DatasetSpec(use="hub", options={"repository": "a/b"})},
+        {"dataset": DatasetSpec(use="url", options={"url": "http://evil.example/x.csv"})},
+        {"dataset": DatasetSpec(use="joined", options={"parts": {"a": {"use": "url", "options": {"url": "http://e"}}}})},
+        {"dataset": DatasetSpec(use="joined", options={"parts": {"a": {"use": "os:system", "options": {}}}})},
+        {"dataset": DatasetSpec(use="generated", options={"recipe": {"steps": [{"generate_snippet": "x"}]}})},
+        {"dataset": DatasetSpec(use="generated", options={"recipe": {"steps": [{"model": {"model": "evil:m"}}]}})},
+        {"dataset": DatasetSpec(use="generated", options={"recipe": {"rows": {"use": "hub", "options": {}}}})},
         {"solver": PartSpec(key="s", use="evil:solver")},
         {"solver": PartSpec(key="s", use="python", options={"run_solver_snippet": "x"})},
         {"scorers": (PartSpec(key="m", use="metric", options={"metric": "shutil:rmtree"}),)},
@@ -486,17 +412,3 @@ def test_hostile_files_get_a_sentence_and_exit_code_2(tmp_path: Path, text: str,
         assert done.returncode == 2
         assert says in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
-
-
-def test_validate_tells_place_and_remedy_of_every_yaml_file_of_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "m.yaml").write_text("key: m\ndisplay_name: M\nconfig: {url: x, modle_key: y}\n")
-    done = assay("validate", "models", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "models/m.yaml:3:18" in done.stdout
-    assert "Did you mean `model_key`?" in done.stdout
-
-
-def test_the_schema_is_printed_for_editors(tmp_path: Path) -> None:
-    done = assay("schema", "task", cwd=tmp_path)
-    assert json.loads(done.stdout)["title"] == "assay task file"

@@ -21,7 +21,7 @@ import aiohttp
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 300.0
 FLAGS = (
     "--headless=new",
     "--no-sandbox",

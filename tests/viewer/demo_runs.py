@@ -23,8 +23,8 @@ from assay.core.types import (
     TaskDefinition,
     Trace,
 )
-from assay.reports.board import write_leaderboard_file
-from assay.reports.leaderboard import build_leaderboard
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import write_leaderboard_file
 
 HOSTILE = {
     "script": "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>",
@@ -128,6 +128,8 @@ def record(task: str, index: int, *, answer: str, value: float, **more: Any) -> 
 
 
 def failed(task: str, index: int, kind: str, message: str) -> Record:
+    raised = 'Traceback (most recent call last):\n  File "own_model.py", line 7, in <listcomp>'
+    failure = Failure(stage="model", kind=kind, message=message, part="small-model", retryable=True, traceback=raised)
     return Record(
         key=key_of(task, index),
         task=task,
@@ -135,7 +137,7 @@ def failed(task: str, index: int, kind: str, message: str) -> Record:
         index=index,
         targets=("42",),
         metadata={"difficulty": ("easy", "medium", "hard")[index % 3]},
-        failures=(Failure(stage="model", kind=kind, message=message, part="small-model", retryable=True),),
+        failures=(failure,),
         seconds=30.0 if kind == "timeout" else 4.0,
     )
 

@@ -37,7 +37,7 @@ class Viewer:
         self, path: str, *, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """One request; header names are written with underscores."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         try:
             sent = {name.replace("_", "-"): value for name, value in headers.items()}
             sent.setdefault("cookie", self.cookie)

@@ -13,8 +13,8 @@ from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import make_demo, make_hostile
 from tests.viewer.page_steps import Steps, click, pick, to, write
 
-from assay.reports.board import read_leaderboard_file
-from assay.reports.markdown import interval, number
+from assay.reports.board.types import read_leaderboard_file
+from assay.reports.documents.leaderboard import interval, number
 from assay.viewer.bundle import bundle
 
 
@@ -55,11 +55,11 @@ def test_the_site_works_from_a_file(browser: str, site: Path) -> None:
         await pick(page, "Task", "capitals")
         await page.until(f"{shown} === '40 of 160 samples'")
         assert f"mean score {mean(site, 'capitals')}" in await page.run(told)
-        await write(page, "Search in prompts and answers", '"capital of peru"')
+        await write(page, "Search samples", '"capital of peru"')
         await page.until(f"{shown}.endsWith(' of 160 samples') && {shown} !== '40 of 160 samples'")
         assert "has no mean for this selection" in await page.run(told)
         await page.key("Enter")
-        await page.until("document.querySelector('.message')")
+        await page.until("document.querySelector('.turn')")
         assert "capital of Peru" in await page.run("document.querySelector('.messages').textContent")
         assert await page.run("document.querySelector('.marking').textContent") == ""
         await to(page, "#/compare?run=small&run=large", ".side tbody tr")

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.viewer.demo_runs import make_demo, make_hostile, run_file
+from tests.viewer.demo_runs import make_demo, run_file
 
-from assay.core.checksum import with_checksums
+from assay.reports.outcomes import OUTCOMES
 from assay.viewer import index
 from assay.viewer.index import Snapshot, index_path, update_index
-from assay.viewer.journal_lines import whole_lines
-from assay.viewer.rows import OUTCOMES, PLAIN
+from assay.viewer.rows import PLAIN
 
 
 def build(folder: Path, fingerprint: str = "f") -> Snapshot:
@@ -95,15 +94,6 @@ def test_an_index_that_no_longer_belongs_is_built_anew(tmp_path: Path, change: s
     assert snapshot.rows == len(journal.read_bytes().splitlines())
 
 
-def test_bad_bytes_and_foreign_lines_become_rows_that_say_so(tmp_path: Path) -> None:
-    folder = make_hostile(tmp_path / "run")
-    snapshot = build(folder)
-    assert snapshot.rows == len((folder / "journal.jsonl").read_bytes().split(b"\n")) - 1
-    assert OUTCOMES[int(snapshot.column("outcome")[-1])] == "unreadable"
-    assert OUTCOMES[int(snapshot.column("outcome")[-2])] == "wrong"
-    assert snapshot.previews([snapshot.rows - 3])
-
-
 @settings(max_examples=30)
 @given(
     lines=st.lists(
@@ -123,14 +113,6 @@ def test_numbers_that_no_column_holds_are_the_nearest_that_fits(tmp_path: Path) 
     assert snapshot.column("attempt").tolist() == [2**16 - 1]
 
 
-def test_a_torn_last_line_is_left_for_later(tmp_path: Path) -> None:
-    journal = tmp_path / "journal.jsonl"
-    journal.write_bytes(b"a\nb\nc")
-    assert list(whole_lines(journal, 0)) == [(0, [b"a", b"b"])]
-    journal.write_bytes(b"a\nb\ncd\n")
-    assert list(whole_lines(journal, 4)) == [(4, [b"cd"])]
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_run_folder_that_cannot_be_written_has_its_index_in_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,16 +125,3 @@ def test_a_run_folder_that_cannot_be_written_has_its_index_in_the_cache(
         assert index_path(folder).is_relative_to(tmp_path / "cache")
     finally:
         folder.chmod(0o755)
-
-
-def test_a_line_that_was_changed_is_a_row_without_a_score(tmp_path: Path) -> None:
-    folder = make_demo(tmp_path / "run")
-    journal = folder / "journal.jsonl"
-    lines = with_checksums(journal.read_bytes().splitlines(), 1).splitlines(keepends=True)
-    at = next(row for row, line in enumerate(lines) if b'"score":1.0' in line)
-    lines[at] = lines[at].replace(b'"score":1.0', b'"score":5.0')
-    journal.write_bytes(b"".join(lines))
-    snapshot = build(folder)
-    assert OUTCOMES[snapshot.column("outcome")[at]] == "unreadable"
-    assert np.isnan(snapshot.column("score")[at])
-    assert np.nanmax(snapshot.column("score")) <= 1.0

@@ -20,6 +20,10 @@ from tests.viewer.served import viewing
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from assay.viewer.api import Api, Params
+from assay.viewer.library import RunLibrary
+from assay.viewer.run_view import RunView
+
 MODEL = """
 import pathlib, time
 
@@ -102,6 +106,34 @@ def test_a_finished_run_and_a_new_one_appear_in_the_list(browser: str, tmp_path:
 
     with viewing(tmp_path / "runs") as viewer:
         visit(browser, viewer.link, steps)
+
+
+def test_a_run_that_grows_during_a_request_is_answered_from_one_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every look at the journal's size finds one line more."""
+    whole = make_demo(tmp_path / "run", each=12)
+    make_demo(tmp_path / "other", model="other", each=12)
+    lines = (whole / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (whole / "journal.jsonl").write_bytes(b"".join(lines[:5]))
+    (whole / "leaderboard.json").unlink()
+    rest, size = iter(lines[5:]), RunView.size
+
+    def growing(view: RunView) -> int:
+        if view.name == "run" and (line := next(rest, None)) is not None:
+            with view.journal.open("ab") as file:
+                file.write(line)
+        return size(view)
+
+    monkeypatch.setattr(RunView, "size", growing)
+    api = Api(RunLibrary([tmp_path]))
+    for sort in ("score", "order"):
+        page = api.samples(Params([("run", "run"), ("sort", sort), ("dir", "desc"), ("limit", "500")]))
+        assert page["total"] == len(page["rows"]) == page["summary"]["rows"] > 5
+    asked = Params([("run", "run"), ("against", "other"), ("by", "task"), ("key", page["rows"][0]["key"])])
+    for read in (api.slices, api.neighbours, api.sample, api.run):
+        read(asked)
+    assert next(rest, None) is not None, "it stopped growing before the last request"
 
 
 def test_looking_never_takes_the_journals_lock(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.reports.scripted_boards import write_run
+from tests.reports.board.scripted_boards import write_run
 from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
 from tests.viewer.page_steps import click, pick, text, to, visit, write
@@ -116,7 +116,7 @@ def test_the_table_is_filtered_sorted_and_searched(browser: str, viewer: Viewer)
         scores = "[...document.querySelectorAll('.samples tbody tr td:nth-child(2)')].map((e) => +e.textContent)"
         await page.until(f"{scores}.every((score) => score >= 0.4 && score <= 0.9)")
         await click(page, "button", "Clear filters")
-        await write(page, "Search in prompts and answers", '"capital of Peru"')
+        await write(page, "Search samples", '"capital of Peru"')
         peru = viewer.get("samples", run="small", q='"capital of Peru"')["total"]
         await page.until(f"{shown} === '{peru} of 160 samples'")
         await click(page, "button", "Clear filters")
@@ -158,16 +158,42 @@ def test_keys_move_through_the_table_and_between_samples(browser: str, viewer: V
     visit(browser, viewer.link, steps)
 
 
+def test_enter_does_what_has_the_focus_does(browser: str, viewer: Viewer) -> None:
+    async def focus(page: Page, selector: str, label: str) -> None:
+        every = f"[...document.querySelectorAll({json.dumps(selector)})]"
+        found = f"{every}.find((e) => e.textContent.includes({json.dumps(label)}))"
+        await page.until(f"{found} && ({found}.focus(), document.activeElement === {found})")
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/small/samples?outcome=wrong", ".samples tbody tr")
+        await focus(page, "button", "Clear filters")
+        await page.key("Enter")
+        await page.until("location.hash === '#/run/small/samples'")
+        await focus(page, ".tab", "Overview")
+        await page.key("Enter")
+        await page.until("document.querySelector('.page-overview')")
+        await focus(page, "table[aria-label='Failures by kind'] a", "model/timeout")
+        await page.key("Enter")
+        await page.until("location.hash.includes('failure=model')")
+        await to(page, "#/compare?run=small&run=large", ".side tbody tr")
+        await focus(page, "button", "all samples")
+        await page.key("Enter")
+        await page.until("document.querySelector('.summary').textContent === '160 samples'")
+
+    visit(browser, viewer.link, steps)
+
+
 def test_one_sample_shows_all_there_is_to_know(browser: str, viewer: Viewer) -> None:
     def key(**filters: str) -> str:
         return str(viewer.get("samples", run="small", **filters)["rows"][0]["key"])
 
     async def steps(page: Page) -> None:
-        await to(page, f"#/run/small/sample/{key(task='capitals', outcome='wrong')}", ".message")
-        assert await page.run(text(".message .role")) == ["system", "user"]
+        await to(page, f"#/run/small/sample/{key(task='capitals', outcome='wrong')}", ".turn")
+        assert await page.run(text(".turn .role")) == ["system", "user", "assistant"]
         await to(page, f"#/run/small/sample/{key(task='arithmetic', outcome='wrong')}", ".page-sample del")
-        await page.until("document.querySelector('[aria-label=\"raw answer\"]')?.textContent.includes(' is ')")
-        assert await page.run(text(".compare-two .label")) == ["post-processing made of it", "target"]
+        await page.until("document.querySelector('[aria-label=answer]')?.textContent.includes(' is ')")
+        assert await page.run(text(".compare-two .label")) == ["answer, as read", "target"]
+        assert await page.run(text(".glance .label")) == ["Input", "Target", "Answer (as read)", "Score"]
         assert await page.run("document.querySelectorAll('ins').length") >= 1
         facts = await page.run("document.querySelector('.facts').innerText")
         for part in ("tokens", "in, ", "latency", "retries", "finish reason", "metadata: difficulty", "journal line"):
@@ -186,7 +212,9 @@ def test_one_sample_shows_all_there_is_to_know(browser: str, viewer: Viewer) -> 
         for part in ("✓ pass", "✗ error", "add(2, 2) == 4", "stderr", "AssertionError"):
             assert part in code
         await to(page, f"#/run/small/sample/{key(outcome='timeout')}", ".card.failure")
-        assert "no answer within 30 s" in await page.run("document.querySelector('.card.failure').textContent")
+        broken = await page.run("document.querySelector('.card.failure').textContent")
+        assert "no answer within 30 s" in broken
+        assert 'File "own_model.py", line 7, in <listcomp>' in broken
 
     visit(browser, viewer.link, steps)
 
@@ -285,12 +313,12 @@ def test_hostile_content_is_text_everywhere(browser: str, viewer: Viewer) -> Non
             f"location.hash = '#/run/hostile/sample/{next(r['key'] for r in rows if r['id'].startswith('script'))}'"
         )
         await page.until("document.querySelector('h1.name')?.textContent.startsWith('script')")
-        assert HOSTILE["script"] in await page.run("document.querySelector('[aria-label=\"raw answer\"]').textContent")
+        assert HOSTILE["script"] in await page.run("document.querySelector('[aria-label=answer]').textContent")
         await page.run(
             f"location.hash = '#/run/hostile/sample/{next(r['key'] for r in rows if r['id'].startswith('rtl'))}'"
         )
         await page.until("document.querySelector('h1.name')?.textContent.startsWith('rtl')")
-        assert "⟦RLO⟧" in await page.run("document.querySelector('[aria-label=\"raw answer\"]').textContent")
+        assert "⟦RLO⟧" in await page.run("document.querySelector('[aria-label=answer]').textContent")
         assert await page.run("window.hacked") is None
 
     visit(browser, viewer.link, steps)
@@ -300,10 +328,10 @@ def test_a_five_megabyte_answer_is_cut_and_shown_whole_on_request(browser: str, 
     row = viewer.get("samples", run="hostile", q="long answer")["rows"][0]
 
     async def steps(page: Page) -> None:
-        await to(page, f"#/run/hostile/sample/{row['key']}", "[aria-label='raw answer']")
-        assert await page.run("document.querySelector('[aria-label=\"raw answer\"]').textContent.length") == 100_000
+        await to(page, f"#/run/hostile/sample/{row['key']}", "[aria-label=answer]")
+        assert await page.run("document.querySelector('[aria-label=answer] .prose').textContent.length") == 100_000
         await click(page, "button", "Show everything")
-        await page.until("document.querySelector('[aria-label=\"raw answer\"]').textContent.length === 5000012")
+        await page.until("document.querySelector('[aria-label=answer] .prose').textContent.length === 5000012")
 
     visit(browser, viewer.link, steps)
 
@@ -322,7 +350,7 @@ def test_weak_passes_stand_beside_the_outcome(browser: str, tmp_path: Path) -> N
         assert await page.run(text(".samples td.c-sign")) == ["✓right weak", "✓right", "✓right weak"]
         await page.run("document.querySelector('.samples td.c-id a').click()")
         await page.until("document.querySelector('h1.name')")
-        assert "weak" in await page.run("document.querySelector('h1.name').parentElement.innerText")
+        assert "weak" in await page.run("document.querySelector('.glance').innerText")
 
     with viewing(tmp_path) as viewer:
         visit(browser, viewer.link, steps)

@@ -13,7 +13,7 @@ from tests.viewer.page_steps import visit
 from tests.viewer.served import Viewer, viewing
 
 from assay.core.config import RunConfig
-from assay.evaluation import run_evaluation
+from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 
 pytest.importorskip("starlette")

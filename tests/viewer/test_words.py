@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -65,3 +66,47 @@ def test_no_query_breaks_search(view: RunView, query: str) -> None:
 def test_a_very_long_answer_is_found_by_its_beginning(tmp_path: Path) -> None:
     view = RunView("run", make_hostile(tmp_path / "run"), Builders())
     assert len(view.search("long answer")[0]) == 1
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> RunView:
+    """One sample that says something in every place there is, in several scripts."""
+    folder = make_demo(tmp_path_factory.mktemp("everything") / "run", each=2)
+    call = {"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Reykjavik"}'}}
+    line = {
+        "key": "5" * 16, "task": "capitals", "sample_id": "gsm8k-0123", "index": 7, "targets": ["vermilion"],
+        "metadata": {"topic": "ornithology"},
+        "trace": {
+            "prediction": "日本の首都は東京です。 العاصمة هي الرياض ภาษาไทยง่าย हिन्दी",
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "a cheaper trip"},
+                                             {"type": "image_url", "image_url": {"url": "data:image/png,zzyzx"}}]},
+                {"role": "assistant", "content": "", "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "1", "content": "hailstorm"},
+            ],
+            "completions": [{"text": "", "reasoning": "let me ponder", "logprobs": [{"token": "quuxtoken"}]}],
+        },
+        "scores": [{"name": "judge", "values": {"score": 0.0}, "reason": "misses the punchline",
+                    "metadata": {"verdict": {"reasoning": "lukewarm"}}}],
+        "failures": [{"stage": "model", "kind": "bad_request", "message": "context length exceeded"}],
+    }  # fmt: skip
+    with (folder / "journal.jsonl").open("ab") as file:
+        file.write(msgspec.json.encode(line) + b"\n")
+    return RunView("run", folder, Builders())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("gsm8k-0123", "gsm8k-01", "vermilion", "ornithology", "cheaper", "get_weather", "Reykjavik", "hailstorm"),
+        *("ponder", "punchline", "lukewarm", '"context length"', "bad_request"),
+        *("東京", "首都", "京", "日本の首都", "す", "الرياض", "العاصمة", "ไทย", "हिन्दी", "東京 ponder"),
+    ],
+)
+def test_a_sample_is_found_by_whatever_it_holds_in_any_script(everything: RunView, query: str) -> None:
+    assert len(everything.search(query)[0]) == 1
+
+
+@pytest.mark.parametrize("query", ["京東", "東首", "zzyzx", "quuxtoken", "本日の", "gsm8k-9"])
+def test_what_it_does_not_hold_does_not_find_it(everything: RunView, query: str) -> None:
+    assert len(everything.search(query)[0]) == 0

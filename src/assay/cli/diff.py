@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.reports.columns import Side
-    from assay.reports.gate_expression import DropGate, Gate
-    from assay.reports.gate_result import GateResult
+    from assay.reports.diff.columns import Side
+    from assay.reports.gates.expression import DropGate, Gate
+    from assay.reports.gates.result import GateResult
     from assay.reports.view import View
 
 EPILOG = """\
@@ -29,6 +30,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from assay.cli.gate_flags import GATES, add_gate_arguments
+    from assay.cli.output import add_form_arguments
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = f"{EPILOG}\n{GATES}"
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare only the samples that both have scored, with the same targets",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
+    add_form_arguments(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page that opens from disk")
     add_gate_arguments(parser, baseline=False)
     add_view_arguments(parser)
@@ -52,15 +55,16 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from assay.cli.gate_flags import tell_gates, write_for_ci
-    from assay.cli.main import DONE, GATE_NOT_MET
+    from assay.cli.output import show
     from assay.cli.view_flags import view_of_runs
     from assay.core.errors import UsageError
-    from assay.reports.columns import read_side
-    from assay.reports.diff import diff_of
-    from assay.reports.diff_markdown import diff_page
-    from assay.reports.gate_expression import parse_gates
+    from assay.reports.diff.build import diff_of
+    from assay.reports.diff.columns import read_side
+    from assay.reports.documents.diff import diff_document
+    from assay.reports.gates.expression import parse_gates
+    from assay.reports.gates.step_summary import diff_summary
     from assay.reports.marks import marks_sentence
-    from assay.reports.step_summary import diff_summary
+    from assay.runs.exit_status import DONE, GATE_NOT_MET
 
     if options.samples < 0:
         raise UsageError(f"--samples must not be negative, not {options.samples}")
@@ -73,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     except UsageError:
         # a comparison that is refused hides no gate
         if results or options.junit:
-            write_for_ci(options, b.board, results, diff_summary(None, results))
+            write_for_ci(options, b.board, results, partial(diff_summary, None, results))
             tell_gates(results, options)
         raise
     if options.html:
@@ -85,12 +89,12 @@ def run(options: argparse.Namespace) -> int:
         shown = {**msgspec.structs.asdict(found), **({"gates": results} if results else {})}
         print(msgspec.json.encode(shown).decode())
     else:
-        print(diff_page(found), end="")
+        show(diff_document(found), options)
     for name in (options.a, options.b):
         if said := marks_sentence(Path(name)):
             print(f"{name}: {said}", file=sys.stderr if options.json else sys.stdout)
     if results or options.junit:
-        write_for_ci(options, b.board, results, diff_summary(found, results))
+        write_for_ci(options, b.board, results, partial(diff_summary, found, results))
     return DONE if tell_gates(results, options) else GATE_NOT_MET
 
 
@@ -98,12 +102,10 @@ def gates_of(
     gates: Sequence[Gate | DropGate], a: Side, b: Side, view: View, *, allow_unequal: bool
 ) -> list[GateResult]:
     """B against A; where samples may be left out, over those that both were asked."""
-    from functools import partial
-
-    from assay.reports.diff_ends import diff_ends_of
-    from assay.reports.gate_names import check_names, numbers_of_board
-    from assay.reports.gates import check_gates
-    from assay.reports.shared_samples import asked, over_shared
+    from assay.reports.diff.ends import diff_ends_of
+    from assay.reports.gates.check import check_gates
+    from assay.reports.gates.names import check_names, numbers_of_board
+    from assay.reports.standings.shared_samples import asked, over_shared
 
     if not gates:
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,18 @@ if TYPE_CHECKING:
     from assay.evaluators import Evaluator
 
 _CALLS = "evaluator calls in flight"
+_COUNTS_FOR = {
+    "dimension": ("judge_model",),
+    "constraint": ("judge_model",),
+    "judge_arg": ("judge_model",),
+    "evaluator_cwd": ("evaluator_command",),
+    "evaluator_env": ("evaluator_command",),
+    "evaluator_persistent": ("evaluator_command",),
+    "evaluator_header": ("evaluator_url",),
+    "evaluator_batch": ("evaluator_command", "evaluator_url"),
+    "evaluator_timeout": ("evaluator_command", "evaluator_url", "judge_model"),
+}
+"""Which of those who score each flag is for; for anybody else it would do nothing, silently."""
 
 
 def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +64,22 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
         help="a variable the command may have besides the usual ones",
     )
     how.add_argument(
+        "--evaluator-persistent",
+        action="store_true",
+        help="keep the command running: a payload on each line of its input, an answer on each of its output",
+    )
+    how.add_argument(
+        "--evaluator-batch",
+        type=int,
+        metavar="N",
+        help="send the command or service up to N evaluations at once, as `batch`, answered with `results`",
+    )
+    how.add_argument(
         "--evaluator-header", action="append", default=[], metavar="NAME:VALUE", help="sent to the service"
     )
-    how.add_argument("--evaluator-timeout", type=float, metavar="SECONDS", help="default 30; 60 for judges")
+    how.add_argument(
+        "--evaluator-timeout", type=float, metavar="SECONDS", help="of one evaluation: default 30; 60 for judges"
+    )
     how.add_argument("--concurrency", type=int, default=4, metavar="N", help=f"{_CALLS} (default 4)")
     how.add_argument("--prices", metavar="FILE", help="what models cost (default: prices.yaml here, else assay's own)")
     how.add_argument("--no-preflight", action="store_true", help="do not try the evaluator before the work begins")
@@ -74,11 +100,32 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
     if len(given) != 1:
         found = f"; got {' and '.join(given)}" if given else ""
         raise UsageError(f"say who scores: one of {', '.join(sources)}{found}")
+    refuse_without_effect(options, given[0].removeprefix("--").replace("-", "_"))
     if options.evaluator_command:
         return [_command(options)]
     if options.evaluator_url:
         return [_service(options)]
     return [_judge(options, model) for model in options.judge_model]
+
+
+def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
+    """`UsageError` for flags that are given and mean nothing to who scores."""
+    from assay.core.errors import UsageError
+
+    for name, sources in _COUNTS_FOR.items():
+        if getattr(options, name) not in (None, [], False) and source not in sources:
+            theirs = " or ".join(map(_flag, sources))
+            raise UsageError(f"{_flag(name)} is for {theirs} and has no effect with {_flag(source)}; leave it out")
+
+
+def evaluations_in_flight(options: argparse.Namespace) -> int:
+    """How many evaluations may be asked for at once, so that `--concurrency` calls are under way."""
+    concurrency: int = options.concurrency
+    return concurrency * (options.evaluator_batch or 1)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def read_artifact(path: str) -> str:
@@ -112,8 +159,10 @@ def _command(options: argparse.Namespace) -> Evaluator:
     import shlex
 
     from assay.core.errors import UsageError
+    from assay.env_file import refuse_unset
     from assay.evaluators import command_evaluator
 
+    refuse_unset("--evaluator-env", options.evaluator_env)
     try:
         words = shlex.split(options.evaluator_command)
     except ValueError as error:
@@ -123,6 +172,8 @@ def _command(options: argparse.Namespace) -> Evaluator:
         cwd=options.evaluator_cwd,
         score_range=options.score_range,
         pass_env=options.evaluator_env,
+        persistent=options.evaluator_persistent,
+        batch=options.evaluator_batch,
         **_timeout(options),
     )
 
@@ -137,31 +188,41 @@ def _service(options: argparse.Namespace) -> Evaluator:
         if not colon or not name.strip():
             raise UsageError(f"--evaluator-header {header!r}: expected NAME:VALUE")
         headers[name.strip()] = value.strip()
-    return http_evaluator(options.evaluator_url, headers=headers, score_range=options.score_range, **_timeout(options))
+    return http_evaluator(
+        options.evaluator_url,
+        headers=headers,
+        score_range=options.score_range,
+        batch=options.evaluator_batch,
+        **_timeout(options),
+    )
 
 
 def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
     from assay.cli.run_flags import key_values
     from assay.core.errors import UsageError
-    from assay.core.model_stack import Retrying, Timed
+    from assay.costs.budget import Judging
     from assay.evaluators import llm_judge_evaluator
     from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS
     from assay.evaluators.payload import check_timeout
-    from assay.models.budget import Judging
     from assay.models.build import make_model
+    from assay.models.pool import wrap_alone
 
-    objective = getattr(options, "judge_objective", None) or options.objective
-    if not objective:
+    if not options.objective:
         raise UsageError("a judge needs --objective: what a good artifact is, in a sentence")
     model = make_model(spec, key_values(options.judge_arg, "--judge-arg"))
     limit = check_timeout(JUDGE_TIMEOUT_SECONDS if options.evaluator_timeout is None else options.evaluator_timeout)
     return llm_judge_evaluator(
-        objective,
-        Judging(Retrying(Timed(model, limit), retries=3)),
+        options.objective,
+        Judging(wrap_alone(model, concurrency=options.concurrency, timeout_seconds=limit, say=say)),
         quality_dimensions={name: _weight(name, text) for name, text in _pairs(options.dimension)},
         hard_constraints=options.constraint,
         timeout_seconds=None,
     )
+
+
+def say(sentence: str) -> None:
+    """What a person who waits wants to know, such as a server that has gone away."""
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def _pairs(dimensions: list[str]) -> list[tuple[str, str]]:

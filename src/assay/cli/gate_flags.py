@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.core.types import TaskDefinition
-    from assay.evaluation import RunResult
-    from assay.reports.board import Leaderboard
-    from assay.reports.gate_result import GateResult
+    from assay.reports.board.types import Leaderboard
+    from assay.reports.gates.result import GateResult
 
 GATES = """\
 gates:
@@ -47,46 +44,15 @@ def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True
     ci.add_argument("--junit", metavar="FILE", help="gates and tasks as JUnit XML")
 
 
-class GateKeeper:
-    """What `--gate`, `--baseline` and `--junit` ask of a run. A gate that could not be checked is refused up front."""
-
-    def __init__(self, options: argparse.Namespace, definitions: Sequence[TaskDefinition]) -> None:
-        from assay.cli.view_flags import view_from
-        from assay.reports.gate_expression import parse_gates
-        from assay.reports.gate_names import check_names, numbers_of_definition
-        from assay.reports.leaderboard import read_leaderboard
-
-        self._options = options
-        self._gates = parse_gates(options.gate)
-        self._view = view_from(options)
-        self._baseline = read_leaderboard(options.baseline, self._view) if options.baseline else None
-        if self._gates:
-            tasks = {each.name: numbers_of_definition(each, options.repeat) for each in definitions}
-            check_names(self._gates, tasks, baseline=self._baseline)
-
-    def check(self, result: RunResult) -> list[GateResult]:
-        """What came of every gate."""
-        from assay.reports.diff_ends import diff_ends
-        from assay.reports.gates import check_gates
-
-        pairs = partial(diff_ends, self._options.baseline, result.folder, self._view)
-        return check_gates(
-            self._gates, result.leaderboard, baseline=self._baseline, pairs=pairs if self._baseline else None
-        )
-
-    def write(self, board: Leaderboard, results: Sequence[GateResult]) -> None:
-        """What CI reads, whatever came of the gates."""
-        from assay.reports.step_summary import run_summary
-
-        write_for_ci(self._options, board, results, run_summary(board, results))
-
-
-def write_for_ci(options: argparse.Namespace, board: Leaderboard, results: Sequence[GateResult], summary: str) -> None:
+def write_for_ci(
+    options: argparse.Namespace, board: Leaderboard, results: Sequence[GateResult], summary: Callable[[], str]
+) -> None:
     """The JUnit file where `--junit` wants it, and the step summary where the environment has one."""
-    from assay.reports.junit import write_junit
-    from assay.reports.step_summary import write_step_summary
+    from assay.reports.gates.step_summary import write_step_summary
 
     if options.junit:
+        from assay.reports.gates.junit import write_junit
+
         passes = options.gate_cannot_tell == "pass"
         write_junit(Path(options.junit), board, results, cannot_tell_passes=passes)
     write_step_summary(os.environ, summary)
@@ -94,7 +60,7 @@ def write_for_ci(options: argparse.Namespace, board: Leaderboard, results: Seque
 
 def tell_gates(results: Sequence[GateResult], options: argparse.Namespace) -> bool:
     """Print what is not met or cannot tell; True when nothing of it makes the exit code 1."""
-    from assay.reports.gate_result import broken_gates
+    from assay.reports.gates.result import broken_gates
 
     for result in results:
         if not result.met:

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from assay.cli.main import DONE
     from assay.core.errors import UsageError
+    from assay.runs.exit_status import DONE
     from assay.task_imports.imported import task_name, write_imported
     from assay.tasks.load import load_tasks
 

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-INTERRUPTED = 130
+from assay.runs.exit_status import INTERRUPTED
 
 
 def end_at_once() -> None:

@@ -20,6 +20,7 @@ rank is over the shared samples, coverage and bounds show what that leaves open,
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.output import add_form_arguments
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = EPILOG
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="as JSON")
     shape.add_argument("--csv", action="store_true", help="as CSV, one line per model")
+    add_form_arguments(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page that opens from disk")
     add_view_arguments(parser)
 
@@ -48,14 +50,17 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.cli.main import DONE
+    from assay.cli.output import show
+    from assay.cli.run_names import without_searches
     from assay.cli.view_flags import view_of_runs
-    from assay.reports.standings import build_standings
-    from assay.reports.standings_tables import standings_csv, standings_markdown
+    from assay.reports.documents.standings import standings_csv, standings_document
+    from assay.reports.standings.build import build_standings
+    from assay.runs.exit_status import DONE
 
+    runs = without_searches(options.runs)
     found = build_standings(
-        options.runs,
-        view_of_runs(options, options.runs),
+        runs,
+        view_of_runs(options, runs),
         normalisation=options.normalise,
         chance=chances(options.chance),
         allow_unequal=options.allow_unequal,
@@ -70,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.csv:
         print(standings_csv(found), end="")
     else:
-        print(standings_markdown(found))
+        show(standings_document(found), options)
     if options.json or options.csv:
         for note in found.notes:
             print(note, file=sys.stderr)

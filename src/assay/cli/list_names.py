@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.reports.document import TextTable
 
 TASK_SETS = "task sets"
+LIBRARY = "lm-eval"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", nargs="*", metavar="KIND|TASKS", help="metric, scorer, model, …, or task files")
+    from assay.cli.output import add_form_arguments
+
+    parser.add_argument(
+        "what", nargs="*", metavar="KIND|TASKS", help="metric, scorer, model, …, task files, or lm-eval: its tasks"
+    )
+    parser.add_argument("--search", metavar="TEXT", help="only names that hold this text")
+    parser.add_argument("--include-path", metavar="FOLDER", help="where else lm-eval tasks are looked for")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    add_form_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    import msgspec
-
     from assay import catalog
-    from assay.cli.main import DONE
 
+    if options.what == [LIBRARY]:
+        return tell(lm_eval_tasks(options), options)
     asked = [singular(word) for word in options.what]
     kinds = [word for word in asked if word in catalog.CATALOG]
     if options.what and len(kinds) < len(options.what):
@@ -30,8 +41,37 @@ def run(options: argparse.Namespace) -> int:
         }
         if not kinds:
             found = {TASK_SETS: built_in(), **found}
+    if options.search is not None:
+        held = options.search.casefold()
+        found = {
+            kind: {name: names[name] for name in names if held in name.casefold()} for kind, names in found.items()
+        }
+    return tell(found, options)
+
+
+def lm_eval_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
+    """What an installed lm_eval has under names: tasks, groups of tasks, and tags."""
+    from assay.core.errors import UsageError
+    from assay.tasks.library_names import LM_EVAL
+    from assay.tasks.lm_eval.source import lm_eval_names
+
+    names = lm_eval_names(options.search or "", options.include_path)
+    if not names:
+        raise UsageError(f"lm_eval has no task, group or tag whose name holds `{options.search}`")
+    return {LIBRARY: {f"{LM_EVAL}{name}": kind for name, kind in names.items()}}
+
+
+def tell(found: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
+    import msgspec
+
+    from assay.cli.output import is_laid_out, show
+    from assay.runs.exit_status import DONE
+
     if options.json:
         print(msgspec.json.encode(found).decode())
+        return DONE
+    if options.markdown or is_laid_out(options):
+        show(document_of(found), options)
         return DONE
     for kind, names in found.items():
         print(f"{kind}:")
@@ -39,6 +79,20 @@ def run(options: argparse.Namespace) -> int:
         for name, summary in names.items():
             print(f"  {name.ljust(width)}  {summary}".rstrip())
     return DONE
+
+
+def document_of(found: dict[str, dict[str, str]]) -> list[TextTable]:
+    from assay.reports.document import Span, TextTable
+
+    return [
+        TextTable(
+            header=[kind, ""],
+            rows=[[Span(name, "key"), summary] for name, summary in names.items()],
+            numeric_from=2,
+            prose=[""],
+        )
+        for kind, names in found.items()
+    ]
 
 
 def refuse_unknown(words: list[str]) -> None:

@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from assay.cli import interrupts, streams
+from assay import processes
+from assay.cli import garbage, interrupts, streams
 from assay.cli.parser import Parser
+from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED
 
-DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, interrupts.INTERRUPTED
 INTERNAL_ERROR = 70
 """What sysexits.h calls EX_SOFTWARE: nobody's gate and nobody's input."""
 DEBUG = "ASSAY_DEBUG"
@@ -28,6 +29,7 @@ VERBS = {
     "merge": "put the shards of a run together and write its leaderboard",
     "rescore": "score the answers of a run again, without calling a model",
     "report": "everything about one run or several as one HTML file",
+    "export": "attempts or tasks of one run or several as one table: CSV, JSON lines, Parquet",
     "view": "read the samples of runs in a local web page, or export it as a static site",
     "verify": "check that a leaderboard was made with these very task files",
     "score": "score one text with an evaluator: a command, a service or judge models",
@@ -38,6 +40,7 @@ VERBS = {
     "recipe": "well-known benchmarks: their original files become task folders",
     "import": "tasks of other programs become task folders",
     "init": "write a starter project",
+    "completion": "a script that lets bash, zsh or fish complete verbs, flags and names",
 }
 
 EPILOG = """\
@@ -55,6 +58,8 @@ exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how it went."""
     if argv is None:
+        processes.is_command = True
+        garbage.look_seldom()
         interrupts.end_at_once()
         streams.make_usable()
         return _main(sys.argv[1:])

@@ -7,11 +7,13 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.output import add_form_arguments
     from assay.cli.view_flags import add_view_arguments
 
     parser.add_argument("run", metavar="RUN", help="the run folder that the shards wrote to")
     parser.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    add_form_arguments(parser)
     add_view_arguments(parser)
     parser.epilog = """\
 Every finished attempt counts once, whoever made it; merging again adds nothing. The shard files are removed when every
@@ -24,26 +26,28 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.cli.exit_code import exit_code_of, why_without_score
+    from assay.cli.output import say_all, show
     from assay.cli.view_flags import view_of_run
-    from assay.reports.board import write_leaderboard_file
-    from assay.reports.leaderboard import build_leaderboard
-    from assay.reports.markdown import notes
-    from assay.reports.more_tables import board_tables
-    from assay.shards import merge_run
+    from assay.reports.board.types import write_leaderboard_file
+    from assay.reports.documents.leaderboard import notes
+    from assay.reports.documents.more_tables import board_tables
+    from assay.runs.exit_status import exit_status_of, why_without_score
+    from assay.runs.shards import merge_run
 
     folder = Path(options.run)
-    result = merge_run(folder)
-    board = build_leaderboard(folder, view_of_run(options, folder))
+    result = merge_run(folder, view_of_run(options, folder))
+    board = result.leaderboard
     if options.output:
         write_leaderboard_file(Path(options.output), board)
-    print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
-    for note in notes(board):
-        print(note, file=sys.stderr)
+    if options.json:
+        print(msgspec.json.encode(board).decode())
+    else:
+        show(board_tables(board), options)
+    say_all(notes(board), options)
     if nothing := why_without_score(board):
         print(nothing, file=sys.stderr)
     repeated = f", {result.repeated:,} found more than once" if result.repeated else ""
     print(f"merged {result.added:,} finished attempts{repeated}", file=sys.stderr)
     for sentence in result.owed:
         print(f"still owed: {sentence}; run the missing shards, then merge again", file=sys.stderr)
-    return exit_code_of(board)
+    return exit_status_of(board)

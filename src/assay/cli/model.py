@@ -41,8 +41,8 @@ def run(options: argparse.Namespace) -> int:
     import signal
     from pathlib import Path
 
-    from assay.cli.main import DONE
-    from assay.models import embedded_weights as weights
+    from assay.models.embedded import weights
+    from assay.runs.exit_status import DONE
 
     if options.act == "get":
         had = weights.is_here(weights.model_folder())
@@ -69,7 +69,7 @@ def serve(options: argparse.Namespace) -> None:
     import contextlib
 
     from assay.core.errors import UsageError
-    from assay.models import embedded_weights as weights
+    from assay.models.embedded import weights
 
     folder = weights.model_folder()
     weights.require(folder)
@@ -90,11 +90,11 @@ async def serve_numpy(folder: Path, options: argparse.Namespace) -> None:
     import contextlib
     import signal
 
-    from assay.models.embedded_weights import require_packages
+    from assay.models.embedded.weights import require_packages
 
     require_packages()
-    from assay.models.embedded_server import EmbeddedServer
-    from assay.models.embedded_server import serve as listen
+    from assay.models.embedded.server import EmbeddedServer
+    from assay.models.embedded.server import serve as listen
 
     server = EmbeddedServer(folder, workers=options.workers)
     serving = asyncio.ensure_future(listen(server, options.port, lambda at: _ready(at, server.name, likelihoods=True)))
@@ -109,7 +109,7 @@ def serve_llama_cpp(folder: Path, options: argparse.Namespace) -> None:
     import signal
     import threading
 
-    from assay.models import local_server
+    from assay.models.adapters import local_server
 
     server = local_server.serve(folder / "model.gguf", slots=options.workers or 4, port=options.port)
     ended = threading.Event()
@@ -133,7 +133,7 @@ def tell(*, as_json: bool) -> None:
     """What the model is, and whether it is on this machine."""
     import json
 
-    from assay.models import embedded_weights as weights
+    from assay.models.embedded import weights
 
     folder = weights.model_folder()
     here = weights.is_here(folder)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 from collections.abc import Iterable
 from typing import NoReturn
 
+from assay.wording import nearest
+
 _UNKNOWN_FLAG = re.compile(r"unrecognized arguments: .*?(?<!\S)(--?[\w-]+)")
+_TOO_MANY_WORDS = re.compile(r"unrecognized arguments: (.*)$", re.DOTALL)
 _UNKNOWN_WORD = re.compile(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)$", re.DOTALL)
 _WRONG_TYPE = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'$", re.DOTALL)
 _NUMBERS = {"int": "a whole number", "float": "a number"}
@@ -22,16 +24,19 @@ class Parser(argparse.ArgumentParser):
 
     def _sentence(self, message: str) -> str:
         if found := _UNKNOWN_FLAG.match(message):
-            return f"there is no flag {found[1]}.{_nearest(found[1], self._option_string_actions)}"
+            return f"there is no flag {found[1]}.{_hint(found[1], self._option_string_actions)}"
+        if (found := _TOO_MANY_WORDS.match(message)) and "--evaluator-command" in self._option_string_actions:
+            quoted = "a command of several words is one quoted text, such as --evaluator-command 'bash score.sh'"
+            return f"nothing takes `{found[1]}`; {quoted}"
         if found := _UNKNOWN_WORD.match(message):
             known = re.findall(r"[^\s,']+", found[3])
             where = "" if found[1] == "COMMAND" or "|" in found[1] else f"{found[1]}: "
-            return f"{where}`{found[2]}` is none of {', '.join(known)}.{_nearest(found[2], known)}"
+            return f"{where}`{found[2]}` is none of {', '.join(known)}.{_hint(found[2], known)}"
         if found := _WRONG_TYPE.match(message):
             return f"{found[1]}: expected {_NUMBERS[found[2]]}, not `{found[3]}`"
         return message.removeprefix("argument ")
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.65)
-    return f" Did you mean {near[0]}?" if near else ""
+def _hint(word: str, known: Iterable[str]) -> str:
+    near = nearest(word, known)
+    return f" Did you mean {near}?" if near else ""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
 from typing import TextIO
 
+from assay.cli.output import can_lay_out
 from assay.cli.streams import clear_line
 from assay.core.types import Record, TaskDefinition
-from assay.evaluation import Progress
 from assay.reports.measure import Measure, measure_of
+from assay.runs.progress import Progress
 
 TERMINAL_SECONDS = 0.25
 PLAIN_SECONDS = 10.0
@@ -57,6 +60,9 @@ class ProgressLine(Progress):
         self._clear()
         print(sentence, file=self._stream, flush=True)
 
+    def warn(self, sentence: str) -> None:
+        self.say(f"warning: {sentence}")
+
     def end(self) -> None:
         self._clear()
 
@@ -71,7 +77,7 @@ class ProgressLine(Progress):
         rate = made / max(now - self._started, 1e-9)
         parts = [f"{self._done:,}/{self._total:,}", f"{rate:,.0f}/s"]
         if rate:
-            parts.append(f"{_duration((self._total - self._done) / rate)} left")
+            parts.append(f"{duration((self._total - self._done) / rate)} left")
         if self._failed:
             parts.insert(1, f"{self._failed:,} failed")
         if self._workers:
@@ -79,12 +85,15 @@ class ProgressLine(Progress):
             parts.append(f"{len(each)} workers, {min(each):,} to {max(each):,} attempts each")
         if self._scored:
             parts.append(f"mean so far {self._score_sum / self._scored:.3f}")
-        line = "  ".join(parts)
+        width = 24
+        filled = int(width * self._done / max(self._total, 1))
+        self.show("  ".join(parts), f"{'━' * filled}{'─' * (width - filled)}  ")
+
+    def show(self, line: str, bar: str = "") -> None:
+        """One line that the next one is written over on a terminal; elsewhere lines follow each other."""
         if self._terminal:
-            width = 24
-            filled = int(width * self._done / max(self._total, 1))
             clear_line(self._stream)
-            self._stream.write(f"{'━' * filled}{'─' * (width - filled)}  {line}")
+            self._stream.write(bar + line)
         else:
             self._stream.write(line + "\n")
         self._stream.flush()
@@ -95,7 +104,19 @@ class ProgressLine(Progress):
             self._stream.flush()
 
 
-def _duration(seconds: float) -> str:
+def progress_of(options: argparse.Namespace) -> Progress:
+    """Nothing, a live panel on a terminal that can be drawn on, or lines."""
+    if options.quiet:
+        return Progress()
+    if options.plain or not can_lay_out(sys.stderr) or os.environ.get("TERM") in (None, "", "dumb"):
+        return ProgressLine()
+    from assay.cli.live_panel import LivePanel
+
+    return LivePanel()
+
+
+def duration(seconds: float) -> str:
+    """As people say it."""
     whole = int(seconds + 0.5)
     if whole < 60:
         return f"{whole} s"

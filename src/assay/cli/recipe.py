@@ -18,6 +18,8 @@ checked, and written into the task files and into recipe.json beside them.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.output import add_form_arguments
+
     parser.epilog = EPILOG
     parser.add_argument("act", choices=("list", "show", "make"), metavar="list|show|make")
     parser.add_argument("name", nargs="?", metavar="NAME", help="the benchmark")
@@ -31,14 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make: take files of another or unknown sha256, and record it",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
+    add_form_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.cli.main import DONE
     from assay.core.errors import UsageError
+    from assay.runs.exit_status import DONE
 
     if options.act == "list":
-        list_recipes(as_json=options.json)
+        list_recipes(options)
         return DONE
     if options.name is None:
         raise UsageError(f"`assay recipe {options.act}` needs a name; `assay recipe list` tells them")
@@ -49,18 +52,21 @@ def run(options: argparse.Namespace) -> int:
     return DONE
 
 
-def list_recipes(*, as_json: bool) -> None:
+def list_recipes(options: argparse.Namespace) -> None:
     import json
 
+    from assay.cli.output import show as show_document
     from assay.recipes.recipe import NAMES, find_recipe
-    from assay.reports.markdown import table
+    from assay.reports.document import TextTable
 
     recipes = [find_recipe(name) for name in NAMES]
-    if as_json:
+    if options.json:
         print(json.dumps([{"name": each.name, "title": each.title, "licence": each.licence} for each in recipes]))
         return
     rows = [[each.name, each.title, ", ".join(each.variants), each.licence] for each in recipes]
-    print(table(["name", "benchmark", "variants", "licence"], rows, numeric_from=9))
+    header = ["name", "benchmark", "variants", "licence"]
+    prose = ("benchmark", "variants")
+    show_document(TextTable(header=header, rows=rows, numeric_from=9, drops=("licence",), prose=prose), options)
 
 
 def show(name: str, *, as_json: bool) -> None:

@@ -19,6 +19,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.output import add_form_arguments
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = EPILOG
@@ -30,18 +31,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--include-per-example", action="store_true", help="predictions and scores in the leaderboard")
     parser.add_argument("--json", action="store_true", help="the leaderboard of the run as JSON on stdout")
+    add_form_arguments(parser)
     add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.cli.main import DONE
+    from assay.cli.run_names import without_searches
     from assay.cli.view_flags import view_of_run, view_of_runs
     from assay.core.errors import UsageError
     from assay.core.run_file import write_whole
     from assay.reports.html.report_page import report_page
+    from assay.runs.exit_status import DONE
 
     if options.samples < 0:
         raise UsageError(f"--samples must not be negative, not {options.samples}")
+    options.runs = without_searches(options.runs)
     if options.json and len(options.runs) > 1:
         raise UsageError("--json is for one run; `assay leaderboard --json` takes several")
     sources = [Path(name) for name in options.runs]
@@ -64,23 +68,21 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
     """The leaderboard and the Markdown report of a run, from its journal; False where the run cannot be written to."""
     import msgspec
 
+    from assay.cli.output import say_all, show
     from assay.cli.view_flags import view_of_run
     from assay.core.errors import UnwritableError
-    from assay.reports.board import write_leaderboard_file
-    from assay.reports.leaderboard import build_leaderboard
-    from assay.reports.markdown import notes
+    from assay.reports.board.build import build_leaderboard
+    from assay.reports.documents.leaderboard import notes
+    from assay.reports.documents.more_tables import board_tables
     from assay.reports.marks import marks_sentence
-    from assay.reports.more_tables import board_tables
-    from assay.reports.report_markdown import report_page, write_report
+    from assay.runs.finish import write_derived
 
     board = build_leaderboard(folder, view_of_run(options, folder))
     said = marks_sentence(folder)
-    page = report_page(board) + (f"\n## What people say\n\n- {said}\n" if said else "")
     outcome = f"wrote {folder / 'leaderboard.json'} and {folder / 'report.md'}"
     written = True
     try:
-        write_leaderboard_file(folder / "leaderboard.json", board)
-        write_report(folder / "report.md", page)
+        write_derived(folder, board)
     except UnwritableError as error:
         # a run of somebody else's, or in an archive, can be looked at all the same
         outcome, written = f"the run was left as it is: {error}", False
@@ -88,8 +90,10 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
         if not written:
             print(outcome, file=sys.stderr)
         return written
-    print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
-    for note in [*notes(board), *([said] if said else [])]:
-        print(note, file=sys.stderr)
+    if options.json:
+        print(msgspec.json.encode(board).decode())
+    else:
+        show(board_tables(board), options)
+    say_all([*notes(board), *([said] if said else [])], options)
     print(outcome, file=sys.stderr)
     return written

@@ -7,6 +7,7 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.output import add_form_arguments
     from assay.cli.run_flags import add_allow_outside, add_score_workers, add_task_parameters, add_trust
     from assay.cli.view_flags import add_view_arguments
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_score_workers(parser)
     add_trust(parser)
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    add_form_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress")
     add_view_arguments(parser)
 
@@ -32,17 +34,16 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.cli.exit_code import exit_code_of, why_without_score
-    from assay.cli.progress import ProgressLine
+    from assay.cli.output import say_all, show
+    from assay.cli.progress import progress_of
     from assay.cli.run_flags import score_workers_of, task_parameters
     from assay.cli.view_flags import view_of_run
     from assay.core.errors import UsageError
     from assay.core.run_file import read_run_file, sealed_as
-    from assay.evaluation import Progress
-    from assay.reports.leaderboard import build_leaderboard
-    from assay.reports.markdown import notes
-    from assay.reports.more_tables import board_tables
-    from assay.rescore import rescore
+    from assay.reports.documents.leaderboard import notes
+    from assay.reports.documents.more_tables import board_tables
+    from assay.runs.exit_status import exit_status_of, why_without_score
+    from assay.runs.rescore import rescore
     from assay.tasks.load import load_tasks
     from assay.user.seal import is_vouched_for
 
@@ -61,17 +62,20 @@ def run(options: argparse.Namespace) -> int:
         Path(options.run_dir) if options.run_dir else None,
         trust=options.trust,
         score_workers=score_workers_of(options.score_workers),
-        progress=Progress() if options.quiet else ProgressLine(),
+        view=view_of_run(options, Path(options.run)),
+        progress=progress_of(options),
         command=["assay", *sys.argv[1:]],
     )
     if result.interrupted:
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return 130
-    board = build_leaderboard(result.folder, view_of_run(options, result.folder))
-    print(msgspec.json.encode(board).decode() if options.json else board_tables(board))
-    for note in notes(board):
-        if not note.startswith("the board is not complete"):  # the same command would ask nobody
-            print(note, file=sys.stderr)
+    board = result.leaderboard
+    if options.json:
+        print(msgspec.json.encode(board).decode())
+    else:
+        show(board_tables(board), options)
+    # the same command would ask nobody
+    say_all([note for note in notes(board) if not note.startswith("the board is not complete")], options)
     if nothing := why_without_score(board):
         print(nothing, file=sys.stderr)
     if result.owed:
@@ -79,4 +83,4 @@ def run(options: argparse.Namespace) -> int:
     changed = f", of which {result.changed_prompts} ask something else now" if result.changed_prompts else ""
     print(f"scored {result.rescored} answers again; {result.owed} attempts have none{changed}", file=sys.stderr)
     print(f"run: {result.folder}", file=sys.stderr)
-    return exit_code_of(board)
+    return exit_status_of(board)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import os
+import shlex
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from assay.cli.run_flags import add_arguments, config_of, models_by_key, refuse_contradictions, resources_of
+from assay.cli.run_flags import (
+    add_arguments,
+    config_of,
+    lm_eval_options,
+    models_by_key,
+    refuse_contradictions,
+    resources_of,
+)
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assay.core.config import RunConfig
     from assay.core.types import TaskDefinition
-    from assay.evaluation import RunResult
-    from assay.reports.gate_result import GateResult
+    from assay.runs.evaluate import RunOptions, RunResult
+    from assay.runs.plan import PlannedRun
 
 __all__ = ["add_arguments", "run"]
 
@@ -22,74 +31,112 @@ STARTER_OUTPUT = "outputs/leaderboard.json"
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.cli.gate_flags import GateKeeper, tell_gates
-    from assay.cli.main import GATE_NOT_MET
-    from assay.core.errors import UsageError
+    from pathlib import Path
 
+    from assay import env_file
+    from assay.cli import garbage
+    from assay.cli.gate_flags import tell_gates, write_for_ci
+    from assay.core.errors import UsageError
+    from assay.reports.gates.step_summary import run_summary
+    from assay.runs.evaluate import run_all
+    from assay.runs.exit_status import GATE_NOT_MET
+    from assay.runs.plan import plan_runs
+    from assay.runs.progress import run_blocking
+
+    garbage.pass_over_what_is_loaded()
     config = config_of(options)
     refuse_contradictions(options)
-    if options.http is not None:
-        os.environ["ASSAY_HTTP"] = options.http  # workers on a cluster are told this way too
-    groups = by_model(definitions_of(options, config), config, chosen=options.model is not None)
-    if len(groups) > 1 and (options.run_dir or options.output):
+    env_file.choose(Path(options.env) if options.env else None)
+    planned = plan_runs(definitions_of(options, config), config, None if options.model is None else [options.model])
+    if len(planned) > 1 and (options.run_dir or options.output):
         raise UsageError("these tasks name several models, one run each: leave out --run-dir and --output")
     if options.dry_run:
-        return tell_estimate(groups, options)
-    gates = [GateKeeper(options, group) for _, group in groups]
-    code, gates_met = 0, True
-    for (group_config, group), keeper in zip(groups, gates, strict=True):
-        if options.shard is not None:
-            code = max(code, run_one_shard(group, group_config, options))
-            continue
-        result = run_whole(group, group_config, options)
-        results = keeper.check(result)
-        code = max(code, tell(result, options, write_output(result, options), results))
-        keeper.write(result.leaderboard, results)
-        gates_met = tell_gates(results, options) and gates_met
-        if result.interrupted:
-            break
-    return code if gates_met else GATE_NOT_MET
+        return tell_estimate(planned, options)
+    if options.shard is not None:
+        return max(run_one_shard(each, options) for each in planned)
+    codes: list[int] = []
+
+    def tell_result(result: RunResult) -> None:
+        codes.append(tell(result, options, write_output(result, options)))
+        write_for_ci(options, result.leaderboard, result.gates, partial(run_summary, result.leaderboard, result.gates))
+        tell_gates(result.gates, options)
+
+    results = run_blocking(
+        run_all(
+            planned,
+            run_options(options),
+            gates=options.gate,
+            baseline=options.baseline,
+            cannot_tell_passes=options.gate_cannot_tell == "pass",
+            on_result=tell_result,
+        )
+    )
+    if len(results) > 1 and any(each.metadata.get("variant") for run in planned for each in run.definitions):
+        tell_matrix([result.folder for result in results], options)
+    return max(codes) if all(result.gates_met for result in results) else GATE_NOT_MET
+
+
+def tell_matrix(runs: list[Path], options: argparse.Namespace) -> None:
+    """The models and prompts of a run file on one leaderboard, and the prompts against each other."""
+    import msgspec
+
+    from assay.cli.output import show
+    from assay.core.errors import UsageError
+    from assay.reports.documents.prompt_pairs import prompt_pairs_document
+    from assay.reports.documents.standings import standings_document
+    from assay.reports.standings.build import build_standings
+    from assay.reports.standings.prompts import compare_prompts
+    from assay.reports.view import view_of_results
+
+    view = view_of_results(runs)
+    pairs = compare_prompts(runs, view)
+    try:
+        found = build_standings(runs, view)
+    except UsageError as error:
+        print(f"no common leaderboard: {error}", file=sys.stderr)
+        found = None
+    if options.json:
+        print(msgspec.json.encode({"standings": found, "prompts": pairs}).decode())
+        return
+    if found is not None:
+        print()
+        show(standings_document(found), options)
+    if pairs:
+        print()
+        show(prompt_pairs_document(pairs, view.level), options)
 
 
 def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskDefinition]:
     """The tasks that the arguments name, with what their readers want known on stderr."""
-    from pathlib import Path
+    from assay.runs.plan import read_tasks
 
-    from assay import env_file
-    from assay.tasks.declarative.config_spec import refuse_unused
-    from assay.tasks.likelihood import generative_variant
-    from assay.tasks.load import load_tasks
-
-    env_file.choose(Path(options.env) if options.env else None)
-    for sentence in env_file.ignored_here():
-        print(f"warning: {sentence}", file=sys.stderr)
-    definitions = load_tasks(
+    definitions, warnings = read_tasks(
         options.tasks or ["starter"],
-        allow_bad=config.allow_bad_tasks,
-        config=config.task_config,
-        trust=config.trust,
+        config,
         models=models_by_key(options.model_for),
         dataset=options.dataset,
         allow_outside=options.allow_outside,
+        generative=options.generative,
+        may_ask=not options.dry_run,
+        lm_eval=lm_eval_options(options),
     )
-    if config.task_config:
-        refuse_unused(config.task_config, definitions)
-    if options.generative:
-        definitions = [generative_variant(definition) for definition in definitions]
-    for warning in warnings_of(definitions):
+    for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return definitions
 
 
-def run_whole(group: list[TaskDefinition], config: RunConfig, options: argparse.Namespace) -> RunResult:
-    """One run with its leaderboard, here or on a cluster."""
-    from assay.cli import interrupts
-    from assay.evaluation import run_evaluation
+def run_options(options: argparse.Namespace) -> RunOptions:
+    from pathlib import Path
 
+    from assay.cli import interrupts
+    from assay.cli.progress import progress_of
+    from assay.runs.evaluate import RunOptions
+    from assay.runs.listeners import find_listeners
+
+    cluster = None
     if options.executor == "ray":
         interrupts.raise_from_now_on()  # a cluster that was started is to be stopped
-        from assay.executors.ray_cluster import Cluster
-        from assay.ray_run import run_on_ray
+        from assay.runs.ray_cluster import Cluster
 
         cluster = Cluster(
             address=options.ray_address,
@@ -98,32 +145,23 @@ def run_whole(group: list[TaskDefinition], config: RunConfig, options: argparse.
             gpus=options.worker_gpus,
             resources=resources_of(options.worker_resource),
         )
-        return run_on_ray(
-            group, config, cluster, shard_size=options.shard_size, fresh=options.fresh, **_how_of(options)
-        )
-    return run_evaluation(group, config, fresh=options.fresh, **_how_of(options))
-
-
-def _how_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What every way of running is told alike."""
-    from pathlib import Path
-
-    from assay.cli.progress import ProgressLine
-    from assay.evaluation import Progress
-
-    return {
-        "folder": Path(options.run_dir) if options.run_dir else None,
-        "resume_foreign": options.resume_foreign,
-        "progress": Progress() if options.quiet else ProgressLine(),
-        "command": ["assay", *sys.argv[1:]],
-    }
+    return RunOptions(
+        folder=Path(options.run_dir) if options.run_dir else None,
+        fresh=options.fresh,
+        resume_foreign=options.resume_foreign,
+        progress=progress_of(options),
+        listeners=find_listeners(options.log_to),
+        command=["assay", *sys.argv[1:]],
+        cluster=cluster,
+        shard_size=options.shard_size,
+    )
 
 
 def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
     """The leaderboard where `--output` wants it; that of the starter tasks has a place of its own."""
     from pathlib import Path
 
-    from assay.reports.board import write_leaderboard_file
+    from assay.reports.board.types import write_leaderboard_file
 
     output: str | None = options.output or (STARTER_OUTPUT if not options.tasks else None)
     if output is not None:
@@ -131,37 +169,47 @@ def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
     return output
 
 
-def tell_estimate(groups: list[tuple[RunConfig, list[TaskDefinition]]], options: argparse.Namespace) -> int:
-    """What a run would take, without asking anybody."""
+def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int:
+    """What a run would take, without asking anybody; a row that cannot be rendered is bad input."""
     from pathlib import Path
 
     import msgspec
 
-    from assay.cli.main import DONE
-    from assay.dry_run import estimate
-    from assay.reports.estimate_table import estimate_table
+    from assay.cli.output import say_all, show
+    from assay.reports.documents.estimate import estimate_tables
+    from assay.runs.dry_run import estimate
+    from assay.runs.exit_status import BAD_INPUT, DONE
 
-    for config, definitions in groups:
-        found = estimate(definitions, config, folder=Path(options.run_dir) if options.run_dir else None)
-        print(msgspec.json.encode(found).decode() if options.json else estimate_table(found))
-        for note in found.notes:
-            print(note, file=sys.stderr)
-    return DONE
+    code = DONE
+    for run in planned:
+        found = estimate(run.definitions, run.config, folder=Path(options.run_dir) if options.run_dir else None)
+        if options.json:
+            print(msgspec.json.encode(found).decode())
+        else:
+            show(estimate_tables(found), options)
+        say_all(found.notes, options)
+        for task in found.tasks:
+            if task.not_rendered:
+                code = BAD_INPUT
+                message = f"{task.not_rendered:,} samples cannot be rendered; the first: {task.first_fault}"
+                print(f"{task.task}: {message}. `assay check` says where", file=sys.stderr)
+    return code
 
 
-def run_one_shard(group: list[TaskDefinition], config: RunConfig, options: argparse.Namespace) -> int:
+def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
     """`--shard`: counts on stdout; the leaderboard is `assay merge`'s to make."""
     import msgspec
 
-    from assay.cli.main import DONE, INTERRUPTED, WITH_FAILURES
     from assay.core.errors import UsageError
-    from assay.executors.shard_files import parse_shard
-    from assay.shards import run_shard
+    from assay.runs.exit_status import DONE, INTERRUPTED, WITH_FAILURES
+    from assay.runs.progress import run_blocking
+    from assay.runs.shard_files import parse_shard
+    from assay.runs.shards import run_planned_shard
 
     number, count = parse_shard(options.shard)
     if options.fresh or options.executor != "local" or options.output:
         raise UsageError("--shard goes with neither --fresh, --output nor --executor: a shard is a part of a run")
-    result = run_shard(group, config, number=number, count=count, **_how_of(options))
+    result = run_blocking(run_planned_shard(run, number, count, run_options(options)))
     counts = result.counts
     if options.json:
         print(msgspec.json.encode(counts).decode())
@@ -179,55 +227,54 @@ def run_one_shard(group: list[TaskDefinition], config: RunConfig, options: argpa
     return WITH_FAILURES if counts.failed or counts.refused else DONE
 
 
-def warnings_of(definitions: list[TaskDefinition]) -> list[str]:
-    """What the readers of the files want known, each thing once."""
-    return list(dict.fromkeys(text for each in definitions for text in each.metadata.get("warnings", ())))
+def tell_where(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
+    """Where the result lies; on a terminal also what was done, what it took, and what to do next."""
+    from assay.cli.output import can_lay_out, say
+    from assay.costs.spending import money
+
+    if options.markdown or not can_lay_out(sys.stderr):
+        print(f"run: {result.folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)
+        return
+    board = result.leaderboard
+    total, owed = (sum(getattr(row, name) for row in board.tasks) for name in ("total", "owed"))
+    failed, cached = board.failed + board.timeouts, sum(row.cached for row in board.tasks)
+    tokens_in, tokens_out = (
+        sum(getattr(row, name) + getattr(row, f"judge_{name}") for row in board.tasks)
+        for name in ("tokens_in", "tokens_out")
+    )
+    print(file=sys.stderr)
+    attempts = f"{total - owed:,} of {total:,} made" + (f", {failed:,} failed" if failed else "")
+    attempts += f", {cached:,} answers from the cache" if cached else ""
+    say(attempts, options, "bad" if failed else "plain", first="attempts  ")
+    if tokens_in or tokens_out:
+        costs = [f"cost {money(board.cost)}"] if board.cost is not None else []
+        costs += [f"judges {money(board.judge_cost)}"] if board.judge_cost is not None else []
+        say("   ".join([f"{tokens_in:,} in, {tokens_out:,} out", *costs]), options, first="tokens    ")
+    say(str(result.folder), options, first="run       ")
+    if output:
+        say(output, options, first="board     ")
+    say(f"assay view {shlex.quote(str(result.folder))}", options, "key", first="next      ")
 
 
-def by_model(
-    definitions: list[TaskDefinition], config: RunConfig, *, chosen: bool
-) -> list[tuple[RunConfig, list[TaskDefinition]]]:
-    """The tasks of each model: a run file may name several; `--model` is said of all of them."""
-    import msgspec
-
-    groups: dict[str, tuple[RunConfig, list[TaskDefinition]]] = {}
-    for definition in definitions:
-        named = None if chosen else definition.metadata.get("model")
-        own = config
-        if named is not None:
-            own = msgspec.structs.replace(
-                config,
-                model=named["model"],
-                model_options=named["options"],
-                requests_per_minute=config.requests_per_minute or named.get("requests_per_minute"),
-                concurrency=min(config.concurrency, named.get("concurrency") or config.concurrency),
-                adaptive=config.adaptive and named.get("concurrency") is None,
-            )
-        if definition.metadata.get("cache") is False:
-            own = msgspec.structs.replace(own, cache=False)
-        groups.setdefault(repr(own), (own, []))[1].append(definition)
-    return list(groups.values())
-
-
-def tell(result: RunResult, options: argparse.Namespace, output: str | None, gates: Sequence[GateResult] = ()) -> int:
+def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> int:
     """The table on stdout, what a reader should know besides on stderr, and the exit code."""
     import msgspec
 
-    from assay.cli.exit_code import exit_code_of, why_without_score
-    from assay.cli.main import INTERRUPTED, WITH_FAILURES
-    from assay.reports.markdown import notes
-    from assay.reports.more_tables import board_tables
+    from assay.cli.output import say_all, show
+    from assay.reports.documents.leaderboard import notes
+    from assay.reports.documents.more_tables import board_tables
+    from assay.runs.exit_status import INTERRUPTED, WITH_FAILURES, exit_status_of, why_without_score
 
     board = result.leaderboard
     if options.json:
-        print(msgspec.json.encode({**msgspec.structs.asdict(board), **({"gates": gates} if gates else {})}).decode())
+        gates = {"gates": result.gates} if result.gates else {}
+        print(msgspec.json.encode({**msgspec.structs.asdict(board), **gates}).decode())
     else:
-        print(board_tables(board))
-    for note in notes(board):
-        print(note, file=sys.stderr)
+        show(board_tables(board), options)
+    say_all(notes(board), options)
     if nothing := why_without_score(board):
         print(nothing, file=sys.stderr)
-    print(f"run: {result.folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)
+    tell_where(result, options, output)
     if result.interrupted:
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
@@ -238,4 +285,4 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None, gat
             again = "The same command with a larger budget goes on. (The longest answer is --max-answer-tokens.)"
         print(f"stopped: {result.stopped}; {owed:,} attempts are owed. {again}", file=sys.stderr)
         return WITH_FAILURES
-    return exit_code_of(board)
+    return exit_status_of(board)

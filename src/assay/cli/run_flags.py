@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
+    from assay.tasks.lm_eval.source import LmEvalOptions
 
 EPILOG = """\
 examples:
@@ -15,6 +16,7 @@ examples:
   assay run tasks/ --model openai:my-model --model-arg base_url=http://localhost:8000/v1
   assay run tasks.jsonl --model my_module:my_model   a function, an object or a class of yours
   assay run tasks/ --model command:'./answer.sh'     a program that reads and writes JSON lines
+  assay run lm-eval:arc_easy --model embedded        a task, group or tag of an installed lm-evaluation-harness
 
 The same command again goes on where it stopped: finished attempts are never made twice, failed ones are.
 
@@ -33,7 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = f"{EPILOG}\n{GATES}"
     parser.add_argument(
-        "tasks", nargs="*", metavar="TASKS", help="task files, folders, or `starter` (default: starter)"
+        "tasks",
+        nargs="*",
+        metavar="TASKS",
+        help="task files, folders, `lm-eval:NAME`, or `starter` (default: starter)",
     )
     add_asking_arguments(parser)
     add_pace_arguments(parser)
@@ -114,7 +119,6 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
     cache = how.add_mutually_exclusive_group()
     cache.add_argument("--cache", action="store_true", default=None, help="keep answers for other runs")
     cache.add_argument("--no-cache", dest="cache", action="store_false", help="ask again what was asked before")
-    how.add_argument("--http", choices=("aiohttp", "lean"), help="HTTP client (default aiohttp; lean: extra `lean`)")
 
 
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,10 +147,19 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.output import add_form_arguments
+
     out = parser.add_argument_group("what is written")
     out.add_argument("--run-dir", metavar="DIR", help="folder of the run (default: runs/<model>-<tasks>-<hash>)")
     out.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
     out.add_argument("--include-per-example", action="store_true", help="predictions and scores in the leaderboard")
+    out.add_argument(
+        "--log-to",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="log the run to mlflow, wandb, otel, an installed listener, or `module:name` of yours (repeatable)",
+    )
     out.add_argument("--fresh", action="store_true", help="put an earlier run aside and start anew")
     out.add_argument(
         "--resume-foreign",
@@ -155,6 +168,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     )
     out.add_argument("--allow-bad-tasks", action="store_true", help="leave bad records out, and say how many")
     out.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    add_form_arguments(out)
     out.add_argument("--quiet", action="store_true", help="no progress")
 
 
@@ -180,9 +194,9 @@ COUNTS = ("repeat", "concurrency", "batch_size", "limit", "workers", "shard_size
 
 def config_of(options: argparse.Namespace) -> RunConfig:
     from assay.cli.view_flags import checked_level
-    from assay.core.config import RunConfig
     from assay.core.errors import UsageError
     from assay.reports.view import metadata_key
+    from assay.runs.plan import make_config
 
     for name in COUNTS:
         value = getattr(options, name)
@@ -192,7 +206,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         raise UsageError(f"--max-cost is an amount of money above 0, not {options.max_cost}")
     if options.logprobs is not None and options.logprobs < 0:
         raise UsageError(f"--logprobs must not be negative, not {options.logprobs}")
-    return RunConfig(
+    return make_config(
         model=options.model or "toy",
         model_options=key_values(options.model_arg, "--model-arg"),
         temperature=options.temperature,
@@ -204,8 +218,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         repeat=options.repeat,
         limit=options.limit,
         task_config=dict(key_texts(options.config, "--config")),
-        concurrency=options.concurrency or 32,
-        adaptive=options.concurrency is None,
+        concurrency=options.concurrency,
         batch_size=options.batch_size,
         timeout_seconds=options.timeout,
         retries=options.retries,
@@ -260,6 +273,36 @@ def add_task_parameters(parser: argparse._ActionsContainer) -> None:
         metavar="KEY=NAME",
         help="the model behind a key of a declarative task, such as a judge (repeatable)",
     )
+    add_lm_eval_arguments(parser)
+
+
+def add_lm_eval_arguments(parser: argparse._ActionsContainer) -> None:
+    """What tasks of lm_eval can be told; on the names that its own command has, where it has any."""
+    parser.add_argument(
+        "--num-fewshot", type=int, metavar="N", help="worked examples before each question of an lm-eval: task"
+    )
+    parser.add_argument(
+        "--fewshot-as-turns",
+        action="store_true",
+        help="show an lm-eval: task's worked examples as turns of a conversation (with --chat-template)",
+    )
+    parser.add_argument(
+        "--chat-template",
+        action="store_true",
+        help="ask an lm-eval: task as a conversation, which the model's own chat template renders",
+    )
+    parser.add_argument(
+        "--include-path",
+        metavar="FOLDER",
+        help="a folder with further lm-eval: tasks (YAML files)",
+    )
+    parser.add_argument(
+        "--data",
+        action="append",
+        default=[],
+        metavar="SPLIT=FILE",
+        help="documents of an lm-eval: task from a .jsonl, .json, .csv or .parquet file, not the hub (repeatable)",
+    )
 
 
 def add_allow_outside(parser: argparse._ActionsContainer) -> None:
@@ -273,7 +316,27 @@ def task_parameters(options: argparse.Namespace) -> dict[str, Any]:
         "dataset": options.dataset,
         "models": models_by_key(options.model_for),
         "allow_outside": options.allow_outside,
+        "lm_eval": lm_eval_options(options),
     }
+
+
+def lm_eval_options(options: argparse.Namespace) -> LmEvalOptions | None:
+    """What `add_lm_eval_arguments` was told; None where that is nothing."""
+    told = {
+        "num_fewshot": options.num_fewshot,
+        "fewshot_as_turns": options.fewshot_as_turns,
+        "chat_template": options.chat_template,
+        "include_path": options.include_path,
+        "data": key_texts(options.data, "--data"),
+    }
+    if not any(value is not None and value is not False and value != {} for value in told.values()):
+        return None
+    from assay.core.errors import UsageError
+    from assay.tasks.lm_eval.source import LmEvalOptions
+
+    if options.num_fewshot is not None and options.num_fewshot < 0:
+        raise UsageError(f"--num-fewshot must not be negative, not {options.num_fewshot}")
+    return LmEvalOptions(**told)
 
 
 def key_texts(pairs: list[str], flag: str) -> dict[str, str]:

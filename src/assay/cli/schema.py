@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import json
 
-    from assay.cli.main import DONE
+    from assay.runs.exit_status import DONE
     from assay.tasks.declarative.schema import editor_schema
 
     print(json.dumps(editor_schema(options.kind), indent=2, ensure_ascii=False))

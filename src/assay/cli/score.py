@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 from assay.cli.evaluator_flags import add_evaluator_arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from assay.costs.spending import Spent
     from assay.evaluators import Evaluator
     from assay.evaluators.scoring import ArtifactScore, ScoredExample
-    from assay.reports.spending import Spent
+
+    _Scored = tuple[list[ArtifactScore], dict[str, str]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,20 +26,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    import asyncio
     from pathlib import Path
 
     from assay.cli.evaluator_flags import evaluators_of, read_artifact, read_set
-    from assay.cli.main import DONE, WITH_FAILURES
     from assay.core.usage import Account, usage_of
-    from assay.reports.prices import find_prices
-    from assay.reports.spending import spent_by, spent_in_words
+    from assay.costs.prices import find_prices
+    from assay.costs.spending import spent_by, spent_in_words
+    from assay.runs.exit_status import DONE, WITH_FAILURES
+    from assay.runs.progress import run_blocking
 
+    _refuse_without_effect(options)
     artifact = read_artifact(options.artifact)
     examples = read_set(options.dataset) if options.dataset else None
     prices = find_prices(Path(options.prices) if options.prices else None)
     with Account() as account:
-        scores, dead = asyncio.run(_score_all(evaluators_of(options), artifact, examples, options))
+        scores, dead = run_blocking(_until_a_signal(_score_all(evaluators_of(options), artifact, examples, options)))
     spent = spent_by([("judge", usage) for usage in usage_of(account)], prices)
     if options.json:
         print(_as_json(options.artifact, scores, dead, spent))
@@ -49,22 +54,58 @@ def run(options: argparse.Namespace) -> int:
     return DONE if complete else WITH_FAILURES
 
 
+def _refuse_without_effect(options: argparse.Namespace) -> None:
+    """What a search has a use for whoever scores, and `score` only for judges."""
+    from assay.core.errors import UsageError
+
+    for flag, value in (("--objective", options.objective), ("--prices", options.prices)):
+        if value and not options.judge_model and (options.evaluator_command or options.evaluator_url):
+            raise UsageError(f"{flag} is for --judge-model and has no effect here; leave it out")
+
+
+async def _until_a_signal(work: Coroutine[Any, Any, _Scored]) -> _Scored:
+    """Ctrl-C, SIGTERM and a closed terminal give up what is in flight, which ends the programs that score."""
+    import asyncio
+
+    from assay.core.run import Stop
+    from assay.runs.progress import Progress, signals
+
+    class AtOnce(Stop):
+        def ask(self) -> None:
+            self.now()
+
+    scoring = asyncio.ensure_future(work)
+    stop = AtOnce()
+    stop.bind(scoring.cancel)
+    with signals(stop, Progress()):
+        try:
+            return await scoring
+        except asyncio.CancelledError:
+            if stop.interrupted:
+                raise KeyboardInterrupt from None
+            raise
+
+
 async def _score_all(
     evaluators: list[Evaluator], artifact: str, examples: list[dict[str, Any]] | None, options: argparse.Namespace
 ) -> tuple[list[ArtifactScore], dict[str, str]]:
     """Every evaluator's scores, and why those without any have none. The only evaluator there is may not be dead."""
+    from assay.cli.evaluator_flags import evaluations_in_flight, say
     from assay.core.errors import AssayError
     from assay.evaluators import preflight
+    from assay.evaluators.preflight import in_words
     from assay.evaluators.scoring import score_artifact
 
     scores: list[ArtifactScore] = []
     dead: dict[str, str] = {}
     for evaluator in evaluators:
         try:
+            if (how := in_words(evaluator)) is not None:
+                say(how)
             if not options.no_preflight:
                 await preflight(evaluator, examples[0] if examples else None, options.task_model)
             found = await score_artifact(
-                evaluator, artifact, examples, options.task_model, concurrency=options.concurrency
+                evaluator, artifact, examples, options.task_model, concurrency=evaluations_in_flight(options)
             )
         except AssayError as error:
             if len(evaluators) == 1:
@@ -134,7 +175,7 @@ def _between(scores: list[ArtifactScore]) -> dict[str, float]:
 def _as_json(artifact: str, scores: list[ArtifactScore], dead: dict[str, str], spent: list[Spent]) -> str:
     import msgspec
 
-    from assay.reports.spending import total_cost
+    from assay.costs.spending import total_cost
 
     result: dict[str, Any] = {"schema": "assay.score.v1", "artifact": artifact, "evaluators": scores, "dead": dead}
     if len(scores) > 1:

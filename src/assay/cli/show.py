@@ -5,17 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from assay.tasks.library_names import LM_EVAL
+
 if TYPE_CHECKING:
+    from assay.core.errors import FailureError
     from assay.core.types import Request, Sample, TaskDefinition
+    from assay.datasets.columns import DatasetColumn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.run_flags import add_allow_outside, add_task_parameters
+    from assay.cli.output import add_form_arguments
+    from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust
     from assay.cli.view_flags import add_view_arguments
 
     parser.epilog = (
         "examples:\n"
         "  assay show tasks/arithmetic.jsonl      the task as data, and how its first sample is asked\n"
+        "  assay show tasks/quiz.yaml --sample 2   exactly what a model is asked about its second sample\n"
+        "  assay show datasets/quiz.csv            what the columns of a dataset hold; a YAML file or a key does too\n"
+        "  assay show lm-eval:piqa --sample 1     the same of a task of an installed lm-evaluation-harness\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
         "  assay show my_metric:starts_politely   the same of your own Python, which is read and not run\n"
         "  assay show runs/toy-starter-1a2b3c4d   how a run stands, its tables, and what failed or scored lowest\n"
@@ -27,10 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=int, metavar="N", help="how many samples to show (default 1; of a run, the 3 worst)"
     )
-    parser.add_argument("--sample", metavar="ID", help="every attempt of a run at this one sample, in full")
+    parser.add_argument(
+        "--sample",
+        metavar="ID",
+        help="of a run, every attempt at this sample in full; of a task, exactly what is asked about this sample, "
+        "by id or by number from 1, without asking",
+    )
     add_task_parameters(parser)
     add_allow_outside(parser)
+    add_trust(parser)
     parser.add_argument("--json", action="store_true", help="as JSON; of a run, what it was made of")
+    add_form_arguments(parser)
     add_view_arguments(parser)
 
 
@@ -38,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from assay import catalog
-    from assay.cli.main import DONE
     from assay.cli.show_run import show_run
+    from assay.runs.exit_status import DONE
 
     path = Path(options.what)
     kinds = [kind for kind in catalog.CATALOG if options.what in catalog.CATALOG[kind]]
@@ -48,10 +63,10 @@ def run(options: argparse.Namespace) -> int:
     elif kinds and not path.exists():
         for kind in kinds:
             show_part(kind, catalog.CATALOG[kind][options.what], options)
-    elif ":" in options.what and not path.exists():
+    elif ":" in options.what and not path.exists() and not options.what.startswith(LM_EVAL):
         show_own(options)
-    else:
-        if not path.exists() and path.suffix == "" and "/" not in options.what:
+    elif options.what.startswith(LM_EVAL) or not show_dataset(options):
+        if not options.what.startswith(LM_EVAL) and not path.exists() and path.suffix == "" and "/" not in options.what:
             refuse_unknown(options.what)
         show_tasks(options)
     return DONE
@@ -69,6 +84,64 @@ def refuse_unknown(what: str) -> None:
     near = catalog.unknown_name("name", what, known | {each.name for each in Path().iterdir()})
     if what not in known:
         raise UsageError(f"{near.partition(' Known:')[0]}{'' if 'mean' in near else ' `assay list` tells all of them'}")
+
+
+def show_dataset(options: argparse.Namespace) -> bool:
+    """What the columns of a dataset hold, if this is one: a YAML or data file, or a key of the folders here."""
+    from pathlib import Path
+
+    import msgspec
+
+    from assay.catalog import make
+    from assay.cli.output import show
+    from assay.datasets.columns import columns_of
+    from assay.datasets.content import is_elsewhere
+    from assay.reports.document import TextTable
+    from assay.tasks.load import BUILT_IN
+
+    path = Path(options.what)
+    if path.is_dir() or (options.what in BUILT_IN and not path.exists()):
+        return False
+    from assay.tasks.declarative.load import read_dataset
+
+    found = read_dataset(options.what, allow_outside=options.allow_outside)
+    if found is None:
+        return False
+    name, spec = found
+    columns = [] if is_elsewhere(spec) else columns_of(make("dataset", spec.use, spec.options))
+    if options.json:
+        print(msgspec.json.encode({"dataset": name, "spec": spec, "columns": columns}).decode())
+        return True
+    file = f", {spec.options['path']}" if "path" in spec.options else ""
+    size = "samples that are elsewhere" if is_elsewhere(spec) else f"{spec.size:,} samples, sha256 {spec.sha256[:12]}"
+    print(f"dataset {name}   ({spec.use}{file}; {size})\n")
+    rows = [
+        [
+            column.name,
+            _types_shown(column),
+            str(column.missing) if column.missing else "",
+            _example_shown(column.example),
+        ]
+        for column in columns
+    ]
+    if rows:
+        show(TextTable(header=["column", "type", "missing", "example"], rows=rows, numeric_from=9), options)
+    return True
+
+
+def _types_shown(column: DatasetColumn) -> str:
+    """One type, or each with how many values are of it."""
+    if len(column.types) == 1:
+        return next(iter(column.types))
+    return ", ".join(f"{name} ({count:,})" for name, count in sorted(column.types.items()))
+
+
+def _example_shown(value: object) -> str:
+    import msgspec
+
+    from assay.wording import shortened
+
+    return "" if value is None else shortened(msgspec.json.encode(value).decode(), 60)
 
 
 def show_part(kind: str, target: str, options: argparse.Namespace) -> None:
@@ -97,42 +170,76 @@ def _show_doc(kind: str, target: str, text: str, options: argparse.Namespace) ->
 
 
 def show_tasks(options: argparse.Namespace) -> None:
-    from itertools import islice
-
     import msgspec
 
     from assay.cli.run_flags import task_parameters
-    from assay.tasks.build import build_dataset
+    from assay.runs.assemble import preview
     from assay.tasks.load import load_tasks
 
-    for definition in load_tasks([options.what], allow_bad=True, only_reads=True, **task_parameters(options)):
-        # samples that lie on a server are not fetched to be shown
-        dataset = () if definition.dataset.use == "hub" else build_dataset(definition)
-        samples = list(islice(dataset, 1 if options.samples is None else options.samples))
-        shown = {"definition": definition, "samples": samples}
+    told = task_parameters(options)
+    definitions = load_tasks([options.what], allow_bad=True, only_reads=True, trust=options.trust, **told)
+    if options.sample is not None:
+        show_task_sample(definitions, options)
+        return
+    for definition in definitions:
+        samples = preview(definition, 1 if options.samples is None else options.samples)
         if options.json:
+            shown = {"definition": definition, "samples": [sample for sample, _ in samples]}
             print(msgspec.json.encode(shown).decode())
             continue
         print(msgspec.json.format(msgspec.json.encode(definition), indent=2).decode())
-        for sample in samples:
-            if sample.row is not None:
-                print(f"\nsample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}")
-                print(_asked(definition, sample))
-            else:
-                print(f"\nsample {sample.id}, as it is asked:\n{sample.prompt}\ntargets: {list(sample.targets)}\n")
+        for sample, asked in samples:
+            print(f"\n{_sample_shown(sample, asked)}")
 
 
-def _asked(definition: TaskDefinition, sample: Sample) -> str:
-    """What a single-turn solver would ask; conversations and Python decide while they run."""
+def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namespace) -> None:
+    """One sample of a task, and exactly what a model is asked about it; nothing runs."""
+    import msgspec
+
+    from assay.core.errors import FailureError, UsageError
+    from assay.runs.assemble import preview_sample
+
+    found = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
+    if not found:
+        sizes = ", ".join(f"{each.name} has {each.dataset.size:,}" for each in definitions)
+        raise UsageError(f"there is no sample `{options.sample}`, by id or by number from 1 ({sizes})")
+    for sample, asked in found:
+        if isinstance(asked, FailureError):
+            raise UsageError(f"sample `{sample.id}` cannot be asked: {asked}")
+        if options.json:
+            print(msgspec.json.encode({"sample": sample, "requests": asked}).decode())
+        else:
+            print(_sample_shown(sample, asked))
+
+
+def _sample_shown(sample: Sample, asked: list[Request] | FailureError) -> str:
+    import msgspec
+
     from assay.core.errors import FailureError
-    from assay.tasks.build import build_solver
 
-    request_for = getattr(build_solver(definition), "request", None)
-    if request_for is None:
-        return ""
-    try:
-        request: Request = request_for(sample)
-    except FailureError as error:
-        return f"cannot be asked: {error}"
+    if sample.row is None:
+        return f"sample {sample.id}, as it is asked:\n{sample.prompt}\ntargets: {list(sample.targets)}\n"
+    row = f"sample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}"
+    if isinstance(asked, FailureError):
+        return f"{row}\ncannot be asked: {asked}"
+    if not asked:
+        return f"{row}\nno model is asked, or only the task's own Python decides what; `assay check` goes through it"
+    lines = [row]
+    for number, request in enumerate(asked, 1):
+        lines.append(f"turn {number} is asked:" if len(asked) > 1 else "as it is asked:")
+        lines.append(_request_shown(request))
+    return "\n".join(lines) + "\n"
+
+
+def _request_shown(request: Request) -> str:
+    """Roles and contents, or the prompt, and what else is sent with them."""
+    import msgspec
+
     said = [f"{message.role}: {message.content}" for message in request.messages or ()]
-    return "as it is asked:\n" + ("\n".join(said) or str(request.prompt)) + "\n"
+    settings = {
+        name: value
+        for name, value in msgspec.to_builtins(request).items()
+        if name not in ("messages", "prompt", "attempt")
+    }
+    shown = "\n".join(said) or str(request.prompt)
+    return f"{shown}\nwith: {msgspec.json.encode(settings).decode()}" if settings else shown

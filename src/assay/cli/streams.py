@@ -9,13 +9,19 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from assay.printable import escape, printable
 
+if TYPE_CHECKING:
+    from assay.reports.document import Span
+
 CLEAR_LINE = "\r\x1b[K"
+STYLES = {"strong": "1", "key": "1", "good": "32", "bad": "31", "quiet": "2"}
+"""Weight and colour as terminals know them (SGR); other styles look like plain text."""
 
 
 def make_usable() -> None:
@@ -52,9 +58,44 @@ def give_up_stdout() -> None:
 def clear_line(stream: TextIO) -> None:
     """Empty the line that the cursor is on: the one thing that progress may do to a terminal."""
     if isinstance(stream, _Talk):
-        stream.clear_line()
+        stream.write_sequences(CLEAR_LINE)
     else:
         stream.write(CLEAR_LINE)
+
+
+def write_lines(stream: TextIO, lines: Iterable[Sequence[Span]], *, styled: bool) -> None:
+    """Lines of styled text: besides progress the only way by which an escape sequence reaches a terminal.
+
+    The sequences are ours, and every text between them is made printable.
+    """
+    text = "".join(f"{''.join(_span(span, styled=styled) for span in line)}\n" for line in lines)
+    if isinstance(stream, _Results | _Talk):
+        stream.write_sequences(text)
+    else:
+        stream.write(text)
+
+
+def draw(stream: TextIO, lines: Sequence[Sequence[Span]], *, styled: bool) -> None:
+    """Lines in place of those drawn before; they stay below whatever is written meanwhile."""
+    if isinstance(stream, _Talk):
+        from assay.reports.text_width import width_of
+
+        stream.draw(
+            [sum(width_of(printable(span.text)) for span in line) for line in lines],
+            "".join(f"{''.join(_span(span, styled=styled) for span in line)}\x1b[K\n" for line in lines),
+        )
+
+
+def erase(stream: TextIO) -> None:
+    """Take away what was drawn."""
+    if isinstance(stream, _Talk):
+        stream.write_sequences("")
+        stream.flush()
+
+
+def _span(span: Span, *, styled: bool) -> str:
+    text, code = printable(span.text), STYLES.get(span.style)
+    return f"\x1b[{code}m{text}\x1b[0m" if styled and code and text else text
 
 
 class _Results:
@@ -64,9 +105,13 @@ class _Results:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        with _told():
-            self._stream.write(printable(text))
+        self.write_sequences(printable(text))
         return len(text)
+
+    def write_sequences(self, text: str) -> None:
+        """What is written as it is: only for text that this file has made safe."""
+        with _told():
+            self._stream.write(text)
 
     def flush(self) -> None:
         with _told():
@@ -94,15 +139,32 @@ class _Talk:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._drawn: list[int] = []
+        """How wide the lines are that are drawn right above the cursor."""
+        self._lock = threading.RLock()
 
     def write(self, text: str) -> int:
-        with suppress(OSError):
-            self._stream.write(printable(text))
+        self.write_sequences(printable(text))
         return len(text)
 
-    def clear_line(self) -> None:
-        with suppress(OSError):
-            self._stream.write(CLEAR_LINE)
+    def write_sequences(self, text: str) -> None:
+        """What is written as it is, in place of what was drawn: only for text that this file has made safe."""
+        with self._lock, suppress(OSError):
+            self._stream.write(f"{self._back()}\x1b[J{text}" if self._drawn else text)
+            self._drawn = []
+
+    def draw(self, widths: list[int], text: str) -> None:
+        with self._lock, suppress(OSError):
+            self._stream.write(f"{self._back()}{text}\x1b[J")
+            self._drawn = widths
+            self._stream.flush()
+
+    def _back(self) -> str:
+        """To the beginning of what was drawn, whose lines may wrap by now: a terminal can be made narrower."""
+        if not self._drawn:
+            return ""
+        columns = os.get_terminal_size(self._stream.fileno()).columns or 80
+        return f"\r\x1b[{sum(max(1, -(-width // columns)) for width in self._drawn)}A"
 
     def flush(self) -> None:
         with suppress(OSError):

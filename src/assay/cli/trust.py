@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
+from assay.tasks.library_names import LM_EVAL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,11 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n"
         "  assay trust ../shared-tasks/judge.yaml         look at it and trust this very content\n"
         "  assay trust ../shared-tasks --show             only look\n"
+        "  assay trust lm-eval:hellaswag                  the Python of a task of lm-evaluation-harness\n"
         "  assay trust runs/from-a-colleague              a run folder, so that it can be rescored\n"
         "  assay trust --list                             what is trusted\n"
         "  assay trust ../shared-tasks/judge.yaml --forget"
     )
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="task files, folders of them, or run folders")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="task files, folders, `lm-eval:NAME`, or run folders")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--show", action="store_true", help="list what it reaches for, and record nothing")
     what.add_argument("--forget", action="store_true", help="no longer trust it")
@@ -39,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import msgspec
 
-    from assay.cli.main import DONE
     from assay.core.errors import UsageError
+    from assay.runs.exit_status import DONE
     from assay.tasks.trusted_content import read_trusted
 
     if options.list:
@@ -92,6 +94,10 @@ def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool)
 
     if out_of_a_run:
         return list(read_run_file(path).definitions)
+    if str(path).startswith(LM_EVAL):
+        from assay.tasks.lm_eval.source import read_lm_eval
+
+        return read_lm_eval(str(path), task_parameters(options)["lm_eval"], only_looks=True)
     return load_tasks([str(path)], allow_bad=True, only_reads=True, **task_parameters(options))
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.output import add_form_arguments
+
     parser.epilog = "exit code 0 when every record keeps every rule, 2 when not"
     parser.add_argument("paths", nargs="+", metavar="PATH", help="task files, folders or built-in names")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    add_form_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     import msgspec
 
-    from assay.cli.main import BAD_INPUT, DONE
-    from assay.reports.markdown import escaped, table
+    from assay.cli.output import show
+    from assay.reports.document import TextTable
+    from assay.reports.markdown import escaped
+    from assay.runs.exit_status import BAD_INPUT, DONE
 
     checked = [check_file(path) for source in options.paths for path in files_in(source)]
     errors = [error for file in checked for error in file["errors"]]
@@ -28,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
         return BAD_INPUT if errors else DONE
     if errors:
         rows = [[_place(error), error["rule"], error["field"], error["detail"]] for error in errors]
-        print(table(["where", "rule", "field", "what is wrong"], rows, numeric_from=9))
+        header = ["where", "rule", "field", "what is wrong"]
+        show(TextTable(header=header, rows=rows, numeric_from=9, drops=("rule",), prose=("what is wrong",)), options)
     for file in checked:
         print(
             f"{escaped(file['file'])}: {file['format']}, {file['good']} good, {len(file['errors'])} bad",
@@ -38,11 +43,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def files_in(source: str) -> list[Path]:
-    """Every file to check; a folder's YAML files are checked whatever they hold."""
+    """Every file to check; a folder's YAML files are checked whatever they hold, and its models and datasets too."""
     from assay.tasks.load import YAML, files_of
 
-    yaml = sorted(path for path in Path(source).iterdir() if path.suffix in YAML) if Path(source).is_dir() else []
-    return yaml or files_of(source)
+    folder = Path(source)
+    yaml = sorted(path for path in folder.iterdir() if path.suffix in YAML) if folder.is_dir() else []
+    if not yaml:
+        return files_of(source)
+    from assay.tasks.declarative.load import files_named_by_key
+
+    return [*yaml, *files_named_by_key(folder)]
 
 
 def check_file(path: Path) -> dict[str, Any]:
@@ -57,8 +67,8 @@ def check_file(path: Path) -> dict[str, Any]:
 
 
 def _spec_file(path: Path) -> dict[str, Any]:
+    from assay.tasks.frozen_spec.reader import TaskSpec, iter_validated
     from assay.tasks.lost_words import LostWords
-    from assay.tasks.spec_file import TaskSpec, iter_validated
 
     good, errors, lost = 0, [], LostWords()
     for outcome in iter_validated(path):
@@ -74,9 +84,9 @@ def _spec_file(path: Path) -> dict[str, Any]:
 
 
 def _task_file(path: Path) -> dict[str, Any]:
+    from assay.tasks.folder.reader import iter_examples
+    from assay.tasks.folder.rules import Example
     from assay.tasks.lost_words import LostWords
-    from assay.tasks.task_folder import iter_examples
-    from assay.tasks.task_folder_rules import Example
 
     good, errors, lost = 0, [], LostWords()
     for outcome in iter_examples(path):
@@ -108,11 +118,14 @@ def _warn(warnings: list[str]) -> None:
 
 def _error_at(path: Path, sentence: str) -> dict[str, Any]:
     """A sentence that begins with file:line:column, taken apart for the table."""
-    found = re.match(r"(.+?):(\d+):(\d+): (?:([\w.$\[\]-]+): )?(.*)", sentence)
+    from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE
+
+    found = PLACED_SENTENCE.match(sentence)
     if found is None:
         return _error(path, 0, "declarative", "", sentence)
-    error = _error(Path(found[1]), int(found[2]), "declarative", found[4] or "", found[5])
-    return {**error, "column": int(found[3])}
+    file, line, column = found[1].rsplit(":", 2)
+    error = _error(Path(file), int(line), "declarative", found[2] or "", found[3])
+    return {**error, "column": int(column)}
 
 
 def _checked(path: Path, form: str, good: int, errors: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from assay.cli.output import add_form_arguments, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_parameters(parser)
     add_allow_outside(parser)
     parser.add_argument("--json", action="store_true", help="what was found as JSON")
+    add_form_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,8 +45,8 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.cli.main import DONE, GATE_NOT_MET
     from assay.core.errors import UsageError
+    from assay.runs.exit_status import DONE, GATE_NOT_MET
     from assay.tasks.load import load_tasks
 
     folder = Path(options.run)
@@ -60,14 +62,14 @@ def run(options: argparse.Namespace) -> int:
         whole = {"tasks": found, "same": same, **({} if checked is None else {"run": checked})}
         print(msgspec.json.encode(whole).decode())
     else:
-        tell(checked, found, scored, here)
+        tell(checked, found, scored, here, options)
     return DONE if same else GATE_NOT_MET
 
 
 def scored_content(source: Path) -> dict[str, str]:
     """The sha256 of every task's content, as the run or the leaderboard has it."""
     from assay.core.run_file import read_run_file
-    from assay.reports.board import read_leaderboard_file
+    from assay.reports.board.types import read_leaderboard_file
 
     if source.is_dir():
         return {each.name: each.dataset.sha256 for each in read_run_file(source).definitions}
@@ -86,15 +88,21 @@ def check(folder: Path, unchanged: Sequence[TaskDefinition]) -> RunIntegrity:
     return check_run(folder, keys)
 
 
-def tell(checked: RunIntegrity | None, found: dict[str, str], scored: dict[str, str], here: dict[str, str]) -> None:
+def tell(
+    checked: RunIntegrity | None,
+    found: dict[str, str],
+    scored: dict[str, str],
+    here: dict[str, str],
+    options: argparse.Namespace,
+) -> None:
     from assay.printable import one_line
-    from assay.reports.markdown import table
+    from assay.reports.document import Cell, Span, TextTable
 
     if checked is not None:
         columns = ["lines", "with a checksum", "planned", "finished", "failed", "remaining"]
         remaining = checked.planned - checked.finished - checked.failed
         counts = (checked.lines, checked.checked, checked.planned, checked.finished, checked.failed, remaining)
-        print(table(columns, [[f"{count:,}" for count in counts]], numeric_from=0))
+        show(TextTable(header=columns, rows=[[f"{count:,}" for count in counts]], numeric_from=0), options)
         for problem in checked.problems:
             print(f"- {one_line(str(problem))}")
         if checked.more:
@@ -106,8 +114,16 @@ def tell(checked: RunIntegrity | None, found: dict[str, str], scored: dict[str, 
         for note in checked.notes:
             print(note, file=sys.stderr)
     if found:
-        rows = [[name, word, scored.get(name, "–")[:16], here.get(name, "–")[:16]] for name, word in found.items()]
-        print(table(["task", "content", "scored", "these files"], rows, numeric_from=9))
+        rows: list[list[Cell]] = [
+            [
+                name,
+                Span(word, "good" if word == "same" else "bad"),
+                scored.get(name, "–")[:16],
+                here.get(name, "–")[:16],
+            ]
+            for name, word in found.items()
+        ]
+        show(TextTable(header=["task", "content", "scored", "these files"], rows=rows, numeric_from=9), options)
 
 
 def verdict(scored: str | None, here: str | None) -> str:

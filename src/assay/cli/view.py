@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from assay.cli.main import DONE
+    from assay.runs.exit_status import DONE
 
     roots = [Path(name) for name in options.runs or ["runs"]]
     if options.export is not None:

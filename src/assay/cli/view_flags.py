@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.reports.prices import Prices
+    from assay.costs.prices import Prices
     from assay.reports.view import View
 
 
@@ -16,10 +16,16 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     look = parser.add_argument_group("how it is looked at (does not change a score)")
     look.add_argument("--level", type=float, metavar="L", help="confidence level (default 0.95)")
     look.add_argument(
-        "--by", action="append", default=[], metavar="metadata.KEY", help="slice by a metadata key (repeatable)"
+        "--by",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="slice by metadata.KEY, or by sample.COLUMN of a YAML task's dataset (repeatable)",
     )
     look.add_argument(
-        "--group-by", metavar="metadata.KEY", help="samples with the same value are one cluster (default: group)"
+        "--group-by",
+        metavar="KEY",
+        help="samples with the same metadata.KEY or sample.COLUMN are one cluster (default: metadata.group)",
     )
     look.add_argument(
         "--prices",
@@ -43,11 +49,10 @@ def view_from(
 
 
 def view_of_runs(options: argparse.Namespace, sources: Sequence[Path | str]) -> View:
-    """The level and the clusters that all the runs were asked for with, and over them what the flags say now."""
-    from assay.core.run_file import read_run_file
-    from assay.reports.view import common_view
+    """The level and the clusters of all the results, and over them what the flags say now."""
+    from assay.reports.view import view_of_results
 
-    asked = common_view([read_run_file(path).config for source in sources if (path := Path(source)).is_dir()])
+    asked = view_of_results(sources, options.level)
     return view_from(options, level=asked.level, group_by=asked.group_by)
 
 
@@ -80,6 +85,6 @@ def checked_level(given: float | None, default: float = 0.95) -> float:
 
 
 def prices_from(path: str) -> Prices:
-    from assay.reports.prices import find_prices
+    from assay.costs.prices import find_prices
 
     return find_prices(Path(path))

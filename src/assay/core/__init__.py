@@ -3,8 +3,8 @@
 An order in which nothing is used before it was met, and about how long each takes:
 
     types         3 min  the records: Sample -> Request -> Completion -> Trace -> Score or Failure -> Record
-    seams         1 min  what a model, solver, scorer, aggregate, dataset and executor are
     errors        1 min  UsageError is for the person, FailureError is for the journal
+    seams         2 min  what a model, solver, scorer, aggregate, dataset and executor are, and what they may be besides
     regular_file  1 min  files that may have come from elsewhere, opened and read with a bound
     fingerprint          the identity of anything: sha256 of its canonical JSON
     task          1 min  a TaskDefinition whose names have become objects
@@ -19,5 +19,5 @@ An order in which nothing is used before it was met, and about how long each tak
     config        1 min  what a run was asked to do
     run_file             the run.json that keeps it
 
-What puts these together is `assay.evaluation`; what fills them is everything else.
+What puts these together is `assay.runs.evaluate`; what fills them is everything else.
 """

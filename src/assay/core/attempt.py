@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +14,7 @@ from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Failure, Record, Request, Sample, Score, Stage, Trace
 from assay.core.usage import Account, usage_of
+from assay.tracebacks import told
 
 
 def attempt_key(task_name: str, sample: Sample, attempt: int) -> str:
@@ -39,9 +39,9 @@ async def make_attempt(work: Work, model: Model) -> Record:
             try:
                 trace = await task.solver(sample, model)
             except BaseException as error:
-                failures = (failure_of(of_a_part(error), "solver", task.definition.solver.use),)
+                failures = (failure_of(raise_unless_part_error(error), "solver", task.definition.solver.use),)
                 asked = getattr(model, "last", None)
-                excluded, _ = _apply_rules(task, sample, None, ())
+                excluded, _ = apply_rules(task, sample, None, ())
         if trace is not None:
             scores, failures, excluded = await score_trace(task, sample, trace)
     return Record(
@@ -51,13 +51,13 @@ async def make_attempt(work: Work, model: Model) -> Record:
         index=work.position,
         attempt=work.attempt,
         targets=sample.targets,
-        metadata=sample.metadata,
+        metadata=sample.slices(),
         trace=trace,
         asked=asked.text() if asked else None,
         scores=scores,
         failures=failures,
         excluded=excluded,
-        seconds=round(perf_counter() - started, 6),
+        seconds=int((perf_counter() - started) * 1e6) / 1e6,  # to the microsecond; `round` takes one
         usage=usage_of(account, trace) if account else (),
     )
 
@@ -76,13 +76,13 @@ async def score_trace(
             scores.append(score)
         except BaseException as error:
             overdue.pop(id(trace), None)
-            failures.append(failure_of(of_a_part(error), "scorer", scorer.name))
-    excluded, broken = _apply_rules(task, sample, trace, tuple(scores)) if task.actions else ((), ())
+            failures.append(failure_of(raise_unless_part_error(error), "scorer", scorer.name))
+    excluded, broken = apply_rules(task, sample, trace, tuple(scores)) if task.actions else ((), ())
     # a rule that cannot be applied to an attempt that broke before is no second fault
     return tuple(scores), tuple(failures) or broken, excluded
 
 
-def _apply_rules(
+def apply_rules(
     task: Task, sample: Sample, trace: Trace | None, scores: tuple[Score, ...]
 ) -> tuple[tuple[str, ...], tuple[Failure, ...]]:
     """The action rules that apply, whatever else failed, and what broke in the others."""
@@ -93,7 +93,7 @@ def _apply_rules(
             if applies(sample, trace, scores):
                 excluded.append(key)
         except BaseException as error:
-            failures.append(failure_of(of_a_part(error), "action", key))
+            failures.append(failure_of(raise_unless_part_error(error), "action", key))
     return tuple(excluded), tuple(failures)
 
 
@@ -101,7 +101,7 @@ overdue: dict[int, OutOfTimeError] = {}
 """What the watch has raised while a trace was scored, by the trace's id."""
 
 
-def of_a_part(error: BaseException) -> BaseException:
+def raise_unless_part_error(error: BaseException) -> BaseException:
     """The error, if it is the part's own: `sys.exit` in a metric fails its attempt, only our cancelling ends a run."""
     task = asyncio.current_task()
     stray = isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
@@ -111,15 +111,13 @@ def of_a_part(error: BaseException) -> BaseException:
 
 
 def failure_of(error: BaseException, stage: Stage, part: str) -> Failure:
-    """The failure an exception stands for: its own if it carries one, else kind `exception` and where it was raised."""
+    """The failure an exception stands for: its own if it carries one, else kind `exception` with its traceback."""
     if isinstance(error, FailureError):
         return error.failure
     if isinstance(error, OutOfTimeError):
         return Failure(stage=stage, part=part, kind=error.kind, message=str(error))
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
-    message = f"{type(error).__name__}: {error}"[:2000] + where
-    return Failure(stage=stage, part=part, kind="exception", message=message)
+    said = told(error)
+    return Failure(stage=stage, part=part, kind="exception", message=str(said), traceback=said.traceback)
 
 
 def unwritable(record: Record, error: Exception) -> Record:
@@ -146,5 +144,7 @@ def _fits(value: Any) -> bool:
 
 
 def _in_plain_text(failure: Failure) -> Failure:
-    message = failure.message.encode("utf-8", "backslashreplace").decode()
-    return msgspec.structs.replace(failure, message=message)
+    message, traceback = (
+        text.encode("utf-8", "backslashreplace").decode() for text in (failure.message, failure.traceback)
+    )
+    return msgspec.structs.replace(failure, message=message, traceback=traceback)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from assay.core.types import Request
+from assay.core.types import Request, TaskDefinition
 
 
 class RunConfig(Struct, frozen=True, kw_only=True):
@@ -26,6 +26,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """Only the first so many samples of each task."""
     task_config: dict[str, Any] = field(default_factory=dict)
     """`--config` values for declarative tasks."""
+    prompt: str | None = None
+    """Which of a run file's prompts this run asks with."""
 
     concurrency: int = 32
     adaptive: bool = False
@@ -62,17 +64,20 @@ class RunConfig(Struct, frozen=True, kw_only=True):
 
     def settings(self) -> Request:
         """The generation settings, as the request they fill in."""
-        return Request(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            max_tokens=self.max_tokens,
-            stop=self.stop,
-            seed=self.seed,
-            logprobs=self.logprobs,
-        )
+        names = ("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs")
+        return Request(**{name: getattr(self, name) for name in names})
+
+    def samples_of(self, definition: TaskDefinition) -> int:
+        """How many samples of a task the run asks for."""
+        size = definition.dataset.size
+        return size if self.limit is None else min(self.limit, size)
+
+    def attempts_of(self, definition: TaskDefinition) -> int:
+        return self.samples_of(definition) * self.repeat
 
     def identity(self) -> dict[str, Any]:
         """The settings a result depends on. How fast it was made, and how patiently, is not among them."""
         settings: dict[str, Any] = msgspec.to_builtins(self.settings())
         settings.pop("attempt", None)
-        return {"generation": settings, "repeat": self.repeat, "limit": self.limit}
+        prompt = {} if self.prompt is None else {"prompt": self.prompt}
+        return {"generation": settings, "repeat": self.repeat, "limit": self.limit, **prompt}

@@ -2,7 +2,8 @@
 
     AssayError
     ├── UsageError        the user can fix it: a bad file, flag or name. One sentence, exit code 2.
-    │   └── UnwritableError   a file or folder could not be written
+    │   ├── UnwritableError   a file or folder could not be written
+    │   └── SearchFolderError a folder that holds a search, where a run is wanted
     └── FailureError      something broke during an attempt. Carries a `Failure`, is recorded, and is never a score.
 
     OutOfTimeError        raised by the watch inside a scorer that computes too long; no `except Exception` catches it.
@@ -29,6 +30,10 @@ class UsageError(AssayError):
 
 class UnwritableError(UsageError):
     """A place that cannot be written; who only wants to see a result can be shown it all the same."""
+
+
+class SearchFolderError(UsageError):
+    """A folder of `assay optimize`; who was given many folders can leave it out."""
 
 
 class FailureError(AssayError):

@@ -36,13 +36,15 @@ SYNC_SECONDS = 0.25
 MAX_LINE_BYTES = 256 << 20
 """The longest line that is written and read."""
 COPY_BYTES = 1 << 20
+LINE_BYTES = 1 << 13
+"""As much as most lines have."""
 
 _encode = msgspec.json.Encoder().encode
 _BEGINNING = b'{"key":"'
 _NEWLINE = ord("\n")
 _MASK = 2**64 - 1
 _T = TypeVar("_T")
-_L = TypeVar("_L", bound="Line")
+_L = TypeVar("_L", bound="KeyedLine")
 
 
 class Journal:
@@ -74,9 +76,13 @@ class Journal:
         if max(map(len, encoded), default=0) > MAX_LINE_BYTES - TAIL_BYTES:
             records = list(map(_short_enough, records))
             encoded = list(map(_encode, records))
-        self._write(encoded)
-        self._sync_soon()
+        self.write(encoded)
         return records
+
+    def write(self, records: list[bytes]) -> None:
+        """Records that are JSON already, each an object that begins with its `key`."""
+        self._write(records)
+        self._sync_soon()
 
     def copy(self, lines: Iterable[bytes]) -> None:
         """Take over lines of other journals; here each gets the number and the checksum of its new place."""
@@ -237,7 +243,7 @@ def _unexpected(line: bytes, path: Path, at: int) -> int | None:
     return number_of(line)
 
 
-class Line(Protocol):
+class KeyedLine(Protocol):
     """What a kind of line must have for the rule to be applied to it."""
 
     @property
@@ -319,8 +325,15 @@ def lines_at(path: Path, kind: type[_T], places: Iterable[int]) -> Iterator[tupl
     decode = msgspec.json.Decoder(kind).decode
     with open_regular(path) as file:
         for place in places:
-            file.seek(place)
-            yield place, decode(file.readline())
+            yield place, decode(_line_at(file.fileno(), place))
+
+
+def _line_at(file: int, place: int) -> bytes:
+    """One line, wherever the one before was: a buffered reader would read a megabyte for it."""
+    data = os.pread(file, LINE_BYTES, place)
+    while (end := data.find(b"\n")) < 0 and (more := os.pread(file, len(data), place + len(data))):
+        data += more
+    return data if end < 0 else data[: end + 1]
 
 
 def key_number(key: str) -> int:
@@ -331,7 +344,7 @@ def key_number(key: str) -> int:
         return int(short_fingerprint(key), 16)
 
 
-class Outcome(msgspec.Struct):
+class AttemptOutcome(msgspec.Struct):
     """Which attempt a line is about, and whether it failed: all that resume and merge go by."""
 
     key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,16}$")]
@@ -342,7 +355,7 @@ def finished_keys(path: Path) -> KeySet:
     """The keys of attempts that need not be made again: those of which one line succeeded."""
     finished = KeySet()
     if path.exists():
-        for _, line in read_both(path, Outcome):
+        for _, line in read_both(path, AttemptOutcome):
             if not line.failures:
                 finished.add(int(line.key, 16))
     return finished

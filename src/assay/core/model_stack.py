@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from assay.core.cache import CompletionCache
-from assay.core.errors import FailureError
-from assay.core.seams import Model
+from assay.core.attempt import failure_of
+from assay.core.errors import AssayError, FailureError
+from assay.core.seams import Capabilities, HasSettings, Model, capabilities_of, close_part
 from assay.core.types import Completion, Failure, Request
-from assay.core.usage import note
+from assay.core.usage import note, strike
+
+if TYPE_CHECKING:
+    from assay.core.cache import CompletionCache
 
 _Read = TypeVar("_Read")
 LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS = 60.0, 600.0
@@ -34,21 +37,34 @@ class Wrapper:
     async def generate(self, request: Request) -> Completion:
         return await self.model.generate(request)
 
+    @property
+    def capabilities(self) -> Capabilities:
+        return capabilities_of(self.model)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.model.settings if isinstance(self.model, HasSettings) else {}
+
     async def aclose(self) -> None:
-        await close_model(self.model)
+        await close_part(self.model)
 
 
-async def close_model(model: object) -> None:
-    """Close a model if it has anything to close."""
-    close = getattr(model, "aclose", None)
-    if close is not None:
-        await close()
+def innermost(model: Model) -> Model:
+    """The model itself, however many wrappers are around it."""
+    while isinstance(model, Wrapper):
+        model = model.model
+    return model
 
 
-class Asked(Wrapper):
+def given_settings(settings: Request) -> dict[str, Any]:
+    """What a run says about how to answer, by field: found out once, because every request is held against it."""
+    return {field: value for field, value in msgspec.structs.asdict(settings).items() if value is not None}
+
+
+class WithRunSettings(Wrapper):
     """The model as one attempt sees it: the run's settings fill what a request leaves open, its account is kept."""
 
-    def __init__(self, model: Model, settings: Request, attempt: int) -> None:
+    def __init__(self, model: Model, settings: Mapping[str, Any], attempt: int) -> None:
         super().__init__(model)
         self._attempt = attempt
         self._settings = settings
@@ -57,14 +73,17 @@ class Asked(Wrapper):
 
     async def generate(self, request: Request) -> Completion:
         self.last = request
-        settings = self._settings
         changes: dict[str, Any] = {} if self._attempt == 1 else {"attempt": self._attempt}
-        for field in ("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs", "extra"):
-            value = getattr(settings, field)
-            if value is not None and getattr(request, field) is None:
+        for field, value in self._settings.items():
+            if getattr(request, field) is None:
                 changes[field] = value
         request = msgspec.structs.replace(request, **changes) if changes else request
-        completion = await self.model.generate(request)
+        try:
+            completion = await self.model.generate(request)
+        except AssayError:
+            raise
+        except Exception as error:  # a bug of the model, which the solver that asked it is not to blame for
+            raise FailureError(failure_of(error, "model", self.name)) from error
         note(self.name, request, completion, judge=False)
         return completion
 
@@ -97,6 +116,7 @@ async def read_answer(model: Model, request: Request, read: Callable[[Completion
     except Exception:
         if not completion.cached:
             raise
+    strike(completion)
     completion = await model.generate(msgspec.structs.replace(request, fresh=True))
     return completion, read(completion)
 

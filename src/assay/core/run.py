@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from itertools import islice
 
 from assay.core.attempt import attempt_key, make_attempt
 from assay.core.journal import Journal
-from assay.core.model_stack import Asked
-from assay.core.seams import Executor, Model, Work
+from assay.core.model_stack import WithRunSettings, given_settings
+from assay.core.seams import Executor, Model, Work, walk_from
 from assay.core.task import Task
 from assay.core.types import Record, Request, Sample
 
@@ -68,9 +67,10 @@ async def run_attempts(
     `positions` names the samples of each task that are this process's share; None means all of them.
     """
     stop = stop or Stop()
+    given = given_settings(settings)
 
-    async def attempt(work: Work) -> Record:
-        return await make_attempt(work, Asked(model, settings, work.attempt))
+    def attempt(work: Work) -> Awaitable[Record]:
+        return make_attempt(work, WithRunSettings(model, given, work.attempt))
 
     async def write_down() -> None:
         async with aclosing(executor.run(attempt, owed_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]
@@ -110,6 +110,4 @@ def _share(task: Task, positions: Mapping[str, range] | None) -> Iterator[tuple[
     wanted = positions.get(task.name, range(0))
     if not wanted:
         return iter(())
-    walk_from = getattr(task.dataset, "walk_from", None)  # a dataset that can seek need not be read from its beginning
-    samples = walk_from(wanted.start) if walk_from is not None else islice(task.dataset, wanted.start, None)
-    return zip(wanted, samples, strict=False)
+    return zip(wanted, walk_from(task.dataset, wanted.start), strict=False)

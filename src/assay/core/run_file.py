@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from assay import os_errors
 from assay.core.config import RunConfig
-from assay.core.errors import UnwritableError, UsageError
+from assay.core.errors import SearchFolderError, UnwritableError, UsageError
 from assay.core.regular_file import irregular, read_regular
 from assay.core.types import TaskDefinition
 
 RUN_SCHEMA = "run.v1"
+SEARCH_SCHEMA = "assay.optimize.run.v1"
+"""Of the `run.json` of a search, which is no run."""
 
 
 class RunFile(Struct, frozen=True, kw_only=True):
@@ -46,37 +49,40 @@ class RunFile(Struct, frozen=True, kw_only=True):
                 raise ValueError(f"the task `{definition.name}` has no fingerprint")
 
 
+class _Schema(Struct):
+    schema: str = ""
+
+
 def read_run_file(folder: Path) -> RunFile:
     path = folder / "run.json"
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: not a run folder (it is {irregular(folder) or 'a file'})")
     try:
-        return msgspec.json.decode(read_regular(path), type=RunFile)
+        data = read_regular(path)
     except FileNotFoundError:
         raise UsageError(f"{folder}: not a run folder (it has no run.json)") from None
+    try:
+        return msgspec.json.decode(data, type=RunFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            if msgspec.json.decode(data, type=_Schema).schema == SEARCH_SCHEMA:
+                raise SearchFolderError(f"{folder}: holds a search of `assay optimize`, not a run") from error
         raise UsageError(f"{path}: not a {RUN_SCHEMA} file: {error}") from error
 
 
-def sealed_as(run_file: RunFile) -> str:
+class SealedFile(Protocol):
+    """The `run.json` of a run or of a search: what a seal of its folder is made of."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def created(self) -> str: ...
+
+
+def sealed_as(run_file: SealedFile) -> str:
     """What a seal of this run's folder is made of."""
     return f"{run_file.fingerprint} {run_file.created}"
-
-
-def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
-    """Why two runs are not one, in words."""
-    changes = []
-    for name in sorted({*earlier.tasks, *now.tasks}):
-        if earlier.tasks.get(name) != now.tasks.get(name):
-            state = "changed" if name in earlier.tasks and name in now.tasks else "is in only one of them"
-            changes.append(f"task `{name}` {state}")
-    for key in sorted({*earlier.model, *now.model}):
-        if earlier.model.get(key) != now.model.get(key):
-            changes.append(f"model {key} was {earlier.model.get(key)!r}, now {now.model.get(key)!r}")
-    for key in sorted({*earlier.settings, *now.settings}):
-        if earlier.settings.get(key) != now.settings.get(key):
-            changes.append(f"{key} was {earlier.settings.get(key)!r}, now {now.settings.get(key)!r}")
-    return changes or ["its fingerprint differs"]
 
 
 def write_text(path: Path, text: str) -> None:
@@ -86,6 +92,13 @@ def write_text(path: Path, text: str) -> None:
 
 def write_whole(path: Path, data: bytes) -> None:
     """All of the file or nothing of it, also when the disk is full or the process dies."""
+    with writing_whole(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write piece by piece, which takes the place of `path` once all of it is on the disk."""
     if not path.name:
         raise UnwritableError(f"{path}: is a folder, not a file to write")
     # a name of its own: several processes may begin the same run at once
@@ -93,11 +106,13 @@ def write_whole(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(partial, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
-    except OSError as error:
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink()
-        raise UnwritableError(f"{path}: could not write: {os_errors.reason(error)}") from error
+        if isinstance(error, OSError):
+            raise UnwritableError(f"{path}: could not write: {os_errors.reason(error)}") from error
+        raise

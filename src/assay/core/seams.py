@@ -1,15 +1,20 @@
 """The protocols: each seam is one method wide, and behaviour is added by wrapping.
 
 A metric is a plain function. A wrapper of a `Model` is a `Model`. Nothing here is registered or inherited from:
-an object that fits is enough.
+an object that fits is enough. What a part may do besides its one method is listed at the end: `Capabilities`, and
+protocols that it fulfils or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from msgspec import Struct
+
+from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Record, Request, Sample, Score, Summary, Trace
 
 Metric = Callable[[str, Sequence[str], Mapping[str, Any]], float]
@@ -82,6 +87,24 @@ class BuildContext:
     """How fast each other model may be asked, by the key the task has for it."""
     dataset: Dataset | None = None
     """Its samples, for scorers that look at all of them."""
+    cost_of: Callable[[Sequence[Completion]], float | None] | None = None
+    """What answers of the measured model cost, if that is known."""
+
+    def model_behind(self, key: str, found: Mapping[str, Any] | None = None, **limits: Any) -> Model | None:
+        """The model behind a key: what the task's reader found for it, else the key as a model's own name.
+
+        None where the task is only built and shown. `limits` are `model_for`'s own.
+        """
+        if self.model_for is None:
+            return None
+        named = found or {"model": key}
+        how = {"generation": named["generation"]} if named.get("generation") else {}
+        limits = {**self.paces.get(key, {}), **how, **limits}
+        return self.model_for(named["model"], named.get("options") or {}, **limits)
+
+
+NO_CONTEXT = BuildContext()
+"""For a part that is built by itself: no code of the task's runs, no other model is there."""
 
 
 class Work(NamedTuple):
@@ -100,3 +123,130 @@ class Executor(Protocol):
     def run(
         self, make_attempt: Callable[[Work], Awaitable[Record]], work: Iterable[Work]
     ) -> AsyncIterator[list[Record]]: ...
+
+
+# -- what a part may do besides -------------------------------------------------------------------------------------
+
+
+class Capabilities(Struct, frozen=True, kw_only=True):
+    """What a part declares of itself, as its attribute `capabilities`. Nothing is assumed of one that has none."""
+
+    remote: bool = False
+    """A model asked over a network: outages are waited out, and how many requests it takes at once is found out."""
+    cacheable: bool = False
+    """A model whose settings and request decide the answer, so that an answer may be kept and given again."""
+    scores_continuations: bool = False
+    """A model that answers a `Request.continuation` with its log-likelihood."""
+    unproven_likelihoods: bool = False
+    """They are checked before the first sample: not every server that returns likelihoods returns the right ones."""
+    needs_continuations: bool = False
+    """A solver that asks for likelihoods, which most models cannot tell."""
+    only_computes: bool = False
+    """A scorer that needs nothing but the sample and the trace, so that it may move to another process."""
+
+
+@runtime_checkable
+class Capable(Protocol):
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+
+def capabilities_of(part: object) -> Capabilities:
+    """What the part declares, or nothing."""
+    found = part.capabilities if isinstance(part, Capable) else Capabilities()
+    if not isinstance(found, Capabilities):
+        raise UsageError(f"{type(part).__name__}.capabilities must be an assay.Capabilities(…), got {found!r}")
+    return found
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """Any part that holds something: a connection, a process. Closed once, after its last use."""
+
+    async def aclose(self) -> None: ...
+
+
+async def close_part(part: object) -> None:
+    """Close a part if it has anything to close."""
+    if isinstance(part, Closable):
+        await part.aclose()
+
+
+@runtime_checkable
+class HasSettings(Protocol):
+    """A model whose settings, as plain data without secrets, tell it from others of its name."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+
+
+def identity_of(model: Model) -> dict[str, Any]:
+    """What tells this model from every other: its name and its settings, never a secret."""
+    return {"name": model.name, **(model.settings if isinstance(model, HasSettings) else {})}
+
+
+@runtime_checkable
+class TakesBatches(Model, Protocol):
+    """A model that takes many requests in one call."""
+
+    async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]:
+        """One outcome per request, in their order: one bad answer fails only itself."""
+        ...
+
+
+@runtime_checkable
+class FillsBatches(Protocol):
+    """A model that fills its batches itself, as answers come and go."""
+
+    def set_batch_size(self, size: int) -> None: ...
+
+
+class RateLimits(NamedTuple):
+    """What a server last said about how much more it will take."""
+
+    remaining: int
+    """Requests it will still take before the reset."""
+    reset_seconds: float
+
+
+@runtime_checkable
+class HasRateLimits(Protocol):
+    """A model whose server says how much more it will take."""
+
+    @property
+    def limits(self) -> RateLimits | None: ...
+
+
+@runtime_checkable
+class Seekable(Protocol):
+    """A dataset that need not be read from its beginning."""
+
+    def walk_from(self, position: int) -> Iterator[Sample]: ...
+
+
+def walk_from(dataset: Dataset, position: int) -> Iterator[Sample]:
+    """The samples from a position on."""
+    return dataset.walk_from(position) if isinstance(dataset, Seekable) else islice(dataset, position, None)
+
+
+@runtime_checkable
+class Previewable(Protocol):
+    """A solver that asks once and can show its request without a model."""
+
+    def request(self, sample: Sample) -> Request: ...
+
+
+@runtime_checkable
+class Rehearsable(Protocol):
+    """A solver whose possible traces can be tried without a model: one for each choice being the likeliest."""
+
+    def traces_without_a_model(self, sample: Sample) -> list[Trace]: ...
+
+
+@runtime_checkable
+class Preparable(Protocol):
+    """A scorer with something to start before the first attempt. Raises `FailureError` where this machine cannot."""
+
+    def start_here(self) -> Any:
+        """Start it, and report what it is."""
+        ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,19 +44,35 @@ class Task:
         return iter((self.scorers[sample.scorer],))
 
 
+_WHERE_SAMPLES_LIE = ("path", "examples")
+"""In a file, or in memory; the dataset's sha256 says which they are."""
+_FILES_OF = {"examples": "task_folder"}
+"""Samples handed over from Python are those of the file that they could lie in."""
+
+
 def task_fingerprint(definition: TaskDefinition) -> str:
-    """Two tasks with the same fingerprint ask and score the same; the path of a file is not part of it."""
-    dataset = {key: value for key, value in definition.dataset.options.items() if key != "path"}
+    """Two tasks with the same fingerprint ask and score the same; where the samples lie is not part of it."""
+    dataset = _without_places(definition.dataset.use, definition.dataset.options)
+    use = _FILES_OF.get(definition.dataset.use, definition.dataset.use)
     return fingerprint(
         {
             "name": definition.name,
-            "dataset": [definition.dataset.use, dataset, definition.dataset.sha256, definition.dataset.size],
+            "dataset": [use, dataset, definition.dataset.sha256, definition.dataset.size],
             "solver": _plain(definition.solver),
             "scorers": [_plain(part) for part in definition.scorers],
             "aggregates": [_plain(part) for part in definition.aggregates],
             "actions": [_plain(part) for part in definition.actions],
         }
     )
+
+
+def _without_places(use: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a dataset, and of those that it puts side by side, but for where the samples lie."""
+    kept = {name: value for name, value in options.items() if name not in _WHERE_SAMPLES_LIE}
+    if use == "joined":
+        parts = {name: (part["use"], part["options"]) for name, part in kept["parts"].items()}
+        kept["parts"] = {name: [use, _without_places(use, options)] for name, (use, options) in parts.items()}
+    return kept
 
 
 def _plain(part: PartSpec) -> list[Any]:

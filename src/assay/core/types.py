@@ -45,6 +45,12 @@ class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
     row: dict[str, Any] | None = None
     """The dataset row, for tasks whose templates read columns."""
 
+    def slices(self) -> dict[str, Any]:
+        """What a record keeps to slice by: the metadata, and under `sample` what is short in the row."""
+        row = (self.row or {}).items()
+        short = {name: it for name, it in row if isinstance(it, str | int | float) and len(str(it)) <= 60}
+        return {**self.metadata, "sample": short} if short else self.metadata
+
 
 class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a model is asked: either `messages` or `prompt`, and how to answer."""
@@ -93,7 +99,8 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool_calls: list[dict[str, Any]] | None = None
     logprobs: list[dict[str, Any]] | None = None
     logprob: float | None = None
-    """Log-likelihood of the continuation, for requests that have one."""
+    """Log-likelihood of the continuation, for requests that have one; whether each of its tokens is the likeliest."""
+    is_greedy: bool | None = None
     cached: bool = False
     retries: int = 0
     raw: dict[str, Any] | None = None
@@ -131,12 +138,15 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     stage: Stage
     kind: str
-    """`timeout`, `rate_limit`, `refused`, `connection`, `server_error`, `bad_request`, `bad_output`, `unsupported`,
-    `exception`, …: one word that a table can count."""
+    """`timeout`, `rate_limit`, `refused`, `connection`, `server_error`, …: one word that a table can count."""
     message: str
     part: str = ""
     """The name of the model, solver, scorer or metric that broke."""
+    field: str = ""
+    """The field of the task that it is about, where a field is to blame: `scorers.judge.user_prompt`."""
     retryable: bool = False
+    traceback: str = ""
+    """Of somebody's own code that raised: bounded, and without keys."""
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):

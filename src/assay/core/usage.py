@@ -45,10 +45,18 @@ def note(model: str, request: Request, completion: Completion, *, judge: bool) -
         account.append(Noted(model, judge, request, completion))
 
 
+def strike(completion: Completion) -> None:
+    """Take an answer off again: one from the cache that cannot be used cost nothing and answered nothing."""
+    for account in _open.get():
+        account[:] = [row for row in account if row.completion is not completion]
+
+
 def usage_of(account: Account, trace: Trace | None = None) -> tuple[Usage, ...]:
     """The account summed up, without the answers that the trace keeps anyway."""
     kept = trace is not None and bool(trace.completions)
     rows = [row for row in account if row.judge or not kept]
+    if not rows:  # as nearly always
+        return ()
     return tuple(
         _summed(model, judge, [row for row in rows if (row.model, row.judge) == (model, judge)])
         for model, judge in dict.fromkeys((row.model, row.judge) for row in rows)

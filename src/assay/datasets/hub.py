@@ -1,13 +1,15 @@
-"""Datasets of the hub, pinned to a revision, through the optional `datasets` package."""
+"""Datasets of the hub, at a revision, through the optional `datasets` package."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
+from assay.datasets.content import Pin
 from assay.datasets.rows import Row, RowDataset
 
 
@@ -27,25 +29,52 @@ class Hub(RowDataset):
         super().__init__(name=name or repository, **options)
         self.path, self.split = repository, split
         self._kwargs = dict(load_dataset_kwargs or {})
-        self.revision = revision or self._kwargs.pop("revision", None)
-        if not self.revision:
-            raise UsageError(
-                f"dataset `{self.name}`: give a `revision` of {repository}, so that every run reads the same rows"
-            )
+        self._given_revision: str | None = revision or self._kwargs.pop("revision", None)
         if self._kwargs.get("trust_remote_code"):
             raise UsageError(f"dataset `{self.name}`: `trust_remote_code` would run code of strangers; it is refused")
 
+    @property
+    def is_pinned(self) -> bool:
+        return bool(self._given_revision)
+
+    def pin(self) -> Pin:
+        warning = (
+            f"dataset `{self.name}`: {self.path} has no `revision`, so a number over it cannot be repeated once the "
+            f"repository changes; write `revision: {self.revision}` into its source"
+        )
+        return Pin({"revision": self.revision}, warning)
+
+    @cached_property
+    def revision(self) -> str:
+        """The one that was given, or the newest that the hub has now."""
+        if self._given_revision:
+            return self._given_revision
+        with self._told_what_failed():
+            import huggingface_hub
+
+            found = huggingface_hub.HfApi().dataset_info(self.path).sha
+        if not found:
+            raise UsageError(f"dataset `{self.name}`: the hub names no revision of {self.path}; give one")
+        return str(found)
+
     @cached_property
     def _loaded(self) -> Any:
-        try:
+        with self._told_what_failed():
             import datasets
+
+            datasets.disable_progress_bars()
+            return datasets.load_dataset(self.path, split=self.split, revision=self.revision, **self._kwargs)
+
+    @contextmanager
+    def _told_what_failed(self) -> Iterator[None]:
+        try:
+            yield
+        except UsageError:
+            raise
         except ImportError as error:
             raise UsageError(
                 f"dataset `{self.name}` is on the hub; install the reader with: pip install 'assay-eval[hub]'"
             ) from error
-        datasets.disable_progress_bars()
-        try:
-            return datasets.load_dataset(self.path, split=self.split, revision=self.revision, **self._kwargs)
         except Exception as error:  # network, permissions, an unknown name: the package has no common ancestor for them
             told = " ".join(str(error).split())[:300]
             raise UsageError(f"dataset `{self.name}`: {self.path} could not be loaded: {told}") from error

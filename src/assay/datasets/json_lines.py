@@ -16,12 +16,24 @@ from assay.datasets.rows import Row, RowDataset
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
-class JsonLines(RowDataset):
-    """Rows of a `.jsonl` file."""
+class FileDataset(RowDataset):
+    """Rows of a file, whose bytes are its content."""
 
     def __init__(self, *, path: str, name: str | None = None, **options: Any) -> None:
         super().__init__(name=name or Path(path).stem, **options)
         self.path = existing_file(path, self.name)
+
+    @property
+    def where(self) -> str:
+        return f"dataset `{self.name}` in {self.path}"
+
+    @cached_property
+    def sha256(self) -> str:
+        return file_sha256(self.path)
+
+
+class JsonLines(FileDataset):
+    """Rows of a `.jsonl` file."""
 
     def rows(self) -> Iterator[Row]:
         with self.path.open("rb") as lines:
@@ -34,10 +46,6 @@ class JsonLines(RowDataset):
             return _decoder.decode(line.removeprefix(b"\xef\xbb\xbf"))
         except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"{self.path}:{number}: not a JSON object: {error}") from error
-
-    @cached_property
-    def sha256(self) -> str:
-        return file_sha256(self.path)
 
 
 def existing_file(path: str, name: str) -> Path:

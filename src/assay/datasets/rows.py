@@ -42,6 +42,11 @@ class RowDataset(ABC):
         self._subsampling = subsampling
         self._seed = seed
 
+    @property
+    def where(self) -> str:
+        """What messages call it."""
+        return f"dataset `{self.name}`"
+
     @abstractmethod
     def rows(self) -> Iterator[Row]:
         """Every row of the source, before filters."""
@@ -73,7 +78,7 @@ class RowDataset(ABC):
         name = str(named)
         key = int(short_fingerprint(name), 16)
         if key in seen and self._is_given_before(name, index):
-            raise UsageError(f"dataset `{self.name}`: row {index + 1}: the sample_id `{name}` is given twice")
+            raise UsageError(f"{self.where}: row {index + 1}: the sample_id `{name}` is given twice")
         seen.add(key)
         return Sample(id=name, row=row)
 
@@ -120,9 +125,7 @@ class RowDataset(ABC):
     def _selected(self, row: Row, index: int) -> Row:
         missing = [name for name in self._columns or () if name not in row and name != "sample_id"]
         if missing:
-            raise UsageError(
-                f"dataset `{self.name}`: row {index + 1}: columns: {unknown_name('column', missing[0], row)}"
-            )
+            raise UsageError(f"{self.where}: row {index + 1}: columns: {unknown_name('column', missing[0], row)}")
         kept = set(self._columns or ())
         return {name: value for name, value in row.items() if name in kept or name == "sample_id"}
 

@@ -1,45 +1,88 @@
 """Datasets in tables: CSV and TSV with a header row, and Parquet where pyarrow is installed.
 
-Every cell of a CSV file is text, and an empty cell is the empty text: nothing is guessed. Templates and filters see
-what is written; a filter's expression reads `"3"` as 3 by its own rule.
+Parquet says what its columns hold. The columns of a CSV file hold what all their cells look like (`cell_types.py`),
+unless the dataset says otherwise with `dtypes`.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from assay.catalog import unknown_name
 from assay.core.errors import UsageError
-from assay.datasets.json_lines import JsonLines, existing_file, file_sha256
+from assay.datasets.cell_types import Cell, chosen_types, guess_types, typed_cell
+from assay.datasets.json_lines import FileDataset, JsonLines
 from assay.datasets.rows import Row, RowDataset
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 _MAX_CELL = 16 * 1024 * 1024
 
 
-class Csv(RowDataset):
-    """Rows of a `.csv` or `.tsv` file."""
+class Csv(FileDataset):
+    """Rows of a `.csv` or `.tsv` file. `dtypes` says what columns hold, or `string` of all of them."""
 
-    def __init__(self, *, path: str, name: str | None = None, **options: Any) -> None:
-        super().__init__(name=name or Path(path).stem, **options)
-        self.path = existing_file(path, self.name)
+    def __init__(self, *, dtypes: Mapping[str, str] | str | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._dtypes = dtypes
 
     def rows(self) -> Iterator[Row]:
+        columns = list(self.types.items())
+        for cells, number in self._lines():
+            yield {
+                name: self._typed(cell, name, dtype, number) for cell, (name, dtype) in zip(cells, columns, strict=True)
+            }
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """What every column holds: `string`, `integer`, `float` or `boolean`."""
+        header = self._columns_given
+        if isinstance(self._dtypes, str):
+            return dict.fromkeys(header, self._dtypes)
+        for name in self._dtypes or ():
+            if name not in header:
+                raise UsageError(f"{self.where}: dtypes: {unknown_name('column', name, header)}")
+        return chosen_types(guess_types(header, (cells for cells, _ in self._lines())), self._dtypes)
+
+    def _typed(self, cell: str, name: str, dtype: str, number: int) -> Cell:
+        try:
+            return typed_cell(cell, dtype)
+        except ValueError:
+            said = f"dtypes says that the column `{name}` holds {dtype} values"
+            raise UsageError(f"{self.path}:{number}: {said}, got `{cell[:40]}`") from None
+
+    @cached_property
+    def _columns_given(self) -> list[str]:
+        with self._reading() as lines:
+            return self._header(next(lines, None))
+
+    def _lines(self) -> Iterator[tuple[list[str], int]]:
+        """The cells of every row, and the line that it ends on."""
+        header = self._columns_given
+        with self._reading() as lines:
+            next(lines)
+            for cells in lines:
+                if cells:
+                    yield self._whole(header, cells, lines.line_num), lines.line_num
+
+    @contextmanager
+    def _reading(self) -> Iterator[Reader]:
         csv.field_size_limit(_MAX_CELL)
         delimiter = "\t" if self.path.suffix.lower() == ".tsv" else ","
-        try:
-            with self.path.open(encoding="utf-8-sig", newline="") as file:
-                lines = csv.reader(file, delimiter=delimiter, strict=True)
-                header = self._header(next(lines, None))
-                for cells in lines:
-                    if cells:
-                        yield self._row(header, cells, lines.line_num)
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{self.path}: not UTF-8: {error.reason}") from error
-        except csv.Error as error:
-            raise UsageError(f"{self.path}:{lines.line_num}: {error}") from error
+        with self.path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file, delimiter=delimiter, strict=True)
+            try:
+                yield lines
+            except UnicodeDecodeError as error:
+                raise UsageError(f"{self.path}: not UTF-8: {error.reason}") from error
+            except csv.Error as error:
+                raise UsageError(f"{self.path}:{lines.line_num}: {error}") from error
 
     def _header(self, cells: list[str] | None) -> list[str]:
         if not cells:
@@ -49,22 +92,14 @@ class Csv(RowDataset):
             raise UsageError(f"{self.path}:1: the column `{twice[0]}` is given twice")
         return cells
 
-    def _row(self, header: list[str], cells: list[str], number: int) -> Row:
+    def _whole(self, header: list[str], cells: list[str], number: int) -> list[str]:
         if len(cells) != len(header):
             raise UsageError(f"{self.path}:{number}: {len(cells)} cells where the header has {len(header)} columns")
-        return dict(zip(header, cells, strict=True))
-
-    @cached_property
-    def sha256(self) -> str:
-        return file_sha256(self.path)
+        return cells
 
 
-class Parquet(RowDataset):
+class Parquet(FileDataset):
     """Rows of a `.parquet` file, one record batch in memory at a time."""
-
-    def __init__(self, *, path: str, name: str | None = None, **options: Any) -> None:
-        super().__init__(name=name or Path(path).stem, **options)
-        self.path = existing_file(path, self.name)
 
     def rows(self) -> Iterator[Row]:
         try:
@@ -80,12 +115,9 @@ class Parquet(RowDataset):
         except ArrowInvalid as error:
             raise UsageError(f"{self.path}: not a Parquet file: {error}") from error
 
-    @cached_property
-    def sha256(self) -> str:
-        return file_sha256(self.path)
-
 
 READERS: dict[str, Callable[..., RowDataset]] = {".jsonl": JsonLines, ".csv": Csv, ".tsv": Csv, ".parquet": Parquet}
+FORMATS = tuple(ending.removeprefix(".") for ending in READERS)
 
 
 def table(*, path: str, **options: Any) -> RowDataset:
@@ -93,4 +125,6 @@ def table(*, path: str, **options: Any) -> RowDataset:
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
         raise UsageError(f"{path}: a dataset file ends in {', '.join(READERS)}")
+    if options.get("dtypes") is not None and reader is not Csv:
+        raise UsageError(f"{path}: `dtypes` is for .csv and .tsv; a file of this kind says itself what its values are")
     return reader(path=path, **options)

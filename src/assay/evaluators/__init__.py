@@ -5,13 +5,14 @@ An evaluator is an async callable: `await evaluator(candidate, example, task_mod
 """
 
 from assay.evaluators.command import command_evaluator
-from assay.evaluators.dataset import load_dataset
+from assay.evaluators.dataset import DatasetError, load_dataset
 from assay.evaluators.http_service import http_evaluator
 from assay.evaluators.llm_judge import llm_judge_evaluator
 from assay.evaluators.payload import Evaluation, Evaluator, EvaluatorError, validate_evaluator_payload
 from assay.evaluators.preflight import preflight
 
 __all__ = [
+    "DatasetError",
     "Evaluation",
     "Evaluator",
     "EvaluatorError",

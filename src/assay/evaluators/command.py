@@ -1,35 +1,53 @@
-"""Command evaluators: the payload on stdin, one JSON object on stdout, any language."""
+"""Command evaluators: the payload on stdin, one JSON object on stdout, any language.
+
+By default a program is started anew for each evaluation. It may also be kept running, and be sent several at once.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.core.errors import UsageError
 from assay.env_file import refuse_unset
-from assay.evaluators.capped_process import Finished, run_capped
+from assay.evaluators.batches import Batches, Results, check_batch
+from assay.evaluators.kept_programs import KeptPrograms
 from assay.evaluators.payload import (
     Evaluation,
     EvaluatorError,
     ScoreRange,
+    build_batch,
+    build_payload,
     check_score_range,
     check_timeout,
     encode_payload,
     failed,
     read_answer,
+    read_batch,
     shortened,
+    shortened_end,
 )
+from assay.processes.capped import Finished, run_capped
+from assay.processes.child import Child, OnLine
 from assay.processes.environment import child_environment
+from assay.processes.service import EndedError
 
 TASK_MODEL_VARIABLE = "OPTIMIZE_ANYTHING_TASK_MODEL"
 MAX_STDOUT_BYTES = 4 * 1024 * 1024
 MAX_STDERR_BYTES = 64 * 1024
 _INTERPRETERS = {"bash", "sh", "zsh", "python", "python3", "node", "ruby", "perl"}
+_VARIABLE = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
+
+
+class _Answer(NamedTuple):
+    stdout: bytes
+    stderr: bytes
 
 
 def command_evaluator(
@@ -40,11 +58,15 @@ def command_evaluator(
     score_range: ScoreRange = "unit",
     task_model: str | None = None,
     pass_env: Sequence[str] = (),
+    persistent: bool = False,
+    batch: int | None = None,
     max_stdout_bytes: int = MAX_STDOUT_BYTES,
 ) -> CommandEvaluator:
     """An evaluator that is a program: an argument list, never a shell line.
 
-    `pass_env` names variables that the program gets besides those that every child inherits.
+    `pass_env` names variables that the program gets besides those that every child inherits. `persistent`: it is kept
+    running, reads a payload from each line and answers with a line. `batch`: it is sent up to so many evaluations at
+    once, and has so many times its time limit for them.
     """
     if isinstance(command, str) or not command or not all(isinstance(word, str) for word in command):
         raise UsageError(f"an evaluator command is a list of words such as ['python3', 'score.py'], not {command!r}")
@@ -57,12 +79,14 @@ def command_evaluator(
         score_range=check_score_range(score_range),
         task_model=task_model,
         pass_env=frozenset(pass_env),
+        persistent=persistent,
+        batch=check_batch(batch),
         max_stdout_bytes=max_stdout_bytes,
     )
 
 
 class CommandEvaluator:
-    """Starts the program anew for every evaluation."""
+    """Asks a program, one that is started for each request or one that is kept."""
 
     def __init__(
         self,
@@ -73,57 +97,70 @@ class CommandEvaluator:
         score_range: ScoreRange,
         task_model: str | None,
         pass_env: frozenset[str],
+        persistent: bool,
+        batch: int | None,
         max_stdout_bytes: int,
     ) -> None:
         self.name = f"evaluator `{shortened(shlex.join(command), 120)}`"
+        self.command = command
+        self.cwd = cwd
         self.score_range: ScoreRange = score_range
-        self._command = command
+        self.pass_env = pass_env
+        self.batch = batch
+        self.kept = KeptPrograms(self.name, self._start) if persistent else None
         self._timeout_seconds = timeout_seconds
-        self._cwd = cwd
         self._task_model = task_model
-        self._pass_env = pass_env
         self._max_stdout_bytes = max_stdout_bytes
+        self._batches = None if batch is None else Batches(batch, self.send_batch)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The command, the range, and the content of every file the command names."""
+        """The command, the range, and the content of every file the command names; not how it is asked."""
         return {
-            "command": list(self._command),
+            "command": list(self.command),
             "score_range": self.score_range,
-            "files": {word: _sha256(path) for word in self._command if (path := self._file(word)) is not None},
+            "files": {word: _sha256(path) for word in self.command if (path := self._file(word)) is not None},
         }
+
+    @property
+    def ways(self) -> list[str]:
+        """How it is asked, in words, where that is not the plain way."""
+        kept = ["kept running"] if self.kept is not None else []
+        return kept if self.batch is None else [*kept, f"sent up to {self.batch} evaluations at once"]
 
     async def __call__(
         self, candidate: str, example: Mapping[str, Any] | None = None, task_model: str | None = None
     ) -> Evaluation:
-        task_model = self._task_model if task_model is None else task_model
-        payload = encode_payload(self.name, candidate, example, task_model)
-        try:
-            finished = await run_capped(
-                self._command,
-                stdin=payload,
-                timeout_seconds=self._timeout_seconds,
-                cwd=self._cwd,
-                env=self._environment(task_model),
-                max_stdout_bytes=self._max_stdout_bytes,
-                max_stderr_bytes=MAX_STDERR_BYTES,
-            )
-        except (OSError, ValueError) as error:
-            raise self._not_started(error) from error
-        return self._read(finished)
+        payload = self.payload(candidate, example, task_model)
+        encode_payload(self.name, payload)  # what cannot be written fails alone
+        if self._batches is not None:
+            return await self._batches.evaluate(payload)
+        answer = await self._ask(payload, self._timeout_seconds, payload.get("task_model"))
+        with _seen_beside(answer.stderr):
+            evaluation = read_answer(answer.stdout, self.score_range, self.name, "stdout")
+        if self.kept is not None:
+            evaluation.side_info.pop("_id", None)
+        return evaluation
+
+    def payload(self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> dict[str, Any]:
+        return build_payload(candidate, example, self._task_model if task_model is None else task_model)
 
     async def close(self) -> None:
-        """Nothing is kept between evaluations."""
+        """End whatever is kept or under way."""
+        if self._batches is not None:
+            await self._batches.close()
+        if self.kept is not None:
+            await self.kept.close()
 
     def check(self) -> None:
         """Look without running: variables, folder, program and script must be there. `UsageError` says what is not."""
-        refuse_unset("pass_env", self._pass_env)
-        if self._cwd is not None and not self._cwd.is_dir():
-            what = "is not a folder" if self._cwd.exists() else "does not exist"
-            raise UsageError(f"{self.name}: its working directory {self._cwd} {what}")
-        program = self._command[0]
+        refuse_unset("pass_env", self.pass_env)
+        if self.cwd is not None and not self.cwd.is_dir():
+            what = "is not a folder" if self.cwd.exists() else "does not exist"
+            raise UsageError(f"{self.name}: its working directory {self.cwd} {what}")
+        program = self.command[0]
         if "/" in program:
-            path = (self._cwd or Path()) / program
+            path = (self.cwd or Path()) / program
             if not path.is_file():
                 raise UsageError(f"{self.name}: program not found: {path}")
             if not os.access(path, os.X_OK):
@@ -132,62 +169,131 @@ class CommandEvaluator:
                 )
         elif shutil.which(program) is None:
             raise UsageError(f"{self.name}: program not found on PATH: {program}")
-        if Path(program).name in _INTERPRETERS and len(self._command) > 1 and not self._command[1].startswith("-"):
-            script = (self._cwd or Path()) / self._command[1]
+        if Path(program).name in _INTERPRETERS and len(self.command) > 1 and not self.command[1].startswith("-"):
+            script = (self.cwd or Path()) / self.command[1]
             if not script.is_file():
                 raise UsageError(f"{self.name}: script not found: {script}")
 
-    def with_timeout(self, timeout_seconds: float) -> CommandEvaluator:
-        """The same evaluator with a shorter patience."""
-        return CommandEvaluator(
-            command=self._command,
-            timeout_seconds=min(timeout_seconds, self._timeout_seconds),
-            cwd=self._cwd,
-            score_range=self.score_range,
-            task_model=self._task_model,
-            pass_env=self._pass_env,
-            max_stdout_bytes=self._max_stdout_bytes,
+    async def send_batch(self, payloads: Sequence[dict[str, Any]]) -> Results:
+        """A result for each payload; what is wrong with all of them is raised."""
+        count = len(payloads)
+        answer = await self._ask(build_batch(payloads), self._timeout_seconds * count, payloads[0].get("task_model"))
+        with _seen_beside(answer.stderr):
+            return read_batch(answer.stdout, count, self.score_range, self.name, "stdout")
+
+    async def _ask(self, payload: Mapping[str, Any], timeout_seconds: float, task_model: str | None) -> _Answer:
+        try:
+            if self.kept is not None:
+                return await self._ask_kept(self.kept, payload, timeout_seconds, task_model)
+            finished = await run_capped(
+                self.command,
+                stdin=encode_payload(self.name, payload),
+                timeout_seconds=timeout_seconds,
+                cwd=self.cwd,
+                env=self._environment(task_model),
+                max_stdout_bytes=self._max_stdout_bytes,
+                max_stderr_bytes=MAX_STDERR_BYTES,
+            )
+        except (OSError, ValueError) as error:
+            raise self._not_started(error) from error
+        self._refuse_unfinished(finished, timeout_seconds)
+        return _Answer(finished.stdout, finished.stderr)
+
+    async def _ask_kept(
+        self, kept: KeptPrograms, payload: Mapping[str, Any], timeout_seconds: float, task_model: str | None
+    ) -> _Answer:
+        try:
+            line, child = await kept.ask(payload, timeout_seconds, task_model)
+        except TimeoutError as error:
+            raise failed(self.name, "timeout", f"timed out after {timeout_seconds:g} s and was ended") from error
+        except EndedError as error:
+            child = error.child
+            if child.overflow:
+                raise self._too_long(bytes(child.stderr)) from error
+            how = "ended without an answer" if child.status == 0 else _how_it_ended(child.status or 0)
+            raise self._broken("exit_code", how, bytes(child.stderr)) from error
+        return _Answer(line, bytes(child.stderr))
+
+    def _start(self, task_model: str | None, on_line: OnLine) -> Child:
+        return Child(
+            self.command,
+            env=self._environment(task_model),
+            on_line=on_line,
+            max_bytes=self._max_stdout_bytes,
+            cwd=self.cwd,
+            max_stderr_bytes=MAX_STDERR_BYTES,
         )
 
     def _environment(self, task_model: str | None) -> dict[str, str]:
         """That of every child; the task model's variable is in it exactly when a task model is given."""
-        environment = child_environment(self._pass_env)
+        environment = child_environment(self.pass_env)
         environment.pop(TASK_MODEL_VARIABLE, None)
         return environment if task_model is None else {**environment, TASK_MODEL_VARIABLE: task_model}
 
-    def _read(self, finished: Finished) -> Evaluation:
-        stderr = finished.stderr.decode("utf-8", "backslashreplace").strip()
-        seen = {"stderr": shortened(stderr, 4000)} if stderr else {}
-        said = f". It wrote to stderr: {shortened(stderr, 300)}" if stderr else ""
+    def _refuse_unfinished(self, finished: Finished, timeout_seconds: float) -> None:
         if finished.timed_out:
-            raise failed(self.name, "timeout", f"timed out after {self._timeout_seconds:g} s{said}", seen)
+            raise self._broken("timeout", f"timed out after {timeout_seconds:g} s", finished.stderr)
         if finished.stdout_too_long:
-            limit = self._max_stdout_bytes
-            raise failed(
-                self.name, "bad_output", f"stdout is longer than {limit} bytes, which is all we read{said}", seen
-            )
+            raise self._too_long(finished.stderr)
         if finished.exit_code != 0:
-            how = f"exit code {finished.exit_code}" if finished.exit_code > 0 else f"signal {-finished.exit_code}"
-            raise failed(self.name, "exit_code", f"ended with {how}{said}", seen)
-        try:
-            return read_answer(finished.stdout, self.score_range, self.name, "stdout")
-        except EvaluatorError as error:
-            raise EvaluatorError(error.failure, {**seen, **error.side_info}) from error
+            raise self._broken("exit_code", _how_it_ended(finished.exit_code), finished.stderr)
+
+    def _too_long(self, stderr: bytes) -> EvaluatorError:
+        limit = self._max_stdout_bytes
+        return self._broken("bad_output", f"stdout is longer than {limit} bytes, which is all we read", stderr)
+
+    def _broken(self, kind: str, message: str, stderr: bytes) -> EvaluatorError:
+        text = stderr.decode("utf-8", "backslashreplace").strip()
+        said = f". It wrote to stderr: {shortened_end(text, 300)}" if text else ""
+        return failed(self.name, kind, f"{message}{said}{self._not_passed(text)}", _seen(text))
+
+    def _not_passed(self, stderr: str) -> str:
+        """Variables that the program speaks of and that we have, but did not pass on to it."""
+        passed = child_environment(self.pass_env)
+        named = dict.fromkeys(_VARIABLE.findall(stderr[-2000:]))
+        missing = [name for name in named if name in os.environ and name not in passed and not name.startswith("_")]
+        if not missing:
+            return ""
+        names = ", ".join(missing)
+        are = "is set here and was" if len(missing) == 1 else "are set here and were"
+        return f". {names} {are} not passed to it: --evaluator-env {missing[0]} passes it (`pass_env` in a task file)"
 
     def _not_started(self, error: OSError | ValueError) -> EvaluatorError:
         if isinstance(error, FileNotFoundError):
-            if self._cwd is not None and not self._cwd.is_dir():
-                return failed(self.name, "not_started", f"working directory not found: {self._cwd}")
-            return failed(self.name, "not_started", f"program not found: {self._command[0]}")
+            if self.cwd is not None and not self.cwd.is_dir():
+                return failed(self.name, "not_started", f"working directory not found: {self.cwd}")
+            return failed(self.name, "not_started", f"program not found: {self.command[0]}")
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return failed(self.name, "not_started", f"cannot be started: {self._command[0]}: {reason or error}")
+        return failed(self.name, "not_started", f"cannot be started: {self.command[0]}: {reason or error}")
 
     def _file(self, word: str) -> Path | None:
-        path = (self._cwd or Path()) / word
+        path = (self.cwd or Path()) / word
         try:
             return path if path.is_file() else None
         except OSError:  # a word too long to be a file's name
             return None
+
+
+class _seen_beside:  # noqa: N801 - reads as a statement: with _seen_beside(stderr)
+    """Adds what was written to stderr to whatever is wrong with the answer."""
+
+    def __init__(self, stderr: bytes) -> None:
+        self._stderr = stderr
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, EvaluatorError):
+            text = self._stderr.decode("utf-8", "backslashreplace").strip()
+            error.side_info = {**_seen(text), **error.side_info}
+
+
+def _seen(stderr: str) -> dict[str, Any]:
+    return {"stderr": shortened_end(stderr, 4000)} if stderr else {}
+
+
+def _how_it_ended(status: int) -> str:
+    return f"ended with exit code {status}" if status > 0 else f"ended with signal {-status}"
 
 
 def _sha256(path: Path) -> str:

@@ -10,10 +10,16 @@ from assay.evaluators.payload import kind_of
 from assay.strict_json import MAX_LINE_BYTES, Line, StrictJsonError, decode_strictly, read_lines
 
 MAX_RECORDS = 10_000
+MAX_REPORTED = 100
+"""Bad lines that are shown one by one; the others are counted."""
+
+
+class DatasetError(UsageError, ValueError):
+    """A file that is no dataset: every bad line, with what is wrong with it."""
 
 
 def load_dataset(path: Path | str) -> list[dict[str, Any]]:
-    """The records of a file, in order. `UsageError` lists every bad line with its number and what is wrong with it.
+    """The records of a file, in order. `DatasetError` lists every bad line with its number and what is wrong with it.
 
     An empty file gives an empty list; whoever needs records says so.
     """
@@ -34,8 +40,16 @@ def load_dataset(path: Path | str) -> list[dict[str, Any]]:
             problems.append(f"{path}: the lines after {line.number} were not read; this is no file of JSON lines")
             break
     if problems:
-        raise UsageError("\n".join(problems))
+        raise DatasetError("\n".join(_reported(problems)))
     return records
+
+
+def _reported(problems: list[str]) -> list[str]:
+    """All of them, or the first, how many more there are, and the last, which may say where the reading ended."""
+    if len(problems) <= MAX_REPORTED:
+        return problems
+    more = f"… and {len(problems) - MAX_REPORTED:,} more bad lines"
+    return [*problems[: MAX_REPORTED - 1], more, problems[-1]]
 
 
 def _record(line: Line) -> dict[str, Any]:

@@ -1,29 +1,30 @@
-"""HTTP evaluators: the payload as a JSON POST, one JSON object back. The only file here that knows aiohttp."""
+"""HTTP evaluators: the payload as a JSON POST, one JSON object back."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from assay.core.errors import UsageError
+from assay.core.errors import FailureError, UsageError
+from assay.evaluators.batches import Batches, Results, check_batch
 from assay.evaluators.payload import (
     Evaluation,
     EvaluatorError,
     ScoreRange,
+    build_batch,
+    build_payload,
     check_score_range,
     check_timeout,
     encode_payload,
     failed,
     read_answer,
+    read_batch,
     shortened,
 )
 from assay.redaction import Redactor, secrets_sent
-
-if TYPE_CHECKING:
-    import aiohttp
+from assay.transport.client import HttpClient
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
@@ -35,21 +36,26 @@ def http_evaluator(
     headers: Mapping[str, str] | None = None,
     score_range: ScoreRange = "unit",
     task_model: str | None = None,
+    batch: int | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
 ) -> HttpEvaluator:
-    """An evaluator that is a service. Redirects are not followed."""
+    """An evaluator that is a service. Redirects are not followed.
+
+    `batch`: it is sent up to so many evaluations at once, and has so many times its time limit for them.
+    """
     return HttpEvaluator(
         url=_checked_url(url),
         timeout_seconds=check_timeout(timeout_seconds),
-        headers=dict(headers or {}),
+        headers=_checked_headers(headers or {}),
         score_range=check_score_range(score_range),
         task_model=task_model,
+        batch=check_batch(batch),
         max_body_bytes=max_body_bytes,
     )
 
 
 class HttpEvaluator:
-    """Keeps one session, and with it its connections, for as long as one event loop uses it."""
+    """Speaks through the client that models have: proxies and certificates of the environment count here too."""
 
     def __init__(
         self,
@@ -59,97 +65,85 @@ class HttpEvaluator:
         headers: dict[str, str],
         score_range: ScoreRange,
         task_model: str | None,
+        batch: int | None,
         max_body_bytes: int,
     ) -> None:
         self.name = f"evaluator {_shown_url(url)}"
         self.score_range: ScoreRange = score_range
+        self.batch = batch
         self._url = url
         self._timeout_seconds = timeout_seconds
         self._headers = headers
         self._task_model = task_model
         self._max_body_bytes = max_body_bytes
         self._redactor = Redactor(secrets_sent(url, headers))
-        self._session: aiohttp.ClientSession | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._batches = None if batch is None else Batches(batch, self.send_batch)
+        self._client = HttpClient(part=self.name, max_body_bytes=max_body_bytes)
 
     @property
     def identity(self) -> dict[str, Any]:
         """The address and the range; headers may hold secrets and are no part of it."""
         return {"url": _shown_url(self._url), "score_range": self.score_range}
 
+    @property
+    def ways(self) -> list[str]:
+        """How it is asked, in words, where that is not the plain way."""
+        return [] if self.batch is None else [f"sent up to {self.batch} evaluations at once"]
+
     async def __call__(
         self, candidate: str, example: Mapping[str, Any] | None = None, task_model: str | None = None
     ) -> Evaluation:
-        task_model = self._task_model if task_model is None else task_model
-        payload = encode_payload(self.name, candidate, example, task_model)
-        return read_answer(await self._post(payload), self.score_range, self.name, "the body")
+        payload = self.payload(candidate, example, task_model)
+        encode_payload(self.name, payload)  # what cannot be written fails alone
+        if self._batches is not None:
+            return await self._batches.evaluate(payload)
+        body = await self._post(payload, self._timeout_seconds)
+        return read_answer(body, self.score_range, self.name, "the body")
+
+    def payload(self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> dict[str, Any]:
+        return build_payload(candidate, example, self._task_model if task_model is None else task_model)
 
     async def close(self) -> None:
         """Close the connections."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        if self._batches is not None:
+            await self._batches.close()
+        await self._client.aclose()
 
-    def with_timeout(self, timeout_seconds: float) -> HttpEvaluator:
-        """The same evaluator with a shorter patience."""
-        return HttpEvaluator(
-            url=self._url,
-            timeout_seconds=min(timeout_seconds, self._timeout_seconds),
-            headers=self._headers,
-            score_range=self.score_range,
-            task_model=self._task_model,
-            max_body_bytes=self._max_body_bytes,
-        )
+    async def send_batch(self, payloads: Sequence[dict[str, Any]]) -> Results:
+        """A result for each payload; what is wrong with all of them is raised."""
+        count = len(payloads)
+        body = await self._post(build_batch(payloads), self._timeout_seconds * count)
+        return read_batch(body, count, self.score_range, self.name, "the body")
 
-    async def _post(self, payload: bytes) -> bytes:
-        import aiohttp
-
+    async def _post(self, payload: Mapping[str, Any], timeout_seconds: float) -> bytes:
+        headers = {"Content-Type": "application/json", **self._headers}
         try:
-            async with (
-                asyncio.timeout(self._timeout_seconds),
-                (await self._connected()).post(self._url, data=payload, allow_redirects=False) as response,
-            ):
-                body = self._redactor.body(await self._body(response))
-                if not 200 <= response.status < 300:
-                    raise self._bad_status(response.status, response.headers.get("Location"), body)
-                return body
-        except TimeoutError as error:
-            message = f"timed out after {self._timeout_seconds:g} s"
-            raise failed(self.name, "timeout", message, retryable=True) from error
-        except aiohttp.ClientConnectorError as error:
-            message = f"cannot connect: {error.os_error.strerror or error.os_error}. Is the server running?"
-            raise failed(self.name, "connection", message, retryable=True) from error
-        except (aiohttp.ClientError, ValueError, OSError) as error:
-            message = self._redactor.text(f"the request broke: {type(error).__name__}: {error}")
-            raise failed(self.name, "connection", message, retryable=True) from error
-
-    async def _connected(self) -> aiohttp.ClientSession:
-        import aiohttp
-
-        loop = asyncio.get_running_loop()
-        if self._session is None or self._loop is not loop:
-            headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", **self._headers}
-            # our own deadline is the only one, and no cookie of one evaluation reaches the next
-            self._session = aiohttp.ClientSession(
-                headers=headers, timeout=aiohttp.ClientTimeout(total=None), cookie_jar=aiohttp.DummyCookieJar()
+            answer = await self._client.post_json(
+                self._url, encode_payload(self.name, payload), headers, timeout_seconds
             )
-            self._loop = loop
-        return self._session
+        except FailureError as error:
+            raise self._broken(error, timeout_seconds) from error
+        body = self._redactor.body(answer.body)
+        if not 200 <= answer.status < 300:
+            bad = self._bad_status(answer.status, answer.headers.get("location"), body)
+            raise EvaluatorError(bad.failure, bad.side_info, status=answer.status, headers=answer.headers)
+        return body
 
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
-        body = bytearray()
-        async for chunk in response.content.iter_any():
-            body += chunk
-            if len(body) > self._max_body_bytes:
-                message = f"the body is longer than {self._max_body_bytes} bytes, which is all we read"
-                raise failed(self.name, "bad_output", message)
-        return bytes(body)
+    def _broken(self, error: FailureError, timeout_seconds: float) -> EvaluatorError:
+        broken = error.failure
+        message = self._redactor.text(broken.message)
+        if broken.kind == "timeout":
+            message = f"timed out after {timeout_seconds:g} s: {message}"
+        elif error.away == "unreachable":
+            message = f"{message}. Is the server running?"
+        made = failed(self.name, broken.kind, message, retryable=broken.retryable)
+        return EvaluatorError(made.failure, away=error.away)
 
     def _bad_status(self, status: int, location: str | None, body: bytes) -> EvaluatorError:
         seen = shortened(body.decode("utf-8", "backslashreplace"))
         told = f": {seen}" if seen else ""
         if 300 <= status < 400:
-            where = f" to {self._redactor.text(_shown_url(location))}" if location else ""
+            where = f" to {self._redactor.text(_shown_target(location))}" if location else ""
             return failed(
                 self.name, "redirect", f"status {status}: redirects{where}, which is not followed", {"body": seen}
             )
@@ -168,6 +162,26 @@ def _checked_url(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"evaluator URL `{shown}`: must begin with http:// or https:// and name a host")
     return url
+
+
+def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers that can be sent; a value is not shown, for it may be a key."""
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise UsageError(f"evaluator header {name!r}: letters, digits and hyphens make the name of a header")
+        if not value.replace("\t", " ").isprintable():
+            raise UsageError(f"evaluator header `{name}`: a header is one line without control characters")
+    return dict(headers)
+
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
+def _shown_target(location: str) -> str:
+    try:
+        return _shown_url(location)
+    except ValueError:
+        return "an address that cannot be read"
 
 
 def _shown_url(url: str) -> str:

@@ -15,9 +15,8 @@ from typing import Any
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Timed, read_answer
-from assay.core.seams import Model
+from assay.core.seams import Model, close_part, identity_of
 from assay.core.types import Completion, Message, Request
-from assay.evaluators.model_identity import unwrapped_identity
 from assay.evaluators.payload import (
     Evaluation,
     EvaluatorError,
@@ -60,7 +59,7 @@ def llm_judge_evaluator(
     """
     if not objective.strip():
         raise UsageError("a judge needs an objective that says what a good candidate is")
-    if not hasattr(model, "generate"):
+    if not isinstance(model, Model):
         raise UsageError(f"a judge needs a model that can generate, not {model!r}")
     return JudgeEvaluator(
         objective=objective.strip(),
@@ -100,7 +99,7 @@ class JudgeEvaluator:
     def identity(self) -> dict[str, Any]:
         """The model and everything it is told."""
         return {
-            "judge": unwrapped_identity(self._model),
+            "judge": identity_of(self._model),
             "objective": self._objective,
             "dimensions": self._dimensions,
             "constraints": list(self._constraints),
@@ -114,10 +113,7 @@ class JudgeEvaluator:
         return await self._ask(prompt)
 
     async def close(self) -> None:
-        """Close the model, if it has anything to close."""
-        close = getattr(self._model, "aclose", None)
-        if close is not None:
-            await close()
+        await close_part(self._model)
 
     def _prompt(self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> str:
         shown_example = "none" if example is None else json.dumps(example, ensure_ascii=False, indent=2, default=str)

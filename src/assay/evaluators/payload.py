@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any, Literal, Protocol, get_args
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +17,7 @@ from msgspec import Struct
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
 from assay.printable import printable
-from assay.strict_json import StrictJsonError, decode_strictly
+from assay.strict_json import StrictJsonError, decode_mended, decode_strictly
 
 PROTOCOL_VERSION = 2
 
@@ -34,12 +35,37 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     side_info: dict[str, Any]
 
 
+class CandidateParts(str):
+    """A candidate of several named texts, as one text: its components under their names, in order.
+
+    An extension of protocol v2: the payload has them once more under `components`, which evaluators may ignore.
+    """
+
+    components: dict[str, str]
+
+    def __new__(cls, components: Mapping[str, str]) -> CandidateParts:
+        made = super().__new__(cls, "\n\n".join(f"## {name}\n\n{text}" for name, text in components.items()))
+        made.components = dict(components)
+        return made
+
+
 class EvaluatorError(FailureError):
     """An evaluation that gave no valid score: why, and what was seen."""
 
-    def __init__(self, failure: Failure, side_info: Mapping[str, Any] | None = None) -> None:
-        super().__init__(failure)
+    def __init__(
+        self,
+        failure: Failure,
+        side_info: Mapping[str, Any] | None = None,
+        *,
+        away: Literal["unreachable", "refusing", "closed"] | None = None,
+        status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(failure, away=away)
         self.side_info: dict[str, Any] = dict(side_info or {})
+        self.status = status
+        """What a service answered, with its headers: how long to wait, and whether it turns everybody down."""
+        self.headers: Mapping[str, str] = headers or {}
 
 
 class Evaluator(Protocol):
@@ -60,9 +86,21 @@ class Evaluator(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
+class AsksModels(Protocol):
+    """An evaluator that asks models: they have to be paid for."""
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """Who is asked, as prices know them."""
+        ...
+
+
 def build_payload(candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> dict[str, Any]:
     """What is sent: `task_model` and `example` only when there is one; an example never mixes with our own keys."""
-    payload: dict[str, Any] = {"_protocol_version": PROTOCOL_VERSION, "candidate": candidate}
+    payload: dict[str, Any] = {"_protocol_version": PROTOCOL_VERSION, "candidate": str(candidate)}
+    if isinstance(candidate, CandidateParts):
+        payload["components"] = candidate.components
     if task_model is not None:
         payload["task_model"] = task_model
     if example is not None:
@@ -70,16 +108,22 @@ def build_payload(candidate: str, example: Mapping[str, Any] | None, task_model:
     return payload
 
 
-def encode_payload(part: str, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> bytes:
-    """The payload as one JSON document in UTF-8."""
+def build_batch(payloads: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Several payloads as one: an extension of protocol v2, sent only to evaluators that were said to know it."""
+    return {"_protocol_version": PROTOCOL_VERSION, "batch": list(payloads)}
+
+
+def encode_payload(part: str, payload: Mapping[str, Any]) -> bytes:
+    """A payload as one JSON document in UTF-8, on one line."""
     try:
-        return msgspec.json.encode(build_payload(candidate, example, task_model))
+        return msgspec.json.encode(payload)
     except (UnicodeEncodeError, TypeError, ValueError, msgspec.MsgspecError) as error:
         raise failed(part, "bad_candidate", f"the candidate or example cannot be written as JSON: {error}") from error
 
 
 def validate_evaluator_payload(result: Any, score_range: ScoreRange = "unit") -> str | None:
     """Why an evaluator's answer is not valid, in a sentence; None when it is."""
+    check_score_range(score_range)
     if not isinstance(result, dict):
         return f"the answer must be an object with a `score`, not {kind_of(result)}"
     if "score" not in result:
@@ -93,8 +137,8 @@ def validate_evaluator_payload(result: Any, score_range: ScoreRange = "unit") ->
 
 
 def why_not_a_number(value: Any) -> str | None:
-    """Why a JSON value is no finite number: booleans and texts that look like numbers are none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Why a value is no finite number: booleans and texts that look like numbers are none; numpy's numbers are."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return f"not numeric: {shortened(value)}"
     try:
         number = float(value)
@@ -105,15 +149,51 @@ def why_not_a_number(value: Any) -> str | None:
 
 def read_answer(answer: bytes, score_range: ScoreRange, part: str, source: str = "the answer") -> Evaluation:
     """The evaluation in an evaluator's answer: the whole of it must be one JSON object with a valid score."""
+    return _evaluation(_decoded(answer, part, source), score_range, part)
+
+
+def read_batch(
+    answer: bytes, count: int, score_range: ScoreRange, part: str, source: str = "the answer"
+) -> list[Evaluation | EvaluatorError]:
+    """The evaluations in the answer to a batch, each by the rules of a single one; one that breaks them fails alone."""
+    decoded = _decoded(answer, part, source)
+    results = decoded.get("results") if isinstance(decoded, dict) else None
+    if not isinstance(results, list) or len(results) != count:
+        found = f"{len(results)} results" if isinstance(results, list) else shortened(decoded)
+        wanted = f"must be an object with `results`, a list of {count} answers in the order of the batch"
+        raise failed(part, "bad_output", f"{source} {wanted}. Seen: {found}", {source: found})
+    return [_evaluation_or_error(result, score_range, part) for result in results]
+
+
+def _evaluation_or_error(result: Any, score_range: ScoreRange, part: str) -> Evaluation | EvaluatorError:
     try:
-        result = decode_strictly(answer)
+        return _evaluation(result, score_range, part)
+    except EvaluatorError as error:
+        return error
+
+
+def _decoded(answer: bytes, part: str, source: str) -> Any:
+    answer = answer.removeprefix(_BOM)
+    try:
+        return decode_strictly(answer)
     except StrictJsonError as error:
+        if error.rule == "bad_json":
+            try:
+                return decode_mended(answer)
+            except ValueError:
+                pass  # what is wrong with it was said better
         seen = answer.decode("utf-8", "backslashreplace")
         shown = shortened(seen) if seen.strip() else "nothing at all"
         what = "not UTF-8" if error.rule == "not_utf8" else "not valid JSON"
         raise failed(
             part, "bad_output", f"{source} is {what}: {error.detail}. Seen: {shown}", {source: shown}
         ) from error
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def _evaluation(result: Any, score_range: ScoreRange, part: str) -> Evaluation:
     reason = validate_evaluator_payload(result, score_range)
     if reason is not None:
         raise failed(part, "bad_output", f"{reason}. Seen: {shortened(result)}", result if type(result) is dict else {})
@@ -132,7 +212,7 @@ def check_score_range(score_range: str) -> ScoreRange:
 
 def check_timeout(timeout_seconds: float) -> float:
     """The patience for one evaluation as it was given, or a sentence when it is none."""
-    if timeout_seconds <= 0:
+    if not 0 < timeout_seconds < math.inf:
         raise UsageError(f"an evaluator's timeout must be more than 0 seconds, not {timeout_seconds:g}")
     return timeout_seconds
 
@@ -140,7 +220,7 @@ def check_timeout(timeout_seconds: float) -> float:
 def failure_of(error: Exception, part: str) -> tuple[Failure, dict[str, Any]]:
     """What an evaluator of anybody's raised, as a failure with what was seen."""
     if isinstance(error, FailureError):
-        return error.failure, dict(getattr(error, "side_info", {}))
+        return error.failure, dict(error.side_info) if isinstance(error, EvaluatorError) else {}
     message = f"{part}: {type(error).__name__}: {shortened(str(error))}"
     return Failure(stage="scorer", kind="exception", part=part, message=message), {}
 
@@ -159,6 +239,13 @@ def shortened(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
     text = " ".join(text.split())
     shown = printable(text[:limit])
     return shown if len(text) <= limit else f"{shown}… ({len(text)} characters)"
+
+
+def shortened_end(text: str, limit: int) -> str:
+    """A text on one line, its end where it gets long: what a program wrote last says why it gave up."""
+    text = " ".join(text.split())
+    shown = printable(text[-limit:])
+    return shown if len(text) <= limit else f"({len(text)} characters) …{shown}"
 
 
 def kind_of(value: Any) -> str:

@@ -7,31 +7,57 @@ from typing import Any
 
 from assay.evaluators.command import CommandEvaluator
 from assay.evaluators.http_service import HttpEvaluator
-from assay.evaluators.payload import Evaluation, Evaluator
+from assay.evaluators.payload import Evaluation, Evaluator, EvaluatorError, failed
 
 SENTINEL = "__optimize_anything_preflight__"
 """The probe's candidate: a slow evaluator may know it and answer at once with any valid score."""
 
-PREFLIGHT_SECONDS = 10.0
-
 
 async def preflight(
-    evaluator: Evaluator,
-    example: Mapping[str, Any] | None = None,
-    task_model: str | None = None,
-    *,
-    timeout_seconds: float = PREFLIGHT_SECONDS,
+    evaluator: Evaluator, example: Mapping[str, Any] | None = None, task_model: str | None = None
 ) -> Evaluation:
-    """Ask the evaluator for the sentinel, just as it will be asked for candidates, example and task model included.
+    """Ask the evaluator for the sentinel, just as it will be asked for candidates: with the example, the task model and
+    its own time limit, kept running and in batches where that was asked for.
 
     `UsageError` when something it needs is not there, `EvaluatorError` when its answer is not a valid score.
     """
     if isinstance(evaluator, CommandEvaluator):
         evaluator.check()
-    if isinstance(evaluator, CommandEvaluator | HttpEvaluator):
-        evaluator = evaluator.with_timeout(timeout_seconds)
-        try:
-            return await evaluator(SENTINEL, example, task_model)
-        finally:
-            await evaluator.close()
-    return await evaluator(SENTINEL, example, task_model)
+    try:
+        if isinstance(evaluator, CommandEvaluator | HttpEvaluator) and evaluator.batch is not None:
+            return await _batch(evaluator, evaluator.payload(SENTINEL, example, task_model), evaluator.batch)
+        return await evaluator(SENTINEL, example, task_model)
+    except EvaluatorError as error:
+        raise _explained(error, evaluator) from error
+
+
+async def _batch(evaluator: CommandEvaluator | HttpEvaluator, payload: dict[str, Any], size: int) -> Evaluation:
+    """Two at once, which nobody takes apart: one that answers only the first is found out."""
+    results = await evaluator.send_batch([payload] * min(size, 2))
+    evaluations = []
+    for result in results:
+        if isinstance(result, EvaluatorError):
+            raise result
+        evaluations.append(result)
+    return evaluations[0]
+
+
+def in_words(evaluator: Evaluator) -> str | None:
+    """How an evaluator will be asked, where that is not the plain way of protocol v2."""
+    if not isinstance(evaluator, CommandEvaluator | HttpEvaluator) or not evaluator.ways:
+        return None
+    return f"{evaluator.name}: {' and '.join(evaluator.ways)}"
+
+
+def _explained(error: EvaluatorError, evaluator: Evaluator) -> EvaluatorError:
+    """With what was asked and how to do without: it may be fine, and only be asked in a way it does not know."""
+    hints = [f"This was the preflight: one evaluation of the candidate `{SENTINEL}`, before the work begins"]
+    if error.failure.kind == "timeout":
+        hints.append(
+            "it has the time limit of every evaluation (--evaluator-timeout), and --no-preflight leaves it out"
+        )
+    if (how := in_words(evaluator)) is not None:
+        hints.append(f"{how}, as was asked for; without that it is asked in the plain way")
+    message = f"{error.failure.message.removeprefix(f'{evaluator.name}: ')}. {'; '.join(hints)}."
+    made = failed(evaluator.name, error.failure.kind, message, error.side_info, retryable=error.failure.retryable)
+    return EvaluatorError(made.failure, made.side_info, away=error.away, status=error.status, headers=error.headers)

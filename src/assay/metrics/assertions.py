@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from assay.metrics.text import accuracy
-from assay.patterns.matching import checked_pattern, pattern_found
 
 MODES = ("exact", "contains")
 
@@ -46,6 +45,8 @@ def has_forbidden(text: str, patterns: Iterable[str]) -> bool:
     too long is a `PatternTimeoutError`, never a verdict.
     Example: has_forbidden("As an AI, I cannot", [r"(?i)\\bas an ai\\b"]) is True
     """
+    from assay.patterns.matching import checked_pattern, pattern_found  # few tasks have patterns of their own
+
     patterns = [*_several(patterns, "patterns")]
     for pattern in patterns:
         checked_pattern(pattern)

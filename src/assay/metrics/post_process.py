@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 
+from assay.wording import hint
+
 
 def post_process(text: str, rule: str) -> str:
-    """Apply a rule by its name."""
+    """Apply a rule by its name.
+
+    Example: post_process("The answer is B.", "extract_letter") == "B"
+    """
     try:
         return POST_PROCESS[rule](text)
     except KeyError:
-        nearest = difflib.get_close_matches(rule, POST_PROCESS, n=1, cutoff=0.4)
-        hint = f"Did you mean `{nearest[0]}`?" if nearest else f"Known: {', '.join(POST_PROCESS)}."
-        raise ValueError(f"unknown post-process rule `{rule}`. {hint}") from None
+        raise ValueError(f"unknown post-process rule `{rule}`. {hint(rule, POST_PROCESS)}") from None
 
 
 def nothing_extracted(raw: str, rule: str, result: str) -> bool:

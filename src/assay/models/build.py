@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.catalog import names, resolve, unknown_name
+from assay.catalog import arguments_for, is_name, names, resolve, unknown_name
 from assay.core.errors import UsageError
 from assay.core.seams import Model
-from assay.models.python_callable import as_model, load_model
+from assay.models.adapters.python_callable import as_model, load_model
+from assay.wording import nearest
 
 
 def make_model(spec: str, options: Mapping[str, Any] | None = None) -> Model:
     """The model a spec names. A name of the catalog wins over a module of the same name."""
     options = dict(options or {})
     prefix, colon, argument = spec.partition(":")
-    if not colon or prefix in names("model"):
+    if not colon or is_name("model", prefix):
         return _from_catalog(prefix, argument if colon else None, options)
     try:
         return load_model(spec, options)
     except UsageError as error:
-        nearest = difflib.get_close_matches(prefix, names("model"), n=1, cutoff=0.7)
-        if not nearest:
+        near = nearest(prefix, names("model"))
+        if near is None:
             raise
-        raise UsageError(f"{error}. Did you mean the model `{nearest[0]}:{argument}`?") from error
+        raise UsageError(f"{error}. Did you mean the model `{near}:{argument}`?") from error
 
 
 def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) -> Model:
-    if argument is None and prefix not in names("model"):
+    if argument is None and not is_name("model", prefix):
         raise UsageError(f"{unknown_name('model', prefix, names('model'))}{_how_to_name(prefix)}")
     factory = resolve("model", prefix)
     _check_options(prefix, factory, options)
@@ -46,14 +46,8 @@ def _how_to_name(name: str) -> str:
 
 def _check_options(spec: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:
     parameters = inspect.signature(factory).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return
-    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-    for option in options:
-        if not known:
-            raise UsageError(f"the model `{spec}` takes no options, and `{option}` was given")
-        if option not in known:
-            raise UsageError(unknown_name(f"option of the model `{spec}`", option, known))
+    positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    arguments_for(f"model `{spec}`", factory, options, dict.fromkeys(positional))
 
 
 def _made(spec: str, factory: Callable[..., Any], arguments: tuple[str, ...], options: Mapping[str, Any]) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.core.cache import CompletionCache
+from msgspec import Struct
+
 from assay.core.config import RunConfig
 from assay.core.model_stack import (
     LONGEST_BACKOFF_SECONDS,
@@ -17,20 +18,33 @@ from assay.core.model_stack import (
     Limited,
     Retrying,
     Timed,
-    close_model,
+    innermost,
 )
 from assay.core.run import Stop
-from assay.core.seams import Model
-from assay.models.adaptive import LONGEST_PAUSE_SECONDS, Adaptive
-from assay.models.batched import Batched
-from assay.models.budget import Judging
+from assay.core.seams import FillsBatches, Model, TakesBatches, capabilities_of, close_part, identity_of
+from assay.costs.budget import Judging
 from assay.models.build import make_model
-from assay.models.outage import NAP_SECONDS, Enduring
-from assay.models.rate_limit import RateLimited
+from assay.models.layers.adaptive import LONGEST_PAUSE_SECONDS, Adaptive
+from assay.models.layers.batched import Batched
+from assay.models.layers.outage import NAP_SECONDS, WaitsOutOutages
+from assay.models.layers.rate_limit import RateLimited
+from assay.models.layers.settings import WithSettings
 from assay.user.folder import secret_for_cache
+
+if TYPE_CHECKING:
+    from assay.core.cache import CompletionCache
 
 WIDEST = 256
 """As many requests at once as a server may be found to take."""
+
+
+class RequestState(Struct, frozen=True, kw_only=True):
+    """How busy the servers of a run are, at this moment."""
+
+    in_flight: int
+    limit: int
+    waiting: str | None
+    """Why nothing new is sent; None when something is."""
 
 
 class ModelPool:
@@ -41,7 +55,8 @@ class ModelPool:
         self._plain: list[Model] = []
         self._judges: dict[str, Judging] = {}
         self._rate_limited: list[RateLimited] = []
-        self._enduring: list[Enduring] = []
+        self._outage_waiters: list[WaitsOutOutages] = []
+        self._adaptive: list[Adaptive] = []
         self._cache: CompletionCache | None = None
         self._stop = Stop()
 
@@ -53,12 +68,13 @@ class ModelPool:
         requests_per_minute: float | None = None,
         concurrency: int | None = None,
         timeout_seconds: float | None = None,
+        generation: Mapping[str, Any] | None = None,
     ) -> Model:
         """Another model of the run, such as a judge: same cache, same retries, and its own pace or that of the run.
 
         `timeout_seconds` is for one answer of the model itself: neither queueing nor an outage counts.
         """
-        key = f"{spec} {sorted((options or {}).items())} {timeout_seconds}"
+        key = f"{spec} {sorted((options or {}).items())} {timeout_seconds} {sorted((generation or {}).items())}"
         if key not in self._judges:
             made = make_model(spec, options or {})
             wrapped = self.wrap(
@@ -67,7 +83,7 @@ class ModelPool:
                 concurrency=concurrency,
                 timeout_seconds=timeout_seconds,
             )
-            self._judges[key] = Judging(wrapped)
+            self._judges[key] = Judging(WithSettings(wrapped, generation) if generation else wrapped)
         return self._judges[key]
 
     @property
@@ -87,45 +103,60 @@ class ModelPool:
         self._plain.append(model)
         config = self._config
         requests_per_minute = requests_per_minute or config.requests_per_minute
-        wrapped: Any = model
-        if hasattr(model, "generate_batch"):
-            wrapped = Batched(wrapped, config.batch_size)
-        elif hasattr(model, "take_batch_size"):
-            model.take_batch_size(config.batch_size)  # it fills its batches itself, as answers come and go
+        can = capabilities_of(model)
+        wrapped = model
+        if isinstance(model, TakesBatches):
+            wrapped = Batched(model, config.batch_size)
+        elif isinstance(source := innermost(model), FillsBatches):
+            source.set_batch_size(config.batch_size)
         limits = [seconds for seconds in (timeout_seconds, config.timeout_seconds) if seconds is not None]
         if limits:
             wrapped = Timed(wrapped, min(limits))
-        if config.adaptive and concurrency is None and getattr(model, "remote", False):
+        if config.adaptive and concurrency is None and can.remote:
             pause = min(config.patience_seconds or LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
-            wrapped = Adaptive(
-                wrapped, source=model, most=WIDEST, longest_pause_seconds=pause, sleep=self._wait_for_server
-            )
+            adaptive = Adaptive(wrapped, most=WIDEST, longest_pause_seconds=pause, sleep=self._wait_for_server)
+            self._adaptive.append(adaptive)
+            wrapped = adaptive
         else:
             wrapped = Limited(wrapped, min(concurrency or config.concurrency, config.concurrency))
         if requests_per_minute or config.tokens_per_minute:
-            wrapped = RateLimited(
+            limited = RateLimited(
                 wrapped, requests_per_minute=requests_per_minute, tokens_per_minute=config.tokens_per_minute
             )
-            self._rate_limited.append(wrapped)
-        if config.patience_seconds and getattr(model, "remote", False):
-            wrapped = Enduring(wrapped, patience_seconds=config.patience_seconds)
-            self._enduring.append(wrapped)
+            self._rate_limited.append(limited)
+            wrapped = limited
+        if config.patience_seconds and can.remote:
+            waiter = WaitsOutOutages(wrapped, patience_seconds=config.patience_seconds)
+            self._outage_waiters.append(waiter)
+            wrapped = waiter
         if config.retries:
             # no wait is longer than the patience; without any, a server is still given the time of a back-off
             longest = min(config.patience_seconds or LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS)
             wrapped = Retrying(
                 wrapped, retries=config.retries, longest_retry_after_seconds=longest, sleep=self._wait_for_server
             )
-        if getattr(model, "cacheable", False) if config.cache is None else config.cache:
+        if can.cacheable if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
-        result: Model = wrapped
-        return result
+        return wrapped
 
     def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
         """Whom to tell when a server is away, what to end when it stays away, and what ends waiting to retry."""
         self._stop = stop
-        for model in self._enduring:
+        for model in self._outage_waiters:
             model.tell(stop, say)
+
+    def request_state(self) -> RequestState | None:
+        """Of all servers together; None where nothing counts requests, as with models in this process."""
+        if not self._adaptive:
+            return None
+        away = [sentence for each in self._outage_waiters if (sentence := each.away) is not None]
+        paused = max(each.paused_seconds for each in self._adaptive)
+        waiting = away[0] if away else f"the server wants a pause of {paused:.0f} s" if paused >= 1 else None
+        return RequestState(
+            in_flight=sum(each.in_flight for each in self._adaptive),
+            limit=sum(each.width for each in self._adaptive),
+            waiting=waiting,
+        )
 
     def keep_to_share(self, share: float) -> None:
         """Use only this part of the run's limits a minute: other processes have the rest."""
@@ -134,7 +165,7 @@ class ModelPool:
 
     async def aclose(self) -> None:
         for model in self._plain:
-            await close_model(model)
+            await close_part(model)
         if self._cache is not None:
             self._cache.close()
 
@@ -149,16 +180,32 @@ class ModelPool:
 
     def _open_cache(self) -> CompletionCache:
         if self._cache is None:
+            from assay.core.cache import CompletionCache  # SQLite, which a model that is not cached does without
+
             path = Path(self._config.cache_path)
             self._cache = CompletionCache(path, secret_for_cache(path))
         return self._cache
 
 
+def wrap_alone(
+    model: Model,
+    *,
+    concurrency: int,
+    timeout_seconds: float | None = None,
+    say: Callable[[str], None],
+    stop: Stop | None = None,
+) -> Model:
+    """A model that is asked outside a run, such as a proposer or the judge of `score`: as in a run, without a cache.
+
+    `say` hears of a server that has gone away; nobody waits for one once `stop` was asked. Whoever closes the model
+    closes all there is.
+    """
+    pool = ModelPool(RunConfig(model=model.name, concurrency=concurrency, cache=False))
+    wrapped = pool.wrap(model, timeout_seconds=timeout_seconds)
+    pool.tell(stop or Stop(), say)
+    return wrapped
+
+
 def attempts_in_flight(config: RunConfig, model: Model) -> int:
     """How many attempts to keep going: enough for a server that turns out to take many requests at once."""
-    return WIDEST if config.adaptive and getattr(model, "remote", False) else config.concurrency
-
-
-def identity_of(model: Model) -> dict[str, Any]:
-    """What tells this model from every other: its name and its settings, never a secret."""
-    return {"name": model.name, **getattr(model, "settings", {})}
+    return WIDEST if config.adaptive and capabilities_of(model).remote else config.concurrency

@@ -1,35 +1,86 @@
-"""Finds the one fenced text in a proposer's answer. What has none, or several, is not guessed at."""
+"""Finds the one fenced text in a proposer's answer, read as Markdown. What has none, or several, is not guessed at."""
 
 from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([^\s`]*+)[^`\n]*+$")
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r]*?)[ \t\r]*$")
+_THOUGHTS = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
+
+_Fences = list[tuple[int, str, str]]
+"""Lines that may open or close a block: number, fence and what follows it."""
 
 
 class UnusableAnswerError(ValueError):
     """An answer without exactly one text in it."""
 
 
-def text_in(answer: str) -> str:
-    """The text between the fences. A fence with a language opens a block inside a block; a bare one closes it."""
-    lines = answer.splitlines()
+def fence_for(*texts: str) -> str:
+    """A fence that none of the texts has: longer than the longest in them."""
+    longest = max((len(fence) for text in texts for _, fence, _ in _fences(text.split("\n"))), default=2)
+    return "`" * max(3, longest + 1)
+
+
+def text_in(answer: str, current: str = "") -> str:
+    """The text between the fences, character by character.
+
+    A fence closes with the same character and at least the same length. Models do not always keep to that: where it
+    gives no single text, a fence with a language is taken to open a block inside the block, and where the current text
+    has blocks too, everything from the first fence to the last is the text.
+    """
+    lines = _THOUGHTS.sub("", answer).split("\n")
+    fences = _fences(lines)
+    blocks, complete = _as_markdown(fences)
+    if not complete or len(blocks) != 1:
+        others = [_with_languages_nested(fences)]
+        if len(fences) > 2 and _fences(current.split("\n")) and _is_framed(lines, fences):
+            others.append([(fences[0][0], fences[-1][0])])
+        found = next((each for each in others if len(each) == 1), None)
+        if found is None:
+            raise UnusableAnswerError(_why_unusable(len(blocks), complete))
+        blocks = found
+    first, last = blocks[0]
+    return "\n".join(lines[first + 1 : last]).removesuffix("\r")
+
+
+def _why_unusable(blocks: int, complete: bool) -> str:
+    if not complete and blocks < 2:
+        return "its block has no end; the answer may have been cut off"
+    found = "no text between ``` fences" if not blocks else f"{blocks} texts between ``` fences"
+    return f"it holds {found}; exactly one was asked for"
+
+
+def _fences(lines: list[str]) -> _Fences:
+    found = ((number, _FENCE.match(line)) for number, line in enumerate(lines) if "```" in line or "~~~" in line)
+    return [(number, fence[1], fence[2]) for number, fence in found if fence is not None]
+
+
+def _as_markdown(fences: _Fences) -> tuple[list[tuple[int, int]], bool]:
+    blocks: list[tuple[int, int]] = []
+    opened: tuple[int, str] | None = None
+    for number, fence, info in fences:
+        if opened is None:
+            opened = (number, fence)
+        elif not info and fence[0] == opened[1][0] and len(fence) >= len(opened[1]):
+            blocks.append((opened[0], number))
+            opened = None
+    return blocks, opened is None
+
+
+def _with_languages_nested(fences: _Fences) -> list[tuple[int, int]]:
     blocks: list[tuple[int, int]] = []
     opened: list[int] = []
-    for number, line in enumerate(lines):
-        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
-        if fence is None:
-            continue
-        if not opened or fence[2]:
+    for number, _, info in fences:
+        if not opened or info:
             opened.append(number)
             continue
         first = opened.pop()
         if not opened:
             blocks.append((first, number))
-    if opened:
-        raise UnusableAnswerError("its block has no end; the answer may have been cut off")
-    if len(blocks) != 1:
-        found = "no text between ``` fences" if not blocks else f"{len(blocks)} texts between ``` fences"
-        raise UnusableAnswerError(f"it holds {found}; exactly one was asked for")
-    first, last = blocks[0]
-    return "\n".join(lines[first + 1 : last]).strip()
+    return blocks if not opened else []
+
+
+def _is_framed(lines: list[str], fences: _Fences) -> bool:
+    """Whether the answer is nothing but what stands between its first fence and its last."""
+    outside = lines[: fences[0][0]] + lines[fences[-1][0] + 1 :]
+    return not fences[-1][2] and not any(line.strip() for line in outside)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from assay.core.errors import UsageError
 
-class Estimate(Struct, frozen=True, kw_only=True):
+
+class CallEstimate(Struct, frozen=True, kw_only=True):
     """Evaluator calls, counted before the search."""
 
     budget: int
@@ -33,6 +35,14 @@ class Estimate(Struct, frozen=True, kw_only=True):
             said += f"; the testset costs up to {self.outside_the_budget} calls besides"
         return said
 
+    def refuse_too_small(self) -> None:
+        """A budget that is gone when the seed is scored buys no search."""
+        if self.budget <= self.for_the_seed:
+            raise UsageError(
+                f"--budget {self.budget} buys no proposal: scoring the seed takes {self.for_the_seed} evaluator calls. "
+                f"{self.recommended} or more would be usual."
+            )
+
     def warning(self) -> str | None:
         """Why the budget is too small to expect anything of it; None when it is not."""
         if self.fewest_proposals >= 3:
@@ -40,17 +50,18 @@ class Estimate(Struct, frozen=True, kw_only=True):
         return f"this budget is too small for three accepted proposals; {self.recommended} or more would be usual"
 
 
-def estimate(budget: int, *, dataset: int, valset: int, testset: int, minibatch: int) -> Estimate:
+def estimate(budget: int, *, dataset: int, valset: int, testset: int, minibatch: int, repeat: int = 1) -> CallEstimate:
     """`dataset` and `valset` are numbers of records: 1 and 1 without sets, the same set twice without a valset."""
-    per_proposal = 2 * min(minibatch, dataset)
+    per_proposal = 2 * min(minibatch, dataset) * repeat
+    valset *= repeat
     left = max(0, budget - valset)
-    return Estimate(
+    return CallEstimate(
         budget=budget,
         for_the_seed=valset,
         per_proposal=per_proposal,
         per_accepted=valset,
         fewest_proposals=left // (per_proposal + valset),
         most_proposals=left // per_proposal,
-        outside_the_budget=2 * testset,
+        outside_the_budget=2 * testset * repeat,
         recommended=15 * max(valset, 1),
     )

@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from assay.core.errors import UsageError
+from assay.optimize.journal import ONE, Texts
 
 _PLACEHOLDER = re.compile(
     r"\{\{-?\s*[\w.]+(?:\s*\|[^{}]*)?\s*-?\}\}"  # {{ name }}, {{ name | filter }}
@@ -20,41 +21,43 @@ _PLACEHOLDER = re.compile(
 class Constraints(Struct, frozen=True, kw_only=True):
     """The rules; a text that breaks one is never evaluated."""
 
-    placeholders: tuple[str, ...] = ()
+    placeholders: dict[str, tuple[str, ...]] = {}
+    """Of each component."""
     max_characters: int | None = None
 
-    def broken_by(self, text: str) -> str | None:
+    def broken_by(self, text: str, component: str = ONE) -> str | None:
         """Which rule a text breaks, in a sentence; None when it keeps them all."""
         if not text.strip():
             return "the text is empty"
-        lost = [placeholder for placeholder in self.placeholders if placeholder not in text]
+        lost = [placeholder for placeholder in self.placeholders.get(component, ()) if placeholder not in text]
         if lost:
             return f"the text lost {', '.join(lost)}"
         if self.max_characters is not None and len(text) > self.max_characters:
             return f"the text has {len(text)} characters, and {self.max_characters} are allowed"
         return None
 
-    def in_words(self) -> str:
+    def in_words(self, component: str = ONE) -> str:
         """The rules as the proposer is told them; empty when there are none."""
-        said = []
-        if self.placeholders:
-            said.append(f"Keep these placeholders exactly as they are: {', '.join(self.placeholders)}.")
+        rules = []
+        if placeholders := self.placeholders.get(component):
+            rules.append(f"Keep these placeholders exactly as they are: {', '.join(placeholders)}.")
         if self.max_characters is not None:
-            said.append(f"The whole text must have at most {self.max_characters} characters.")
-        return " ".join(said)
+            rules.append(f"The whole text must have at most {self.max_characters} characters.")
+        return " ".join(rules)
 
 
-def constraints_for(seed: str | None, *, keep_placeholders: bool, max_characters: int | None) -> Constraints:
+def constraints_for(seed: Texts | None, *, keep_placeholders: bool, max_characters: int | None) -> Constraints:
     """The rules of a search; the seed itself must keep them."""
     if max_characters is not None and max_characters < 1:
-        raise UsageError(f"--max-chars must be at least 1, not {max_characters}")
-    found = placeholders_in(seed or "") if keep_placeholders else ()
-    if keep_placeholders and not found:
+        raise UsageError(f"--max-chars must be at least 1, got {max_characters}")
+    texts = seed or {}
+    found = {name: placeholders_in(text) for name, text in texts.items()} if keep_placeholders else {}
+    if keep_placeholders and not any(found.values()):
         raise UsageError("--keep-placeholders: the seed has none, such as {question} or {{ question }}")
     constraints = Constraints(placeholders=found, max_characters=max_characters)
-    broken = constraints.broken_by(seed) if seed is not None else None
-    if broken is not None:
-        raise UsageError(f"the seed breaks its own rules: {broken}")
+    for name, text in texts.items():
+        if broken := constraints.broken_by(text, name):
+            raise UsageError(f"the seed breaks its own rules: {broken}")
     return constraints
 
 

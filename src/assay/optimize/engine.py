@@ -1,40 +1,63 @@
 """The search itself, on GEPA. The only file that knows it; everything it must be kept from doing is kept here.
 
-The engine is given no run folder (it would pickle its state), no cache (it mixes sets) and no console (it would print).
-It sees a number for every evaluation, so this is also the one place that decides which number stands for a failure: one
-below every valid score. No report ever shows it.
+The engine is given no run folder (it would pickle its state), no cache (it mixes sets), no console (it would print) and
+no say in how proposals are asked for. It sees a number for every evaluation, so this is also the one place that decides
+which number stands for a failure: one below every valid score. No report ever shows it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Callable, Sequence
-from typing import IO, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, Literal
 
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.evaluators.payload import ScoreRange, why_not_a_number
-from assay.optimize.evaluations import Evaluations, Outcome, SetExample
-from assay.optimize.proposer import Proposer
-from assay.optimize.purse import Purse
+from assay.costs.budget import SearchBudget
+from assay.evaluators.payload import ScoreRange
+from assay.optimize.evaluations import Evaluations, ScoreOrFailure
+from assay.optimize.in_the_loop import InTheLoop
+from assay.optimize.journal import Texts
+from assay.optimize.objectives import SCORE, mean_objective, refuse_unknown, sub_scores, upward
+from assay.optimize.proposer import Proposer, Rewriting, Shown
+from assay.optimize.reflection import RejectedText
+from assay.optimize.sets import SearchSets, SetExample
 from assay.printable import printable
 
 BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 """What the engine is told of a failure: so low that one of them outweighs every score beside it, on a minibatch as on a
 whole set. `any` leaves room for adding up ten thousand of them."""
 
-DEFAULT_OBJECTIVE = "Rewrite the text so that its evaluations score higher."
 _REPEATS_ALLOWED = 8
-_LONGEST_TEXT = 2000
-_MOST_CHARACTERS = 8000
+MISSED_SHARE = 10
+"""A text that could not be scored on 1 in so many of the examples (and on two at least) that another one could be
+scored on is not compared with it on the rest."""
 
 StopReason = str
 """One of `results.STOPPED`."""
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class SearchStrategy(Struct, frozen=True, kw_only=True):
+    """The engine's own options, by its own names."""
+
+    selector: Literal["pareto", "current_best", "epsilon_greedy", "top_k_pareto"] = "pareto"
+    frontier: Literal["instance", "objective", "hybrid", "cartesian"] = "instance"
+    acceptance: Literal["strict_improvement", "improvement_or_equal"] = "strict_improvement"
+    components: Literal["round_robin", "all"] = "round_robin"
+    """Which components of a candidate are rewritten at a time."""
+    proposals: int = 1
+    """So many at once."""
+    sampling: Literal["same_parent", "independent"] = "independent"
+    """Whether those rewrite one text or several."""
+    merges: int = 0
+    """So many times at most, the components of two texts are put together."""
+    objectives: tuple[str, ...] = ()
+    """What the frontier looks at besides the score; none takes the sub-scores as they come."""
+    chosen_by: str = SCORE
+
+
+class SearchLimits(Struct, frozen=True, kw_only=True):
     """When the search ends. Looked at between proposals, so the budget may be overrun by one of them."""
 
     budget: int
@@ -43,21 +66,21 @@ class Limits(Struct, frozen=True, kw_only=True):
     patience: int | None = None
     """So many proposals without a better text on the valset."""
     failures_in_a_row: int = 25
-    purse: Purse | None = None
+    money: SearchBudget | None = None
     """Looked into for money and tokens; None lets the search use as many as it likes."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """A text that was kept: it did better than its parent on a minibatch and was scored on the whole valset."""
+    """A candidate that was kept: it did better than its parent on a minibatch and was scored on the whole valset."""
 
     number: int
-    """0 is the seed."""
-    text: str
+    """As the journal numbers candidates; 0 is the seed."""
+    texts: Texts
     parent: int | None
     iteration: int
     calls: int
     """Evaluator calls used when it had been scored."""
-    outcomes: list[Outcome]
+    outcomes: list[ScoreOrFailure]
     """On the valset, in its order."""
 
     @property
@@ -72,42 +95,79 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Rejected(Struct, frozen=True, kw_only=True):
-    """A text that was evaluated on a minibatch and not kept."""
+    """A candidate that was evaluated on a minibatch and not kept."""
 
-    text: str
+    number: int
+    texts: Texts
     parent: int | None
     iteration: int
     calls: int
     parent_score: float | None
-    """Mean on the minibatch; None when an evaluation failed."""
+    """Mean on the examples of the minibatch that both were scored on; None when there is none."""
     score: float | None
     reason: str
 
 
 class Search:
-    """What is known of a search while it goes on and when it has ended."""
+    """What is known of a search while it runs and when it has ended."""
 
-    def __init__(self, on_news: Callable[[Search], None]) -> None:
+    def __init__(self, on_news: Callable[[Search], None], chosen_by: str = SCORE) -> None:
         self.found: list[Found] = []
         self.rejected: list[Rejected] = []
         self.stop_reason: StopReason | None = None
         self.iterations = 0
         self.last: str = ""
+        self.chosen_by = chosen_by
         self._on_news = on_news
+        self._best: Found | None = None
 
     @property
     def best(self) -> Found:
-        """The highest mean, failures counting as below every score; the earliest of equals."""
-        return max(self.found, key=_rank)
+        """The one that no later one beats on the examples that both were scored on; the earliest of equals."""
+        if self._best is None:
+            raise LookupError("nothing was scored yet")
+        return self._best
+
+    def keep(self, found: Found) -> bool:
+        """Add a candidate; whether it is the best one now."""
+        self.found.append(found)
+        if self._best is None or beats(found, self._best, self.chosen_by):
+            self._best = found
+        return self._best is found
+
+    def choose_again(self, found: Sequence[Found]) -> None:
+        """Take the candidates for what they have been found to be meanwhile."""
+        self.found, self._best = [], None
+        for each in found:
+            self.keep(each)
 
     def news(self, sentence: str) -> None:
         self.last = sentence
         self._on_news(self)
 
 
-def _rank(found: Found) -> tuple[int, float]:
-    # a text with a failure ranks below every text with fewer of them, whatever its scores
-    return (-found.failed, -sys.float_info.max if found.mean is None else found.mean)
+def by_bad_luck(found: Found) -> bool:
+    """Whether so few examples of a candidate failed that it need not be the text."""
+    return 0 < found.failed <= max(1, len(found.outcomes) // MISSED_SHARE)
+
+
+def beats(one: Found, other: Found, chosen_by: str = SCORE) -> bool:
+    """Whether a candidate is better than another on the examples that both have.
+
+    One that could not be scored where the other one could, and not by bad luck alone, does not win on the rest.
+    """
+    scored, scored_other = (len(each.outcomes) - each.failed for each in (one, other))
+    slack = max(1, len(one.outcomes) // MISSED_SHARE)
+    common = [
+        (mine, theirs)
+        for mine, theirs in zip(one.outcomes, other.outcomes, strict=True)
+        if mine.failure is None and theirs.failure is None
+    ]
+    if abs(scored - scored_other) > slack or not common:
+        return scored > scored_other
+    mine = mean_objective(one.texts, [each for each, _ in common], chosen_by)
+    theirs = mean_objective(other.texts, [each for _, each in common], chosen_by)
+    return mine is not None and (theirs is None or mine > theirs)
 
 
 def require_engine() -> None:
@@ -118,29 +178,44 @@ def require_engine() -> None:
         raise UsageError("optimize needs the gepa package: pip install 'assay-eval[optimize]'")
 
 
+def engine_version() -> str:
+    """The engine and its version: with another one a search takes another course."""
+    from importlib.metadata import version
+
+    return f"gepa {version('gepa')}"
+
+
 def search(
-    seed: str,
+    seed: Texts,
     evaluations: Evaluations,
     proposer: Proposer,
     *,
-    dataset: Sequence[SetExample],
-    valset: Sequence[SetExample],
-    limits: Limits,
+    sets: SearchSets,
+    limits: SearchLimits,
+    strategy: SearchStrategy,
     score_range: ScoreRange,
-    objective: str,
-    background: str,
     random_seed: int,
     minibatch: int,
-    runner: asyncio.Runner,
+    remember: int,
+    ask: InTheLoop,
     log: IO[str],
     result: Search,
 ) -> None:
     """Search until a limit is met. `result` is filled as it goes, so that an interrupted search has one too."""
-    from gepa.optimize_anything import EngineConfig, GEPAConfig, ReflectionConfig, TrackingConfig, optimize_anything
+    from gepa.optimize_anything import (
+        EngineConfig,
+        GEPAConfig,
+        MergeConfig,
+        ReflectionConfig,
+        TrackingConfig,
+        optimize_anything,
+    )
+    from gepa.strategies.proposal_sampling import IndependentSampling, SameParentSampling
 
-    batches = _Batches(seed, evaluations, runner, BELOW_EVERY_SCORE[score_range])
-    watch = _Watch(result, evaluations, proposer, valset, limits, BELOW_EVERY_SCORE[score_range])
+    failure = BELOW_EVERY_SCORE[score_range]
+    watch = _Watch(result, evaluations, proposer, sets, limits, strategy, failure, bool(strategy.merges))
     listeners: Any = [watch]  # it listens to some of the events, which is all the engine asks
+    samplings = {"same_parent": SameParentSampling, "independent": IndependentSampling}
     perfect = limits.target_score if score_range == "unit" and limits.target_score == 1.0 else None
     config = GEPAConfig(
         engine=EngineConfig(
@@ -150,219 +225,303 @@ def search(
             track_best_outputs=False,
             cache_evaluation=False,
             parallel=False,
-            frontier_type="instance",
+            best_example_evals_k=0,
+            raise_on_exception=not strategy.merges,  # see `_Watch.on_error`
+            candidate_selection_strategy=strategy.selector,
+            frontier_type=strategy.frontier,
+            acceptance_criterion=watch,
+            sampling_strategy=samplings[strategy.sampling](strategy.proposals) if strategy.proposals > 1 else None,
         ),
         reflection=ReflectionConfig(
-            reflection_lm=proposer,
+            reflection_lm=_never_asked,
+            reflection_strategy=_Reflecting(watch, proposer, ask, remember),
             reflection_minibatch_size=minibatch,
+            module_selector=strategy.components,
             # asking to improve on a perfect minibatch is a proposal thrown away
             skip_perfect_score=perfect is not None,
             perfect_score=perfect,
         ),
         tracking=TrackingConfig(logger=_Log(log)),
+        merge=MergeConfig(max_merge_invocations=strategy.merges, merge_val_overlap_floor=1)
+        if strategy.merges
+        else None,
         stop_callbacks=[watch.should_stop],
         callbacks=listeners,
     )
     optimize_anything(
-        seed,
-        batch_evaluator=batches,
-        dataset=list(dataset),
-        valset=list(valset),
-        objective=objective or DEFAULT_OBJECTIVE,
-        background=background or None,
+        dict(seed),
+        batch_evaluator=_Batches(evaluations, ask, strategy, failure),
+        dataset=[_Opaque(each) for each in sets.dataset],
+        valset=[_Opaque(each) for each in sets.valset],
         config=config,
     )
     if watch.error is not None:
         raise watch.error
 
 
+class _Opaque:
+    """An example as the engine holds it: it writes every one out to find it again, which this makes cheap."""
+
+    __slots__ = ("example",)
+
+    def __init__(self, example: SetExample) -> None:
+        self.example = example
+
+    def __repr__(self) -> str:
+        return f"{self.example.part} {self.example.index}"
+
+
+def _never_asked(prompt: object) -> str:
+    raise AssertionError("proposals are asked for by the reflection strategy")
+
+
+_never_asked.total_cost = 0.0  # type: ignore[attr-defined]  # or the engine wraps it in one of its own
+
+
 class _Batches:
     """Evaluations as the engine asks for them: many pairs at once, a number and a dictionary for each."""
 
-    def __init__(self, seed: str, evaluations: Evaluations, runner: asyncio.Runner, failure_number: float) -> None:
-        self._seed = seed
+    def __init__(self, evaluations: Evaluations, ask: InTheLoop, strategy: SearchStrategy, failure: float) -> None:
         self._evaluations = evaluations
-        self._runner = runner
-        self._failure_number = failure_number
+        self._ask = ask
+        self._strategy = strategy
+        self._failure = failure
 
-    def __call__(self, pairs: list[tuple[str, SetExample]]) -> list[tuple[float, dict[str, Any]]]:
-        # a hiccup while the seed is scored would make a wrong baseline for the whole search
-        retry = all(text == self._seed for text, _ in pairs)
-        outcomes = self._runner.run(self._evaluations.evaluate(pairs, retry=retry))
+    def __call__(self, pairs: list[tuple[Texts, _Opaque]]) -> list[tuple[float, dict[str, Any]]]:
+        work = [(dict(texts), opaque.example) for texts, opaque in pairs]
+        outcomes = self._evaluations.if_known(work)  # which saves a turn of the loop, and most parents are
+        if outcomes is None:
+            outcomes = self._ask(self._evaluations.evaluate(work))
         return [
-            (self._failure_number if outcome.score is None else outcome.score, feedback(outcome, example))
-            for outcome, (_, example) in zip(outcomes, pairs, strict=True)
+            (self._failure if outcome.score is None else outcome.score, self._side_info(outcome, texts, example))
+            for outcome, (texts, example) in zip(outcomes, work, strict=True)
         ]
+
+    def _side_info(self, outcome: ScoreOrFailure, texts: Texts, example: SetExample) -> dict[str, Any]:
+        shown: dict[str, Any] = {"shown": Shown(outcome, example)}
+        if self._strategy.frontier != "instance":
+            names = self._strategy.objectives or (SCORE, *sub_scores(outcome))
+            shown["scores"] = upward(outcome, texts, names, self._failure)
+        return shown
+
+
+class _Reflecting:
+    """Asks for proposals in the engine's place, all of an iteration at once."""
+
+    total_cost = 0.0
+
+    def __init__(self, watch: _Watch, proposer: Proposer, ask: InTheLoop, remember: int) -> None:
+        self._watch = watch
+        self._proposer = proposer
+        self._ask = ask
+        self._remember = remember
+
+    def reflect(self, candidate: Texts, dataset: Mapping[str, Any], components: list[str]) -> tuple[Any, _Reflecting]:
+        made: tuple[Any, _Reflecting] = self.reflect_many([(candidate, dataset, components)])[0]
+        return made
+
+    def reflect_many(self, jobs: list[tuple[Texts, Mapping[str, Any], list[str]]]) -> list[tuple[Any, _Reflecting]]:
+        from gepa.proposer.reflective_mutation.reflection_lm import ReflectionProposal
+
+        wanted = [
+            (
+                at,
+                Rewriting(
+                    dict(texts),
+                    component,
+                    [record["shown"] for record in dataset[component]],
+                    self._watch.rejected_from(texts, component, self._remember),
+                ),
+            )
+            for at, (texts, dataset, components) in enumerate(jobs)
+            for component in components
+        ]
+        made: list[dict[str, str]] = [{} for _ in jobs]
+        for (at, rewriting), text in zip(wanted, self._propose([each for _, each in wanted]), strict=True):
+            if text is not None:
+                made[at][rewriting.component] = text
+        return [(ReflectionProposal(new_texts=texts), self) for texts in made]
+
+    def _propose(self, wanted: list[Rewriting]) -> list[str | None]:
+        if self._proposer.failure is not None:
+            return [None] * len(wanted)
+        return self._ask(self._proposer.propose(wanted))
 
 
 class _Watch:
-    """Listens to the engine, says when to stop, and remembers why. The engine ignores what its listeners raise."""
+    """Listens to the engine, decides what is accepted, says when to stop, and remembers why.
+
+    The engine ignores what its listeners raise, so an error is kept here.
+    """
 
     def __init__(
         self,
         result: Search,
         evaluations: Evaluations,
         proposer: Proposer,
-        valset: Sequence[SetExample],
-        limits: Limits,
-        failure_number: float,
+        sets: SearchSets,
+        limits: SearchLimits,
+        strategy: SearchStrategy,
+        failure: float,
+        merges: bool,
     ) -> None:
         self.error: Exception | None = None
-        self._failure_number = failure_number
+        self._failure = failure
         self._result = result
         self._evaluations = evaluations
         self._proposer = proposer
-        self._valset = valset
+        self._sets = sets
         self._limits = limits
-        self._parent: int | None = None
-        self._text = ""
-        self._minibatch: list[list[float]] = []
+        self._objectives = strategy.objectives
+        self._or_equal = strategy.acceptance == "improvement_or_equal"
+        self._merges = merges
+        self._numbers: list[int] = []
+        """Of the engine's candidates, in its order."""
+        self._merged: Texts = {}
         self._spent = (0, 0)
         self._idle = 0
         self._repeats = 0
         self._proposals_at_best = 0
 
+    # -- what the engine asks --------------------------------------------------------------------------------------
+
+    def should_accept(self, proposal: Any, state: object) -> bool:
+        """Better on the examples of the minibatch that both texts were scored on, and failing on no more of them."""
+        before, after = self._means(proposal)
+        if self._failed(proposal.subsample_scores_after) > self._failed(proposal.subsample_scores_before):
+            return False
+        if after is None or before is None:
+            return after is not None
+        return after > before or (self._or_equal and after == before)
+
+    def reject_reason(self, proposal: Any, state: object) -> str:
+        """Called for every proposal that was not accepted."""
+        before, after = self._means(proposal)
+        failed = self._failed(proposal.subsample_scores_after) > self._failed(proposal.subsample_scores_before)
+        reason = "an evaluation failed" if failed else "no better than its parent"
+        self._guarded(self._add_rejected, dict(proposal.candidate), proposal.parent_program_ids, before, after, reason)
+        return reason
+
     def should_stop(self, gepa_state: object) -> bool:
         self._result.stop_reason = self._reason()
         return self._result.stop_reason is not None
 
-    def _reason(self) -> StopReason | None:
-        limits, used = self._limits, self._evaluations
-        best = self._result.best
-        target = limits.target_score
-        tries = len(self._result.found) - 1 + len(self._result.rejected)
-        reasons: list[tuple[StopReason, bool]] = [
-            ("error", self.error is not None),
-            ("proposer_failed", self._proposer.failure is not None),
-            ("evaluator_failed", used.failed_in_a_row >= limits.failures_in_a_row or best.mean is None),
-            ("target_reached", target is not None and not best.failed and (best.mean or 0.0) >= target),
-            ("spent", limits.purse is not None and limits.purse.used_up is not None),
-            ("budget", used.calls >= limits.budget),
-            ("proposals", tries >= limits.max_proposals),
-            ("no_improvement", limits.patience is not None and tries - self._proposals_at_best >= limits.patience),
-            ("repeating", self._repeats > _REPEATS_ALLOWED),
-            ("nothing_left", self._idle > 2 * len(self._valset) + 50),
+    def rejected_from(self, texts: Mapping[str, str], component: str, most: int) -> list[RejectedText]:
+        """The last rewritings of this component of this candidate that were not kept."""
+        number = self._evaluations.journal.number_of(dict(texts))
+        found = [
+            RejectedText(before=texts[component], after=each.texts[component], reason=self._in_words(each))
+            for each in self._result.rejected
+            if each.parent == number and each.texts[component] != texts[component]
         ]
-        return next((name for name, holds in reasons if holds), None)
+        return found[len(found) - min(most, len(found)) :]
+
+    # -- what it tells ---------------------------------------------------------------------------------------------
 
     def on_iteration_start(self, event: dict[str, Any]) -> None:
         self._result.iterations += 1
-        self._minibatch = []
-        self._text = ""
         (calls, asked), (calls_before, asked_before) = (self._evaluations.calls, self._proposer.asked), self._spent
         self._idle = self._idle + 1 if (calls, asked) == self._spent else 0
         # a proposal that needs no evaluation is one that was made and evaluated before
         self._repeats = 0 if calls > calls_before else self._repeats + (asked > asked_before)
         self._spent = (calls, asked)
 
-    def on_candidate_selected(self, event: dict[str, Any]) -> None:
-        self._parent = event["candidate_idx"]
-
-    def on_evaluation_end(self, event: dict[str, Any]) -> None:
-        self._minibatch.append(list(event["scores"]))
-
-    def on_proposal_end(self, event: dict[str, Any]) -> None:
-        self._text = next(iter(event["new_instructions"].values()), "")
-
-    def on_candidate_rejected(self, event: dict[str, Any]) -> None:
-        self._guarded(self._add_rejected, event)
-
     def on_valset_evaluated(self, event: dict[str, Any]) -> None:
-        self._guarded(self._add_found, event)
+        self._guarded(self._add_found, dict(event["candidate"]), list(event["parent_ids"]))
+
+    def on_merge_attempted(self, event: dict[str, Any]) -> None:
+        self._merged = dict(event["merged_candidate"])
+
+    def on_merge_rejected(self, event: dict[str, Any]) -> None:
+        reason = "a merge no better than its parents"
+        self._guarded(self._add_rejected, self._merged, list(event["parent_ids"]), None, None, reason)
 
     def on_error(self, event: dict[str, Any]) -> None:
-        self.error = self.error or event["exception"]
+        error = event["exception"]
+        # the engine chooses what to merge with scores as weights, and fails where they are 0 or less
+        if self._merges and isinstance(error, ValueError) and "weights" in str(error):
+            return
+        self.error = self.error or error
 
-    def _guarded(self, act: Callable[[dict[str, Any]], None], event: dict[str, Any]) -> None:
+    # -- and what is made of it ------------------------------------------------------------------------------------
+
+    def _reason(self) -> StopReason | None:
+        if self.error is not None:
+            return "error"
+        limits, used = self._limits, self._evaluations
+        best = self._result.best
+        target = limits.target_score
+        tries = len(self._result.found) - 1 + len(self._result.rejected)
+        reasons: list[tuple[StopReason, bool]] = [
+            ("proposer_failed", self._proposer.failure is not None),
+            ("evaluator_failed", used.failed_in_a_row >= limits.failures_in_a_row or best.mean is None),
+            ("target_reached", target is not None and not best.failed and (best.mean or 0.0) >= target),
+            ("spent", limits.money is not None and limits.money.used_up is not None),
+            ("budget", used.calls >= limits.budget),
+            ("proposals", tries >= limits.max_proposals),
+            ("no_improvement", limits.patience is not None and tries - self._proposals_at_best >= limits.patience),
+            ("repeating", self._repeats > _REPEATS_ALLOWED),
+            ("nothing_left", self._idle > 2 * len(self._sets.valset) + 50),
+        ]
+        return next((name for name, holds in reasons if holds), None)
+
+    def _guarded(self, act: Callable[..., None], *arguments: Any) -> None:
         try:
-            act(event)
+            act(*arguments)
         except Exception as error:
             self.error = self.error or error
 
-    def _add_rejected(self, event: dict[str, Any]) -> None:
-        before, after = (*self._minibatch, [], [])[:2]
-        rejected = Rejected(
-            text=self._text,
-            parent=self._parent,
-            iteration=self._result.iterations,
-            calls=self._evaluations.calls,
-            parent_score=self._minibatch_mean(before),
-            score=self._minibatch_mean(after),
-            reason="an evaluation failed" if self._minibatch_mean(after) is None else "no better than its parent",
+    def _add_rejected(
+        self, texts: Texts, parents: Sequence[int], before: float | None, after: float | None, reason: str
+    ) -> None:
+        self._result.rejected.append(
+            Rejected(
+                number=self._evaluations.journal.number_of(texts),
+                texts=texts,
+                parent=self._numbers[parents[0]] if parents else None,
+                iteration=self._result.iterations,
+                calls=self._evaluations.calls,
+                parent_score=before,
+                score=after,
+                reason=reason,
+            )
         )
-        self._result.rejected.append(rejected)
-        shown = "failed" if rejected.score is None else f"{rejected.score:.3f}"
+        shown = "failed" if after is None else f"{after:.3f}"
         self._result.news(f"rejected ({shown} on its minibatch)")
 
-    def _add_found(self, event: dict[str, Any]) -> None:
-        text = next(iter(event["candidate"].values()))
-        parents = list(event["parent_ids"])
+    def _add_found(self, texts: Texts, parents: Sequence[int]) -> None:
         found = Found(
-            number=event["candidate_idx"],
-            text=text,
-            parent=parents[0] if parents else None,
+            number=self._evaluations.journal.number_of(texts),
+            texts=texts,
+            parent=self._numbers[parents[0]] if parents else None,
             iteration=self._result.iterations,
             calls=self._evaluations.calls,
-            outcomes=[self._evaluations.latest(text, example) for example in self._valset],
+            outcomes=[self._evaluations.latest(texts, example) for example in self._sets.valset],
         )
-        better = bool(self._result.found) and _rank(found) > _rank(self._result.best)
-        self._result.found.append(found)
-        if better:
+        if found.parent is None:
+            refuse_unknown((self._result.chosen_by, *self._objectives), found.texts, found.outcomes)
+        self._numbers.append(found.number)
+        if self._result.keep(found):
             self._proposals_at_best = len(self._result.found) - 1 + len(self._result.rejected)
         shown = "failed everywhere" if found.mean is None else f"{found.mean:.3f}"
         self._result.news(f"seed scored {shown}" if found.parent is None else f"accepted ({shown} on the whole set)")
 
-    def _minibatch_mean(self, scores: list[float]) -> float | None:
-        if not scores or any(score <= self._failure_number for score in scores):
-            return None
-        return sum(scores) / len(scores)
+    def _means(self, proposal: Any) -> tuple[float | None, float | None]:
+        """Of both texts, over the examples of the minibatch that both were scored on."""
+        both = zip(proposal.subsample_scores_before, proposal.subsample_scores_after, strict=True)
+        common = [pair for pair in both if min(pair) > self._failure]
+        if not common:
+            fine = [score for score in proposal.subsample_scores_after if score > self._failure]
+            return None, sum(fine) / len(fine) if fine else None
+        return sum(before for before, _ in common) / len(common), sum(after for _, after in common) / len(common)
 
+    def _failed(self, scores: Sequence[float]) -> int:
+        return sum(score <= self._failure for score in scores)
 
-def feedback(outcome: Outcome, example: SetExample) -> dict[str, Any]:
-    """What the proposer reads about one evaluation: the score too, which the engine would keep from it."""
-    said: dict[str, Any] = {}
-    if outcome.failure is None:
-        said["score"] = outcome.score
-    else:
-        said["error"] = _cut(outcome.failure.message)
-    if example.record is not None and "example" not in outcome.side_info:
-        said["example"] = example.record
-    for name, value in outcome.side_info.items():
-        said.setdefault(name, value)
-    scores = said.pop("scores", None)
-    bounded = _bounded(said)
-    # the engine takes `scores` for objectives and breaks on anything but numbers
-    if isinstance(scores, dict) and scores and all(why_not_a_number(value) is None for value in scores.values()):
-        bounded["scores"] = {str(name): float(value) for name, value in scores.items()}
-    return bounded
-
-
-def _bounded(said: dict[str, Any]) -> dict[str, Any]:
-    """Long texts cut, and whatever comes after too much left out: a proposer's prompt has an end."""
-    bounded: dict[str, Any] = {}
-    room = _MOST_CHARACTERS
-    for name, value in said.items():
-        short = _shortened(value)
-        room -= len(str(short))
-        if room < 0:
-            bounded["left_out"] = "the rest of this was too long to show"
-            break
-        bounded[str(name)] = short
-    return bounded
-
-
-def _shortened(value: Any) -> Any:
-    if isinstance(value, str):
-        return _cut(value)
-    if isinstance(value, dict):
-        return {str(name): _shortened(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_shortened(inner) for inner in value]
-    return value
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… ({len(text)} characters)"
+    def _in_words(self, rejected: Rejected) -> str:
+        if rejected.score is None or rejected.parent_score is None:
+            return rejected.reason
+        return f"scored {rejected.score:.4g} where the current text scores {rejected.parent_score:.4g}"
 
 
 class _Log:

@@ -1,48 +1,53 @@
-"""Every evaluation of a search: cached, counted, journaled, and never mixed with its failures.
+"""Every evaluation of a search: found again or made, repeated where the evaluator is noisy, retried where it failed.
 
-The cache knows the set an example belongs to: what was measured on the dataset is never taken for the valset.
+Failures are never mixed with scores: they are counted by kind, and what a failure was in the end is kept apart.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from time import monotonic
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from assay.core.fingerprint import fingerprint
-from assay.core.types import Failure
+from assay.core.fingerprint import canonical_json
+from assay.core.run import Stop
+from assay.core.types import Failure, Usage
 from assay.core.usage import Account, usage_of
+from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import Evaluator, failure_of
-from assay.optimize.journal import Entry, Journal
-from assay.optimize.purse import Purse
-from assay.scorers.watch import Watch
+from assay.optimize.journal import SearchEntry, SearchJournal, Texts
+from assay.optimize.patient import PatientEvaluator, candidate_of
+from assay.optimize.sets import SetExample
+
+TRIES = 3
+"""So often an evaluation is tried that fails, for every candidate alike."""
 
 
-class OutOfBudget(BaseException):
-    """What was to be evaluated would go beyond the budget; what was in flight is finished and journaled.
+class SearchEnded(BaseException):
+    """Nothing new may be begun: a person asked, or money or tokens are used up. What was in flight is journaled.
 
     An end, not an error, so that the engine does not swallow it.
     """
 
 
-class SetExample(Struct, frozen=True, kw_only=True):
-    """One record of one set; without a dataset there is one example without a record."""
-
-    part: str
-    """`single`, `dataset`, `valset` or `testset`."""
-    index: int
-    record: dict[str, Any] | None
-
-
-class Outcome(Struct, frozen=True, kw_only=True):
+class ScoreOrFailure(Struct, frozen=True, kw_only=True):
     """What one evaluation gave: a score or a failure, never both."""
 
     score: float | None
     side_info: dict[str, Any]
     failure: Failure | None = None
+    seconds: float = 0.0
+    usage: tuple[Usage, ...] = ()
+    cost: float | None = None
+    """In money; None where no model was asked, or one whose price nobody knows."""
+    repeats: tuple[float, ...] = ()
+    """The scores that `score` is the mean of, when the evaluation was repeated."""
 
 
 class Evaluations:
@@ -51,107 +56,184 @@ class Evaluations:
     def __init__(
         self,
         evaluator: Evaluator,
-        journal: Journal,
+        journal: SearchJournal,
         *,
         identity: str,
         task_model: str | None,
         concurrency: int,
-        purse: Purse | None = None,
+        stop: Stop,
+        money: SearchBudget | None = None,
+        repeat: int = 1,
+        say: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.calls = 0
         """Evaluations the search has used, test set aside: what an undisturbed run would have asked for."""
-        self.made = 0
-        """Evaluator calls made by this process, retries included."""
         self.cached = 0
         """Evaluations asked for again and answered from what was known."""
+        self.reused = 0
+        """Evaluations that another search paid for."""
         self.failures: Counter[str] = Counter()
+        self.messages: dict[str, str] = {}
+        """Of each kind of failure, what the last one said."""
         self.failed_in_a_row = 0
-        self._evaluator = evaluator
-        self._journal = journal
-        self._identity = identity
+        self.journal = journal
+        self.repeat = repeat
+        self._evaluator = PatientEvaluator(evaluator, stop, say)
+        self._about = canonical_json([identity, task_model])
         self._task_model = task_model
         self._permits = asyncio.Semaphore(concurrency)
-        self._purse = purse
-        self._known: dict[str, Outcome] = {}
-        self._failed: dict[str, Outcome] = {}
+        self._stop = stop
+        self._money = money
+        self._known: dict[str, ScoreOrFailure] = {}
+        self._failed: dict[str, ScoreOrFailure] = {}
+        self._prefixes: dict[int, bytes] = {}
 
-    async def evaluate(self, pairs: Sequence[tuple[str, SetExample]], *, retry: bool = False) -> list[Outcome]:
-        """The outcome of each pair of text and example, in order. A failure is tried once more when `retry`."""
-        keys = [self._key(text, example) for text, example in pairs]
-        todo = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._known}
-        work = (self._one(key, *pair, retry) for key, pair in todo.items())
-        with Watch(None):
-            outcomes = await _all_or_out_of_budget(work)
-        found = dict(zip(todo, outcomes, strict=True))
-        self.cached += len(keys) - len(todo)
-        for key, (_, example) in todo.items():
-            self._count(found[key], example)
-        self._known |= {key: outcome for key, outcome in found.items() if outcome.failure is None}
-        self._failed |= {key: outcome for key, outcome in found.items() if outcome.failure is not None}
-        return [found[key] if key in found else self._known[key] for key in keys]
+    @property
+    def made(self) -> int:
+        """Evaluator calls made by this process, retries included."""
+        return self._evaluator.made
 
-    def latest(self, text: str, example: SetExample) -> Outcome:
+    @property
+    def retries(self) -> int:
+        return self._evaluator.made - self._evaluator.asked
+
+    async def evaluate(
+        self, pairs: Sequence[tuple[Texts, SetExample]], *, counted: bool = True
+    ) -> list[ScoreOrFailure]:
+        """The outcome of each pair of candidate and example, in order; what only failed so far is asked for again."""
+        numbered = self._numbered(pairs)
+        todo = {
+            key: (*each, repeat)
+            for each in numbered
+            for repeat in range(1, self.repeat + 1)
+            if (key := self._key(each[0], each[1], each[2], repeat)) not in self._known
+        }
+        outcomes = await _all_or_none(self._one(key, *each) for key, each in todo.items())
+        self.cached += len(pairs) * self.repeat - len(todo)
+        for (key, (_, _, example, _)), (outcome, reused) in zip(todo.items(), outcomes, strict=True):
+            if counted:
+                self._count(outcome, example, reused)
+            (self._known if outcome.failure is None else self._failed)[key] = outcome
+        return [self._outcome(number, texts, example) for number, texts, example in numbered]
+
+    def if_known(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[ScoreOrFailure] | None:
+        """The outcomes where nobody has to be asked for any of them."""
+        numbered = self._numbered(pairs)
+        if any(
+            self._key(*each, repeat) not in self._known for each in numbered for repeat in range(1, self.repeat + 1)
+        ):
+            return None
+        self.cached += len(pairs) * self.repeat
+        return [self._outcome(*each) for each in numbered]
+
+    def _numbered(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[tuple[int, Texts, SetExample]]:
+        return [(self.journal.number_of(texts), texts, example) for texts, example in pairs]
+
+    def latest(self, texts: Texts, example: SetExample) -> ScoreOrFailure:
         """What an evaluation that was made gave last."""
-        key = self._key(text, example)
-        return self._known[key] if key in self._known else self._failed[key]
+        return self._outcome(self.journal.number_of(texts), texts, example)
 
-    def _key(self, text: str, example: SetExample) -> str:
-        return fingerprint([self._identity, example.part, example.index, example.record, self._task_model, text])
+    def _outcome(self, number: int, texts: Texts, example: SetExample) -> ScoreOrFailure:
+        keys = [self._key(number, texts, example, repeat) for repeat in range(1, self.repeat + 1)]
+        outcomes = [self._known.get(key) or self._failed[key] for key in keys]
+        return outcomes[0] if len(outcomes) == 1 else mean_of(outcomes)
 
-    async def _one(self, key: str, text: str, example: SetExample, retry: bool) -> Outcome:
-        entry = self._journal.find("evaluation", key)
-        if entry is not None:
-            return Outcome(score=entry.score, side_info=entry.side_info)
-        async with self._permits:
-            if self._purse is not None and self._purse.used_up is not None:
-                raise OutOfBudget
-            with Account() as account:
-                outcome = await self._ask(text, example)
-                if outcome.failure is not None and (retry or outcome.failure.retryable):
-                    outcome = await self._ask(text, example)
-        self._journal.add(
-            Entry(
-                kind="evaluation",
-                key=key,
-                score=outcome.score,
-                side_info=outcome.side_info,
-                failure=outcome.failure,
-                usage=usage_of(account),
-            )
+    def _key(self, number: int, texts: Texts, example: SetExample, repeat: int) -> str:
+        """Of evaluator, task model, texts, example and repetition; the set it is in makes no difference."""
+        prefix = self._prefixes.get(number)
+        if prefix is None:
+            about = self._about + canonical_json(texts)
+            prefix = self._prefixes[number] = hashlib.blake2b(about, digest_size=16).digest()
+        return hashlib.blake2b(prefix + f"{example.digest}/{repeat}".encode(), digest_size=8).hexdigest()
+
+    async def _one(
+        self, key: str, number: int, texts: Texts, example: SetExample, repeat: int
+    ) -> tuple[ScoreOrFailure, bool]:
+        entry = self.journal.find("evaluation", key)
+        asked = SearchEntry(
+            kind="evaluation", key=key, candidate=number, part=example.part, index=example.index, repeat=repeat
         )
-        return outcome
+        entry = entry or self.journal.find_elsewhere(asked)
+        if entry is None:
+            async with self._permits:
+                if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
+                    raise SearchEnded
+                began = monotonic()
+                with Account() as account:
+                    outcome = await self._ask(texts, example)
+            changes = {"score": outcome.score, "side_info": outcome.side_info, "failure": outcome.failure}
+            seconds = round(monotonic() - began, 6)
+            entry = msgspec.structs.replace(asked, **changes, seconds=seconds, usage=usage_of(account))
+            self.journal.add(entry)
+        found = ScoreOrFailure(
+            score=entry.score,
+            side_info=entry.side_info,
+            failure=entry.failure,
+            seconds=entry.seconds,
+            usage=entry.usage,
+            cost=None if self._money is None else self._money.cost_of(entry.usage),
+        )
+        return found, entry.reused
 
-    async def _ask(self, text: str, example: SetExample) -> Outcome:
-        self.made += 1
-        try:
-            evaluation = await self._evaluator(text, example.record, self._task_model)
-        except Exception as error:
-            # whatever one example does must not lose the hours spent on the others
-            failure, side_info = failure_of(error, self._evaluator.name)
-            return Outcome(score=None, side_info=side_info, failure=failure)
-        return Outcome(score=evaluation.score, side_info=evaluation.side_info)
+    async def _ask(self, texts: Texts, example: SetExample) -> ScoreOrFailure:
+        for tried in range(1, TRIES + 1):
+            try:
+                evaluation = await self._evaluator(
+                    candidate_of(texts), example.record, self._task_model, again=tried > 1
+                )
+            except Exception as error:
+                # whatever one example does must not lose the hours spent on the others
+                failure, side_info = failure_of(error, self._evaluator.name)
+                if failure.kind == "interrupted" or self._stop.asked:  # given up because the search is to end
+                    raise SearchEnded from error
+                # what is retryable was waited for and tried again by then; a text that cannot be sent stays one
+                if failure.retryable or failure.kind == "bad_candidate" or tried == TRIES:
+                    return ScoreOrFailure(score=None, side_info=side_info, failure=failure)
+            else:
+                return ScoreOrFailure(score=evaluation.score, side_info=evaluation.side_info)
+        raise AssertionError("unreachable: the last try returns")
 
-    def _count(self, outcome: Outcome, example: SetExample) -> None:
-        if example.part != "testset":
+    def _count(self, outcome: ScoreOrFailure, example: SetExample, reused: bool) -> None:
+        self.reused += reused
+        if example.part != "testset" and not reused:
             self.calls += 1
         if outcome.failure is None:
             self.failed_in_a_row = 0
         else:
             self.failures[outcome.failure.kind] += 1
+            self.messages[outcome.failure.kind] = outcome.failure.message
             self.failed_in_a_row += 1
 
 
-async def _all_or_out_of_budget(work: Iterable[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
-    """Every outcome; when the budget ends in between, only after what was begun is finished."""
+def mean_of(outcomes: Sequence[ScoreOrFailure]) -> ScoreOrFailure:
+    """Repetitions as one outcome: the mean of those that were scored, and what was seen in the worst of them."""
+    scored = [each for each in outcomes if each.score is not None]
+    seconds = sum(each.seconds for each in outcomes)
+    usage = tuple(usage for each in outcomes for usage in each.usage)
+    costs = [each.cost for each in outcomes if each.cost is not None]
+    spent: dict[str, Any] = {"seconds": seconds, "usage": usage, "cost": sum(costs) if costs else None}
+    if not scored:
+        return msgspec.structs.replace(outcomes[0], **spent)
+    scores = tuple(each.score for each in scored if each.score is not None)
+    worst = min(scored, key=lambda each: each.score or 0.0)
+    mean = sum(scores) / len(scores)
+    return ScoreOrFailure(score=mean, side_info=worst.side_info, repeats=scores, **spent)
+
+
+_Counted = tuple[ScoreOrFailure, bool]
+
+
+async def _all_or_none(work: Iterable[Coroutine[Any, Any, _Counted]]) -> list[_Counted]:
+    """Every outcome; when the search ends in between, only after what was begun is finished."""
     finished = await asyncio.gather(*(_held_back(each) for each in work))
     outcomes = [outcome for outcome in finished if outcome is not None]
     if len(outcomes) < len(finished):
-        raise OutOfBudget
+        raise SearchEnded
     return outcomes
 
 
-async def _held_back(work: Coroutine[Any, Any, Outcome]) -> Outcome | None:
+async def _held_back(work: Coroutine[Any, Any, _Counted]) -> _Counted | None:
     try:
         return await work
-    except OutOfBudget:
+    except SearchEnded:
         return None

@@ -1,100 +1,158 @@
-"""Everything a search paid for, one JSON line each: evaluations and proposals, so that a killed search can go on.
+"""Everything a search paid for, one JSON line each: candidates, evaluations and proposals.
 
-A search is deterministic but for what evaluator and proposer say. Going on means: start again from the seed and answer
-every question that was asked before from this file. Nothing is unpickled, and the end is that of an undisturbed run.
+It is a store and a tape. A store: an evaluation is found again by evaluator, text, example and task model, whoever
+proposed the text, in this search or another one that is named. A tape: a search is deterministic but for what evaluator
+and proposer say, so resuming means to start again from the seed and to answer from here what was asked before. Nothing
+is unpickled, and the end is that of an undisturbed run.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from assay.core.errors import UsageError
-from assay.core.regular_file import open_to_append
+from assay.core.fingerprint import short_fingerprint
+from assay.core.journal import Journal, read_both
 from assay.core.types import Failure, Usage
-from assay.reports.spending import Spending
+from assay.costs.spending import Spending
+
+FILE = "journal.jsonl"
+_encode = msgspec.json.Encoder(enc_hook=repr).encode
+
+Texts = dict[str, str]
+"""A candidate: its texts by the names of the components. One text alone is called `text`."""
+ONE = "text"
 
 
-class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One answer: an evaluation with a score or a failure, or a proposer's text."""
+class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line: a candidate, an evaluation of one, or a proposer's answer."""
 
-    kind: Literal["evaluation", "proposal", "preflight"]
     key: str
+    kind: Literal["candidate", "evaluation", "proposal", "preflight"]
+    candidate: int | None = None
+    """Which one it is, was evaluated, or was to be improved: numbered as they come, 0 is the seed."""
+    texts: Texts = {}
+    part: str = ""
+    """The set of the example, and its place there; of a proposal, the component that was to be rewritten."""
+    index: int = 0
+    repeat: int = 1
     score: float | None = None
     side_info: dict[str, Any] = {}
     failure: Failure | None = None
     text: str | None = None
+    """The answer as it came."""
     finish_reason: str | None = None
+    unusable: str | None = None
+    """Why no text could be read from the answer."""
+    model: str = ""
+    seconds: float = 0.0
+    reused: bool = False
+    """Paid for by another search."""
     usage: tuple[Usage, ...] = ()
     """What models used for it, those of answers that failed included."""
 
 
-class Journal:
-    """Append-only. Failures are written down for the reader, and asked again when the search goes on."""
+class SearchJournal:
+    """Append-only. Failures are written down for the reader, and asked again when the search is resumed.
+
+    So are the unusable answers at the end of the tape: the proposer may have been helped since.
+    """
 
     def __init__(self, path: Path) -> None:
         self.spent: dict[tuple[str, str], Spending] = {}
         """By role and name of the model, what was used, also for what failed and in earlier sessions."""
-        self._entries: dict[tuple[str, str], Entry] = {}
-        self._encoder = msgspec.json.Encoder(enc_hook=repr)
-        self._file = open(open_to_append(path), "a+b")  # noqa: SIM115 - open for as long as the search lives
+        self.on_entry: Callable[[SearchEntry], object] = lambda entry: None
+        """Hears of each line that is written."""
+        self.candidates: list[Texts] = []
+        self.proposers: list[str] = []
+        """Every model that a proposal came from, in order."""
+        self._numbers: dict[str, int] = {}
+        self._entries: dict[tuple[str, str], SearchEntry] = {}
+        self._evaluated: dict[str, SearchEntry] = {}
+        self._unusable: list[SearchEntry] = []
+        self._borrowed: dict[tuple[str, str], SearchEntry] = {}
+        self._journal = Journal(path)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._file.close()
-            raise UsageError(f"{path.parent}: another process is working in this run folder") from error
-        try:
-            self._read(path)
-        except UsageError:
-            self._file.close()
+            for _, entry in read_both(path, SearchEntry):
+                self._keep(entry)
+        except BaseException:
+            self._journal.close()
             raise
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def find(self, kind: Literal["evaluation", "proposal"], key: str) -> Entry | None:
+    def borrow(self, path: Path, kinds: tuple[str, ...]) -> int:
+        """Answer from the journal of another search too; how many answers that adds."""
+        known = len(self._borrowed)
+        for _, entry in read_both(path, SearchEntry):
+            if entry.kind in kinds and entry.failure is None and entry.unusable is None:
+                self._borrowed[entry.kind, entry.key] = entry
+        return len(self._borrowed) - known
+
+    def evaluations(self) -> list[SearchEntry]:
+        """Every evaluation as it stands, failures included, by candidate, set and place."""
+        return sorted(self._evaluated.values(), key=lambda each: (each.candidate, each.part, each.index, each.repeat))
+
+    def number_of(self, texts: Texts) -> int:
+        """The number of a candidate, which it gets when it is first met."""
+        key = short_fingerprint(texts)
+        if key not in self._numbers:
+            self.add(SearchEntry(kind="candidate", key=key, candidate=len(self.candidates), texts=texts))
+        return self._numbers[key]
+
+    def find(self, kind: Literal["evaluation", "proposal"], key: str) -> SearchEntry | None:
         """What was answered before, if it was an answer."""
         return self._entries.get((kind, key))
 
-    def add(self, entry: Entry) -> None:
-        """Write one answer down; it survives the death of this process from here on."""
-        self._file.write(self._encoder.encode(entry) + b"\n")
-        self._file.flush()
+    def find_elsewhere(self, entry: SearchEntry) -> SearchEntry | None:
+        """What another search was answered to this question, as an answer of this one."""
+        found = self._borrowed.get((entry.kind, entry.key))
+        if found is None:
+            return None
+        place = {"candidate": entry.candidate, "part": entry.part, "index": entry.index}
+        taken = msgspec.structs.replace(found, **place, usage=(), reused=True)
+        self.add(taken)
+        return taken
+
+    def add(self, entry: SearchEntry) -> None:
+        """Write one line; it survives the death of this process from here on."""
+        self._journal.write([_encode(entry)])
         self._keep(entry)
+        self.on_entry(entry)
 
     def close(self) -> None:
-        if not self._file.closed:
-            os.fsync(self._file.fileno())
-            self._file.close()
+        self._journal.close()
 
-    def _read(self, path: Path) -> None:
-        decoder = msgspec.json.Decoder(Entry)
-        self._file.seek(0)
-        end = 0
-        for number, line in enumerate(self._file, 1):
-            if not line.endswith(b"\n"):
-                break  # a torn last line is an answer that is asked for again
-            try:
-                entry = decoder.decode(line)
-            except msgspec.MsgspecError as error:
-                raise UsageError(f"{path}:{number}: not a line of a search's journal: {error}") from error
-            end += len(line)
-            self._keep(entry)
-        self._file.truncate(end)
-
-    def _keep(self, entry: Entry) -> None:
+    def _keep(self, entry: SearchEntry) -> None:
         for usage in entry.usage:
             self.spent.setdefault((_role(entry, usage), usage.model), Spending()).add_usage(usage)
-        if entry.failure is None and entry.kind != "preflight":
-            self._entries[entry.kind, entry.key] = entry
+        if entry.kind == "candidate":
+            if entry.key not in self._numbers:
+                self._numbers[entry.key] = len(self.candidates)
+                self.candidates.append(entry.texts)
+        elif entry.kind == "proposal":
+            self._keep_proposal(entry)
+        elif entry.kind == "evaluation":
+            self._evaluated[entry.key] = entry
+            if entry.failure is None:
+                self._entries[entry.kind, entry.key] = entry
+
+    def _keep_proposal(self, entry: SearchEntry) -> None:
+        if entry.model not in self.proposers:
+            self.proposers.append(entry.model)
+        self._unusable.append(entry)
+        if entry.unusable is None:
+            # the search went past what was unusable before, so that is a part of its course
+            self._entries |= {("proposal", each.key): each for each in self._unusable}
+            self._unusable = []
 
 
-def _role(entry: Entry, usage: Usage) -> str:
+def _role(entry: SearchEntry, usage: Usage) -> str:
     if entry.kind == "proposal":
         return "proposer"
     return "judge" if usage.judge else "task model"

@@ -1,123 +1,220 @@
-"""The model that rewrites the text, as the search engine calls it: a prompt in, one fenced text out.
+"""Where new texts come from: a model that is asked for one fenced text, or a function of the user's.
 
-The engine swallows whatever its language model raises and goes on with the seed as if nothing had happened. So the
-first failure is kept here, where the search looks for it, and no further call is made.
+What a proposer says to a question is keyed by what it was shown, the text and the examples, not by how it was asked:
+another model, another temperature or another objective continues the search where the last one ended.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
+import json
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
 
 from assay.core.errors import FailureError
 from assay.core.fingerprint import fingerprint
+from assay.core.run import Stop
 from assay.core.seams import Model
-from assay.core.types import Failure, Message, Request
+from assay.core.types import Completion, Failure, Message, Request
 from assay.core.usage import Account, Noted, usage_of
+from assay.costs.budget import SearchBudget
 from assay.optimize.answer_block import UnusableAnswerError, text_in
 from assay.optimize.constraints import Constraints
-from assay.optimize.journal import Entry, Journal
+from assay.optimize.demonstrations import COMPONENT, Demonstrations
+from assay.optimize.evaluations import ScoreOrFailure, SearchEnded
+from assay.optimize.feedback import feedback
+from assay.optimize.journal import SearchEntry, SearchJournal, Texts
+from assay.optimize.reflection import ReflectionSettings, RejectedText, first_draft_prompt, reflection_prompt
+from assay.optimize.sets import SetExample
 
 UNUSABLE_IN_A_ROW = 6
 """So many unusable answers one after another, and the proposer counts as broken."""
+TRIES = 2
+"""So often one text is asked for; the second time the proposer is told what was wrong with the first."""
+
+ProposerFunction = Callable[[Texts, Mapping[str, Sequence[Mapping[str, Any]]], list[str]], Any]
+"""`(candidate, feedback, components) -> {component: text}`, as GEPA has it; plain or async."""
+
+
+class Shown(NamedTuple):
+    """An evaluation that a proposer learns from."""
+
+    outcome: ScoreOrFailure
+    example: SetExample
+
+
+class Rewriting(NamedTuple):
+    """A component of a candidate that is to be rewritten, and how the candidate did."""
+
+    texts: Texts
+    component: str
+    shown: Sequence[Shown]
+    rejected: Sequence[RejectedText] = ()
+
+    @property
+    def question(self) -> str:
+        """What it is known by: the texts and the examples, whatever else the prompt says."""
+        return fingerprint([self.texts, self.component, [each.example.digest for each in self.shown]])
 
 
 class Proposer:
-    """Asks the model, checks its text against the constraints, and remembers what went wrong."""
-
-    total_cost = 0.0
-    """Read by the engine, which otherwise wraps its language model in one of its own."""
+    """Asks for texts, checks them against the constraints, and remembers what went wrong."""
 
     def __init__(
-        self, model: Model, journal: Journal, constraints: Constraints, runner: asyncio.Runner, settings: Request
+        self,
+        model: Model,
+        journal: SearchJournal,
+        constraints: Constraints,
+        reflection: ReflectionSettings,
+        settings: Request,
+        stop: Stop,
+        *,
+        money: SearchBudget | None = None,
+        function: ProposerFunction | None = None,
+        demonstrations: Demonstrations | None = None,
     ) -> None:
         self.failure: Failure | None = None
         """The first failure; with one the search is over."""
         self.asked = 0
-        self.made = 0
-        """Calls made by this process; the rest was answered from the journal."""
         self.proposed = 0
         """Usable texts."""
         self.unusable: Counter[str] = Counter()
         """Answers that were never evaluated, by reason."""
-        self.texts: list[str] = []
+        self.cut = 0
+        """Examples that were too large to be shown whole."""
         self._unusable_in_a_row = 0
         self._model = model
         self._journal = journal
         self._constraints = constraints
-        self._runner = runner
+        self._reflection = reflection
         self._settings = settings
-        self._times_asked: Counter[str] = Counter()
-        self._complaint: tuple[str, str] | None = None
+        self._stop = stop
+        self._money = money
+        self._function = function
+        self._demonstrations = demonstrations
+        self._times: Counter[str] = Counter()
 
-    def __call__(self, prompt: str | list[dict[str, Any]]) -> str:
-        """One proposal, fenced as the engine wants it. Raises when there is none; is that final, `failure` is set."""
-        if self.failure is not None:
-            raise FailureError(self.failure)
-        text = self.propose(prompt if isinstance(prompt, str) else str(prompt))
-        return f"```\n{text}\n```"
+    async def propose(self, wanted: Sequence[Rewriting]) -> list[str | None]:
+        """A new text for each, asked for at once; None where there is no usable one, and `failure` says if for good."""
+        prompts = [self._prompt(each) for each in wanted]
+        return await self._texts([each.question for each in wanted], prompts, wanted)
 
-    def propose(self, prompt: str) -> str:
-        """One text that keeps the constraints. An unusable answer raises; the engine then asks once more."""
-        complaint = self._complaint
-        self._complaint = None
-        if complaint is not None and complaint[0] == prompt:
-            asked = f"{prompt}\n\nYour last answer could not be used: {complaint[1]}. Answer again."
-        else:
-            asked = prompt
-        entry = self._answer(asked)
-        try:
-            if entry.finish_reason == "length":
-                raise UnusableAnswerError("it was cut off at the token limit")
-            text = text_in(entry.text or "")
-            broken = self._constraints.broken_by(text)
-            if broken is not None:
-                raise UnusableAnswerError(broken)
-        except UnusableAnswerError as error:
-            self._refuse(prompt, str(error))
-            raise
-        self._unusable_in_a_row = 0
-        self.proposed += 1
-        self.texts.append(text)
-        return text
+    async def first_draft(self, component: str, examples: Sequence[dict[str, Any]]) -> str | None:
+        """A text to begin with, where there is no seed."""
+        prompt = first_draft_prompt(self._reflection, self._constraints, component, examples)
+        draft = Rewriting({component: ""}, component, ())
+        return (await self._texts([fingerprint(["first draft", component])], [prompt], [draft]))[0]
 
-    def _refuse(self, prompt: str, reason: str) -> None:
+    async def _texts(
+        self, questions: Sequence[str], prompts: Sequence[str], wanted: Sequence[Rewriting]
+    ) -> list[str | None]:
+        texts: list[str | None] = [None] * len(wanted)
+        keys = []
+        for question in questions:
+            # the same question may be asked again, and a model may then say something else
+            self._times[question] += 1
+            keys.append([question, self._times[question]])
+        complaints = dict.fromkeys(range(len(wanted)), "")
+        for tried in range(1, TRIES + 1):
+            todo = [at for at in complaints if texts[at] is None and self.failure is None]
+            answers = await asyncio.gather(
+                *(
+                    self._answer(fingerprint([*keys[at], tried]), prompts[at], complaints[at], wanted[at], tried)
+                    for at in todo
+                )
+            )
+            for at, entry in zip(todo, answers, strict=True):
+                # in the order of asking, whoever answered first
+                texts[at], complaints[at] = self._used(entry, wanted[at])
+        return texts
+
+    def _prompt(self, wanted: Rewriting) -> str:
+        results = []
+        for shown in wanted.shown:
+            result, cut = feedback(shown.outcome, shown.example, self._reflection.feedback_characters)
+            results.append(result)
+            self.cut += cut
+        return reflection_prompt(
+            self._reflection, self._constraints, wanted.texts, wanted.component, results, wanted.rejected
+        )
+
+    def _used(self, entry: SearchEntry | Failure, wanted: Rewriting) -> tuple[str | None, str]:
+        """The text of an answer, or why it has none."""
+        if isinstance(entry, Failure):
+            self.failure = self.failure or entry
+            return None, ""
+        self.asked += 1
+        text, reason = self._read(entry, wanted)
+        if reason is None:
+            self._unusable_in_a_row = 0
+            self.proposed += 1
+            return text, ""
         self.unusable[reason] += 1
-        self._complaint = (prompt, reason)
         self._unusable_in_a_row += 1
-        if self._unusable_in_a_row >= UNUSABLE_IN_A_ROW:
+        if self._unusable_in_a_row >= UNUSABLE_IN_A_ROW and self.failure is None:
             message = f"{self._unusable_in_a_row} answers in a row could not be used; the last one: {reason}"
             self.failure = Failure(stage="model", kind="bad_output", part=self._model.name, message=message)
+        return None, reason
 
-    def _answer(self, prompt: str) -> Entry:
-        self.asked += 1
-        # the same question may be asked again, and a model may then say something else
-        self._times_asked[prompt] += 1
-        key = fingerprint([prompt, self._times_asked[prompt]])
-        found = self._journal.find("proposal", key)
+    def _read(self, entry: SearchEntry, wanted: Rewriting) -> tuple[str | None, str | None]:
+        if entry.unusable is not None:
+            return None, entry.unusable
+        if entry.finish_reason == "length":
+            return None, "it was cut off at the token limit"
+        try:
+            plain = self._function is not None or self._picks(wanted)
+            text = (entry.text or "") if plain else text_in(entry.text or "", wanted.texts[wanted.component])
+        except UnusableAnswerError as error:
+            return None, str(error)
+        return text, self._constraints.broken_by(text, wanted.component)
+
+    async def _answer(
+        self, key: str, prompt: str, complaint: str, wanted: Rewriting, tried: int
+    ) -> SearchEntry | Failure:
+        number = self._journal.number_of(wanted.texts) if wanted.shown else None
+        asked = SearchEntry(kind="proposal", key=key, candidate=number, part=wanted.component, repeat=tried)
+        found = self._journal.find("proposal", key) or self._journal.find_elsewhere(asked)
         if found is not None:
             return found
+        if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
+            raise SearchEnded
+        if self._demonstrations is not None and self._picks(wanted):
+            entry = msgspec.structs.replace(asked, text=self._pick(self._demonstrations, key, wanted), model=COMPONENT)
+            self._journal.add(entry)
+            return entry
+        if complaint:
+            prompt = f"{prompt}\n\nYour last answer could not be used: {complaint}. Answer again."
         try:
-            entry = self._runner.run(self._ask(prompt, key, self._times_asked[prompt]))
+            entry = await self._ask(asked, prompt, wanted)
         except FailureError as error:
-            self.failure = error.failure
-            raise
-        self._journal.add(entry)
+            return error.failure
+        self._journal.add(msgspec.structs.replace(entry, unusable=self._read(entry, wanted)[1]))
         return entry
 
-    async def _ask(self, prompt: str, key: str, attempt: int) -> Entry:
-        self.made += 1
+    def _picks(self, wanted: Rewriting) -> bool:
+        return self._demonstrations is not None and wanted.component == COMPONENT
+
+    def _pick(self, demonstrations: Demonstrations, key: str, wanted: Rewriting) -> str:
+        ranked = sorted(wanted.shown, key=lambda shown: shown.outcome.score or 0.0)
+        return demonstrations.pick(key, [shown.example.record for shown in ranked if shown.example.record is not None])
+
+    async def _ask(self, asked: SearchEntry, prompt: str, wanted: Rewriting) -> SearchEntry:
         request = Request(
             messages=(Message(role="user", content=prompt),),
             temperature=self._settings.temperature,
             max_tokens=self._settings.max_tokens,
             seed=self._settings.seed,
-            attempt=attempt,
+            attempt=asked.repeat,
         )
         try:
-            completion = await self._model.generate(request)
+            if self._function is not None:
+                completion = Completion(text=await self._from_function(self._function, wanted))
+            else:
+                completion = await self._model.generate(request)
         except FailureError:
             raise
         except Exception as error:
@@ -126,23 +223,28 @@ class Proposer:
             raise FailureError(failure) from error
         # half a character cannot be written to a file or sent to an evaluator
         text = completion.text.encode("utf-8", "replace").decode()
-        used = usage_of(Account([Noted(self._model.name, False, request, completion)]))
-        return Entry(kind="proposal", key=key, text=text, finish_reason=completion.finish_reason, usage=used)
+        rows = [] if self._function is not None else [Noted(self._model.name, False, request, completion)]
+        return msgspec.structs.replace(
+            asked,
+            text=text,
+            finish_reason=completion.finish_reason,
+            model=self._model.name,
+            usage=usage_of(Account(rows)),
+        )
 
-
-def first_draft_prompt(
-    objective: str, background: str, constraints: Constraints, examples: Sequence[dict[str, Any]]
-) -> str:
-    """What the proposer is asked when there is no seed."""
-    import json
-
-    said = ["Write the first version of a text that will be improved step by step.", f"## Goal\n\n{objective}"]
-    if background:
-        said.append(f"## Background\n\n{background}")
-    if constraints.in_words():
-        said.append(f"## Rules\n\n{constraints.in_words()}")
-    if examples:
-        shown = "\n".join(json.dumps(example, ensure_ascii=False)[:2000] for example in examples)
-        said.append(f"## Some of the cases it will be tried on\n\n{shown}")
-    said.append("Answer with the text alone, complete, between one pair of ``` fences.")
-    return "\n\n".join(said)
+    async def _from_function(self, function: ProposerFunction, wanted: Rewriting) -> str:
+        records = [
+            {
+                "score": shown.outcome.score,
+                **({"error": shown.outcome.failure.message} if shown.outcome.failure else {}),
+                "example": shown.example.record,
+                **shown.outcome.side_info,
+            }
+            for shown in wanted.shown
+        ]
+        made = function(dict(wanted.texts), {wanted.component: records}, [wanted.component])
+        made = await made if inspect.isawaitable(made) else made
+        text = made.get(wanted.component) if isinstance(made, Mapping) else made
+        if not isinstance(text, str):
+            raise TypeError(f"the proposer function gave {json.dumps(made, default=repr)[:200]}, not a text")
+        return text

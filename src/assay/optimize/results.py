@@ -1,4 +1,8 @@
-"""What came of a search, told honestly: the numbers, how sure they are, and what did not work."""
+"""What came of a search: the numbers, how sure they are, and what did not work.
+
+Only data that nothing was selected on decides whether a text is better. On the set that the search selected on the best
+text is the best by construction: its numbers are shown as such, without an interval and without a verdict.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,17 @@ from typing import Any
 from msgspec import Struct
 
 from assay.core.types import Failure
-from assay.optimize.budget import Estimate
-from assay.optimize.engine import Found, Rejected
-from assay.optimize.evaluations import Outcome
-from assay.reports.board import Cost
-from assay.reports.spending import Spent, spent_in_words
+from assay.costs.spending import Cost, Spent, spent_in_words
+from assay.optimize.budget import CallEstimate
+from assay.optimize.engine import Found, Rejected, Search
+from assay.optimize.evaluations import ScoreOrFailure
+from assay.optimize.journal import Texts
+from assay.optimize.objectives import ParetoFront
+from assay.optimize.patient import candidate_of
+from assay.optimize.sets import FEWEST_HELD_OUT, HOLDOUT, SearchSets, SetExample
 from assay.stats.paired import PairedComparison, compare
 
-SCHEMA = "assay.optimize.v1"
+SCHEMA = "assay.optimize.v2"
 
 STOPPED = {
     "budget": "the budget was used up",
@@ -27,12 +34,13 @@ STOPPED = {
     "nothing_left": "the best text is perfect on the dataset, so there is nothing to learn from",
     "proposer_failed": "the proposer failed",
     "evaluator_failed": "the evaluator kept failing",
+    "evaluator_away": "the evaluator went away",
     "interrupted": "it was interrupted",
-    "spent": "the budget of money or tokens was used up; a larger one goes on from here",
+    "spent": "the budget of money or tokens was used up; rerun with a larger one to resume",
 }
 
 
-class Measure(Struct, frozen=True, kw_only=True):
+class SetScore(Struct, frozen=True, kw_only=True):
     """One text on one set; failures are in no mean."""
 
     mean: float | None
@@ -43,21 +51,26 @@ class Measure(Struct, frozen=True, kw_only=True):
 class Comparison(Struct, frozen=True, kw_only=True):
     """Seed and best on the same examples."""
 
-    seed: Measure
-    best: Measure
+    seed: SetScore
+    best: SetScore
     difference: float | None
-    low: float | None
-    high: float | None
-    level: float
     pairs: int
     better: int
     worse: int
+    selected_on: bool
+    """Whether the search selected on this set; there is no interval and no verdict then."""
     verdict: str
+    is_better: bool | None = None
+    """Whether the best text is; None where this cannot be said."""
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    level: float = 0.95
     signature: str = ""
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
-    """A kept text, where it came from, and what changed."""
+class KeptCandidate(Struct, frozen=True, kw_only=True):
+    """A kept candidate, where it came from, and what changed."""
 
     number: int
     parent: int | None
@@ -67,18 +80,40 @@ class Candidate(Struct, frozen=True, kw_only=True):
     text: str
     diff: list[str]
     """Against its parent, as a unified diff."""
+    components: Texts = {}
+    """When it has several."""
 
 
-class Example(Struct, frozen=True, kw_only=True):
-    """One example of a set under the seed and under the best text."""
+class EvaluationRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One evaluation: of which candidate, on what, and everything that came of it."""
+
+    candidate: int
+    part: str
+    index: int
+    repeat: int = 1
+    score: float | None = None
+    output: str | None = None
+    """What the candidate led to, where the evaluator says so."""
+    scores: Any = None
+    """Sub-scores as the evaluator gave them."""
+    side_info: dict[str, Any] = {}
+    failure: Failure | None = None
+    seconds: float = 0.0
+    cost: float | None = None
+    """Of the models that were asked, where prices are known."""
+    reused: bool = False
+
+
+class ExampleOutcomes(Struct, frozen=True, kw_only=True):
+    """One example under the seed and under the best text; `evaluations` has the rest of what was seen."""
 
     part: str
     index: int
+    record: dict[str, Any] | None
     seed: float | None
     best: float | None
     seed_failure: str | None
     best_failure: str | None
-    record: dict[str, Any] | None
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -86,6 +121,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     schema: str
     fingerprint: str
+    engine: str
     evaluator: str
     proposer: str
     score_range: str
@@ -95,86 +131,154 @@ class Result(Struct, frozen=True, kw_only=True):
     stopped: str
     problem: str | None
     """Why the search cannot be trusted to have done its work; None when nothing speaks against it."""
+    verdict: str
+    better: bool | None
+    """Whether the best text is better than the seed on data that nothing was selected on; None when nobody knows."""
     best: str
     seed: str
+    best_number: int
     best_is_seed: bool
+    best_components: Texts
+    seed_components: Texts
     proposals: dict[str, int]
     """`made`, `accepted`, `rejected`, `unusable`."""
     unusable: dict[str, int]
     evaluator_failures: dict[str, int]
+    failure_messages: dict[str, str]
+    """Of each kind, what the last one said."""
+    unresolved: int
+    """Evaluations of kept texts that gave no score however often they were tried."""
     proposer_failure: Failure | None
     calls: dict[str, int]
-    """`asked` for, `used`, `from_cache`, `made_now`."""
-    estimate: Estimate
+    """`asked` for, `used`, `from_cache`, `reused` from another search, `made_now`, and `retries` among those."""
+    feedback_cut: int
+    """Examples that were too large to be shown to the proposer whole."""
+    estimate: CallEstimate
     valset: Comparison
     testset: Comparison | None
-    lineage: list[Candidate]
+    held_out: int
+    """How many records of the data the testset is made of; 0 when it was given, or there is none."""
+    lineage: list[KeptCandidate]
     rejected: list[Rejected]
-    examples: list[Example]
+    front: ParetoFront | None
+    examples: list[ExampleOutcomes]
+    evaluations: list[EvaluationRow]
     spent: list[Spent] = []
     """What every model used, in every session and for what failed too, at its own price."""
     cost: Cost | None = None
     """Of all of them."""
 
 
-def measure(outcomes: Sequence[Outcome]) -> Measure:
+def measure(outcomes: Sequence[ScoreOrFailure]) -> SetScore:
     scores = [outcome.score for outcome in outcomes if outcome.score is not None]
     mean = sum(scores) / len(scores) if scores else None
-    return Measure(mean=mean, scored=len(scores), failed=len(outcomes) - len(scores))
+    return SetScore(mean=mean, scored=len(scores), failed=len(outcomes) - len(scores))
 
 
-def comparison(seed: Sequence[Outcome], best: Sequence[Outcome], *, level: float = 0.95) -> Comparison:
+def comparison(
+    examples: Sequence[SetExample],
+    seed: Sequence[ScoreOrFailure],
+    best: Sequence[ScoreOrFailure],
+    *,
+    selected_on: bool,
+    level: float = 0.95,
+) -> Comparison:
     """Paired over the examples that both texts were scored on."""
     pairs = [
-        (before.score, after.score)
-        for before, after in zip(seed, best, strict=True)
+        (before.score, after.score, example.digest.partition("-")[0])
+        for example, before, after in zip(examples, seed, best, strict=True)
         if before.score is not None and after.score is not None
     ]
-    found = compare([before for before, _ in pairs], [after for _, after in pairs], level=level)
+    before, after = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    better = sum(one > other for one, other in zip(after, before, strict=True))
+    worse = sum(one < other for one, other in zip(after, before, strict=True))
+    difference = (sum(after) - sum(before)) / len(pairs) if pairs else None
+    sure: dict[str, Any] = {}
+    if selected_on:
+        word = "no example was scored under both texts" if difference is None else f"changed by {difference:+.4g}"
+        sure["verdict"] = f"{word}; selected on, so biased upwards"
+    else:
+        # equal records tell the same thing twice
+        records = [pair[2] for pair in pairs]
+        found = compare(before, after, groups=records if len(set(records)) < len(records) else None, level=level)
+        sure = {
+            "verdict": verdict(found),
+            "is_better": is_better(found),
+            "low": found.interval.low,
+            "high": found.interval.high,
+            "p_value": found.p_value,
+            "signature": found.signature,
+        }
     return Comparison(
         seed=measure(seed),
         best=measure(best),
-        difference=found.difference,
-        low=found.interval.low,
-        high=found.interval.high,
+        difference=difference,
+        pairs=len(pairs),
+        better=better,
+        worse=worse,
+        selected_on=selected_on,
         level=level,
-        pairs=found.n,
-        better=found.wins,
-        worse=found.losses,
-        verdict=verdict(found),
-        signature=found.signature,
+        **sure,
     )
+
+
+def is_better(found: PairedComparison) -> bool | None:
+    if found.difference is None or found.p_value is None:
+        return None
+    return found.difference > 0 and found.p_value < 1.0 - found.interval.level
 
 
 def verdict(found: PairedComparison) -> str:
     """Better, worse or no evidence, in a sentence with its interval."""
     difference, low, high = found.difference, found.interval.low, found.interval.high
-    if difference is None:
+    if difference is None or found.p_value is None:
         return f"nothing to compare: {found.reason or 'no example was scored under both texts'}"
     if not found.wins and not found.losses:
         return f"no evidence of improvement: no score changed, {found.n} examples"
-    if low is None or high is None:
-        return f"changed by {difference:+.4g}; too few examples for an interval"
-    said = f"{found.interval.level * 100:g} % CI {low:.4g} to {high:.4g}, {found.n} examples"
-    if low > 0:
-        return f"better by {difference:.4g}, {said}"
-    if high < 0:
-        return f"worse by {-difference:.4g}, {said}"
-    return f"no evidence of improvement: changed by {difference:+.4g}, {said}"
+    level = found.interval.level
+    sure = (
+        f"p = {found.p_value:.2g}" if low is None or high is None else f"{level * 100:g} % CI {low:.4g} to {high:.4g}"
+    )
+    if found.p_value < 1.0 - level:
+        word = "better" if difference > 0 else "worse"
+        return f"{word} by {abs(difference):.4g}, {sure}, {found.n} examples"
+    return f"no evidence of improvement: changed by {difference:+.4g}, {sure}, {found.n} examples"
 
 
-def lineage(found: Sequence[Found]) -> list[Candidate]:
-    """Every kept text with its diff against its parent."""
-    texts = {each.number: each.text for each in found}
+def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | None) -> str:
+    """What can be said of the best text, and on which data; or why nothing can."""
+    if testset is not None:
+        where = f"held out of the {sets.source}" if sets.held_out else "of the testset"
+        return f"{testset.verdict} {where}"
+    if sets.selected_on == "text":
+        scores = " to ".join(
+            "no score" if each.mean is None else f"{each.mean:.4g}" for each in (valset.seed, valset.best)
+        )
+        return f"{scores}; without examples there is nothing that this could be held against"
+    if sets.testset:
+        return "none: the search ended before the testset was scored"
+    needed = round(FEWEST_HELD_OUT / HOLDOUT)
+    return (
+        f"none: nothing was held out, and the {sets.selected_on} was selected on. "
+        f"Give a --testset, or {needed} records or more without --holdout 0"
+    )
+
+
+def lineage(found: Sequence[Found]) -> list[KeptCandidate]:
+    """Every kept candidate with its diff against its parent."""
+    texts = {each.number: candidate_of(each.texts) for each in found}
     return [
-        Candidate(
+        KeptCandidate(
             number=each.number,
             parent=each.parent,
             calls=each.calls,
             mean=each.mean,
             failed=each.failed,
-            text=each.text,
-            diff=[] if each.parent is None else unified(texts[each.parent], each.text, each.parent, each.number),
+            text=str(texts[each.number]),
+            diff=[]
+            if each.parent is None
+            else unified(texts[each.parent], texts[each.number], each.parent, each.number),
+            components=each.texts if len(each.texts) > 1 else {},
         )
         for each in found
     ]
@@ -189,51 +293,77 @@ def unified(before: str, after: str, before_name: object, after_name: object) ->
     )
 
 
-def problem_of(stop_reason: str, proposals: dict[str, int], proposer_failure: Failure | None) -> str | None:
+def problem_of(
+    found: Search, proposer_failure: Failure | None, unresolved: int, messages: dict[str, str]
+) -> str | None:
     """What a reader must know before anything else."""
-    if stop_reason == "proposer_failed" and proposer_failure is not None:
+    last = f" The last one: {next(reversed(messages.values()))}" if messages else ""
+    if found.stop_reason == "proposer_failed" and proposer_failure is not None:
         return f"the proposer failed: {proposer_failure.message}"
-    if stop_reason == "evaluator_failed":
-        return "the evaluator kept failing; see evaluator_failures"
-    if proposals["made"] == 0 and stop_reason not in ("target_reached", "interrupted", "spent"):
+    if found.stop_reason == "evaluator_failed":
+        return f"the evaluator kept failing.{last}"
+    if len(found.found) + len(found.rejected) == 1 and found.stop_reason not in (
+        "target_reached",
+        "interrupted",
+        "spent",
+    ):
         return "not a single usable proposal was made, so nothing was searched"
+    if unresolved:
+        count = "1 evaluation of a kept text" if unresolved == 1 else f"{unresolved} evaluations of kept texts"
+        return f"{count} gave no score however often tried.{last}"
     return None
 
 
 def in_words(result: Result) -> str:
     """The result for a person, the most important first."""
-    made, calls = result.proposals, result.calls
-    said = []
+    calls = result.calls
+    lines = []
     if result.problem is not None:
-        said.append(f"PROBLEM: {result.problem}")
-    said += [
+        lines.append(f"PROBLEM: {result.problem}")
+    lines += [
         f"stopped: {result.stopped}",
-        f"proposals: {made['made']} made, {made['accepted']} accepted, {made['rejected']} rejected"
-        + (f", {made['unusable']} answers unusable" if made["unusable"] else ""),
+        f"proposals: {proposals_in_words(result)}",
         f"evaluator calls: {calls['used']} used, {calls['asked']} asked for"
-        + (f", {calls['from_cache']} more answered from the cache" if calls["from_cache"] else ""),
+        + (f", {calls['from_cache']} more answered from the cache" if calls["from_cache"] else "")
+        + (f", {calls['reused']} reused from another search" if calls["reused"] else "")
+        + (f", {calls['retries']} retries" if calls["retries"] else ""),
     ]
     if result.evaluator_failures:
-        kinds = ", ".join(f"{kind} {number}" for kind, number in result.evaluator_failures.items())
-        said.append(f"evaluator failures: {sum(result.evaluator_failures.values())} ({kinds})")
-    flatters = "" if result.best_is_seed else "; the search selected on it, so this flatters"
-    said.append(f"{result.selected_on}: {_both(result.valset)}{flatters}")
+        total = sum(result.evaluator_failures.values())
+        lines.append(f"evaluator failures: {total} ({counts(result.evaluator_failures)})")
+    if result.feedback_cut:
+        lines.append(f"feedback: {result.feedback_cut} examples were cut to fit (--feedback-chars)")
+    selected = "" if result.best_is_seed or result.selected_on == "text" else " (selected on, so biased upwards)"
+    lines.append(f"{result.selected_on}: {in_both(result.valset)}{selected}")
     if result.testset is not None:
-        said.append(f"testset: {_both(result.testset)}")
-        said.append(f"verdict: {result.testset.verdict}")
-    else:
-        hint = "" if result.selected_on == "text" else f" (on the {result.selected_on}; a --testset would tell more)"
-        said.append(f"verdict: {result.valset.verdict}{hint}")
+        lines.append(f"{'held out' if result.held_out else 'testset'}: {in_both(result.testset)}")
+    lines.append(f"verdict: {result.verdict}")
+    if result.front is not None:
+        lines.append(
+            f"front over {', '.join(result.front.objectives)}: candidates {', '.join(map(str, result.front.numbers))}; "
+            f"{result.best_number} was chosen by {result.front.chosen_by}"
+        )
     if result.best_is_seed:
-        said.append("the seed stays the best text")
-    said += spent_in_words(result.spent)
-    return "\n".join(said)
+        lines.append("the seed stays the best text")
+    lines += spent_in_words(result.spent)
+    return "\n".join(lines)
 
 
-def _both(comparison: Comparison) -> str:
-    return f"seed {_one(comparison.seed)}, best {_one(comparison.best)}"
+def proposals_in_words(result: Result) -> str:
+    made = result.proposals
+    words = f"{made['made']} made, {made['accepted']} accepted, {made['rejected']} rejected"
+    return words + (f", {made['unusable']} answers unusable" if made["unusable"] else "")
 
 
-def _one(measured: Measure) -> str:
+def counts(numbers: dict[str, int]) -> str:
+    """Each name with its number; `none` when there is none."""
+    return ", ".join(f"{name} {number}" for name, number in numbers.items()) or "none"
+
+
+def in_both(compared: Comparison) -> str:
+    return f"seed {one_mean(compared.seed)}, best {one_mean(compared.best)}"
+
+
+def one_mean(measured: SetScore) -> str:
     mean = "no score" if measured.mean is None else f"{measured.mean:.4f}"
     return mean if not measured.failed else f"{mean} ({measured.failed} failed)"

@@ -5,7 +5,6 @@ Each evaluation is an ordinary attempt, made by `core/attempt.py`: same solver, 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,17 +13,15 @@ import msgspec
 from assay.core.attempt import attempt_key, make_attempt
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
-from assay.core.model_stack import Asked
-from assay.core.seams import BuildContext, Work
-from assay.core.task import Task, task_fingerprint
+from assay.core.model_stack import WithRunSettings, given_settings
+from assay.core.seams import Work
+from assay.core.task import Task
 from assay.core.types import Record, Sample, TaskDefinition
 from assay.evaluators.dataset import MAX_RECORDS
-from assay.evaluators.payload import Evaluation, ScoreRange, failed
-from assay.models.build import make_model
-from assay.models.pool import ModelPool, identity_of
+from assay.evaluators.payload import CandidateParts, Evaluation, ScoreRange, failed, kind_of
+from assay.optimize.demonstrations import with_demonstrations
 from assay.reports.measure import Measure, headline_of, measure_of
-from assay.tasks.build import build_task
-from assay.tasks.trust import require_trust
+from assay.runs.assemble import Parts
 
 PLACE = "{prompt}"
 """Where a sample's own prompt goes; a candidate without it comes before the prompt."""
@@ -34,33 +31,40 @@ class TaskFitness:
     """An evaluator made of tasks and the model that answers them. `records` is the dataset they amount to."""
 
     def __init__(
-        self, definitions: Sequence[TaskDefinition], config: RunConfig, *, prompt_at: str | None = None
+        self,
+        definitions: Sequence[TaskDefinition],
+        config: RunConfig,
+        *,
+        prompt_at: str | Mapping[str, str] | None = None,
     ) -> None:
-        require_trust(definitions, trust=config.trust)
-        model = make_model(config.model, config.model_options)
-        self._models = ModelPool(config)
-        self._context = BuildContext(
-            model_for=self._models.model_for, min_sandbox=config.min_sandbox, timeout_seconds=config.timeout_seconds
-        )
-        self._config = config
-        self._prompt_at = prompt_at.split(".") if prompt_at else None
+        self._parts = parts = Parts(config)
+        parts.build(definitions)
+        for task in parts.tasks:
+            _refuse_unusable(task)
+        self._settings = given_settings(config.settings())
+        places = {"": prompt_at} if isinstance(prompt_at, str) else prompt_at
+        self._places = {name: place.split(".") for name, place in (places or {}).items()}
+        """Where the candidate goes; by the name of the component when there are several."""
         self._definitions = {definition.name: definition for definition in definitions}
+        for definition in definitions:
+            for place in self._places.values():
+                _text_at(definition, place)
         self._measures = {definition.name: _measure(definition) for definition in definitions}
-        shares = all(each.bounds == (0.0, 1.0) for each in self._measures.values())
+        shares = all(each.upward_bounds == (0.0, 1.0) for each in self._measures.values())
         self.score_range: ScoreRange = "unit" if shares else "any"
-        self._tasks = {name: self._built(definition) for name, definition in self._definitions.items()}
+        self._tasks = {task.name: task for task in parts.tasks}
         self._rewritten: dict[tuple[str, str], Task] = {}
-        self._model = self._models.wrap(model)
         self._samples: dict[tuple[str, int], Sample] = {}
         self.records = list(self._records())
-        self.name = f"tasks {', '.join(self._tasks)} with model `{model.name}`"
-        self.model_names = (model.name, *(judge.name for judge in self._models.judges))
+        self.name = f"tasks {', '.join(self._tasks)} with model `{parts.model.name}`"
+        self.model_names = (parts.model.name, *(judge.name for judge in parts.models.judges))
         """Who is asked, as prices know them."""
+        run = parts.run_file
         self.identity: dict[str, Any] = {
-            "tasks": {definition.name: task_fingerprint(definition) for definition in definitions},
-            "model": identity_of(model),
-            "settings": config.identity(),
-            "prompt_at": prompt_at,
+            "tasks": run.tasks,
+            "model": run.model,
+            "settings": run.settings,
+            "prompt_at": prompt_at if isinstance(prompt_at, str) or not prompt_at else dict(prompt_at),
         }
 
     async def __call__(
@@ -71,32 +75,23 @@ class TaskFitness:
         name, position = str(example["task"]), int(example["position"])
         task, sample = self._with_candidate(candidate, name, self._samples[name, position])
         work = Work(task, position, sample, 1, attempt_key(name, sample, 1))
-        record = await make_attempt(work, Asked(self._model, self._config.settings(), 1))
-        await asyncio.sleep(0)  # who asked to end is heard here, and what was given up for it is no failure
+        record = await make_attempt(work, WithRunSettings(self._parts.model, self._settings, 1))
         return evaluation_of(record, self._measures[record.task], self.name)
 
     async def close(self) -> None:
-        for task in (*self._tasks.values(), *self._rewritten.values()):
-            for part in (*task.scorers.values(), task.solver):
-                close = getattr(part, "aclose", None)
-                if close is not None:
-                    await close()
-        await self._models.aclose()
+        await self._parts.aclose()
 
-    def own_prompt(self) -> str:
+    def own_prompt(self) -> str | dict[str, str]:
         """The candidate the tasks amount to as they are: what a search starts from when no seed is given."""
-        if self._prompt_at is None:
+        if not self._places:
             return PLACE
-        texts = {str(_at(definition.solver.options, self._prompt_at)) for definition in self._definitions.values()}
-        if len(texts) != 1:
-            raise UsageError("the tasks begin with different prompts; give a seed that is to replace them all")
-        return texts.pop()
-
-    def _built(self, definition: TaskDefinition) -> Task:
-        task = build_task(definition, context=self._context, limit=self._config.limit, trust=True)
-        if task.unusable is not None:
-            raise UsageError(f"task `{definition.name}` cannot be scored here: {task.unusable.message}")
-        return task
+        found = {}
+        for name, place in self._places.items():
+            texts = {_text_at(definition, place) for definition in self._definitions.values()}
+            if len(texts) != 1:
+                raise UsageError("the tasks begin with different prompts; give a seed that is to replace them all")
+            found[name] = texts.pop()
+        return found[""] if list(found) == [""] else found
 
     def _records(self) -> Any:
         for name, task in self._tasks.items():
@@ -105,7 +100,7 @@ class TaskFitness:
                     continue
                 if len(self._samples) >= MAX_RECORDS:
                     raise UsageError(f"the tasks hold more than {MAX_RECORDS:,} samples; use --limit")
-                if sample.row is not None and self._prompt_at is None:
+                if sample.row is not None and not self._places:
                     raise UsageError(
                         f"task `{name}` builds its prompts from a dataset row; --prompt-at says which text of its "
                         "solver is the candidate, such as input_builder.input_messages.0.content"
@@ -121,19 +116,35 @@ class TaskFitness:
                 }
 
     def _with_candidate(self, candidate: str, name: str, sample: Sample) -> tuple[Task, Sample]:
-        if self._prompt_at is None:
-            return self._tasks[name], msgspec.structs.replace(sample, prompt=filled(candidate, sample.prompt))
+        if not self._places:
+            text = with_demonstrations(candidate)
+            return self._tasks[name], msgspec.structs.replace(sample, prompt=filled(text, sample.prompt))
         key = (name, candidate)
         if key not in self._rewritten:
             definition = self._definitions[name]
-            options = _with(definition.solver.options, self._prompt_at, candidate)
+            options: Any = definition.solver.options
+            for component, place in self._places.items():
+                options = _with(options, place, self._text_for(component, candidate))
             solver = msgspec.structs.replace(definition.solver, options=options)
             try:
-                self._rewritten[key] = self._built(msgspec.structs.replace(definition, solver=solver))
+                self._rewritten[key] = self._parts.build_task(msgspec.structs.replace(definition, solver=solver))
             except UsageError as error:
                 # the proposer broke the template: its text is at fault, not the user
                 raise failed(self.name, "bad_candidate", str(error)) from error
         return self._rewritten[key], sample
+
+    def _text_for(self, component: str, candidate: str) -> str:
+        candidate = with_demonstrations(candidate)
+        if not isinstance(candidate, CandidateParts):
+            return candidate
+        if component not in candidate.components:
+            raise failed(self.name, "bad_candidate", f"the candidate has no component `{component}`")
+        return candidate.components[component]
+
+
+def _refuse_unusable(task: Task) -> None:
+    if task.unusable is not None:
+        raise UsageError(f"task `{task.name}` cannot be scored here: {task.unusable.message}")
 
 
 def evaluation_of(record: Record, measure: Measure, name: str) -> Evaluation:
@@ -177,6 +188,17 @@ def _measure(definition: TaskDefinition) -> Measure:
             "occurs. Give one of its metrics a number, such as a `frequency` with a `label`."
         )
     return measure_of(definition)
+
+
+def _text_at(definition: TaskDefinition, path: Sequence[str]) -> str:
+    found = _at(definition.solver.options, path)
+    if not isinstance(found, str):
+        place = ".".join(path)
+        raise UsageError(
+            f"--prompt-at {place}: there is no text in task `{definition.name}`, but {kind_of(found)}; "
+            "name the text itself, such as input_builder.input_messages.0.content"
+        )
+    return found
 
 
 def _at(options: Any, path: Sequence[str]) -> Any:

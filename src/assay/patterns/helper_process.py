@@ -5,13 +5,13 @@ from __future__ import annotations
 import atexit
 import os
 import signal
-import subprocess
 import sys
 import threading
 from typing import Any
 
 from assay.patterns import worker
 from assay.processes.environment import bare_environment
+from assay.processes.start import Process, close_pipes, start, wait_or_kill
 
 
 class Helper:
@@ -19,7 +19,7 @@ class Helper:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
 
     def ask(self, seconds: float, operation: str, *arguments: Any) -> tuple[str, Any]:
         """`answer`, `refused`, `timeout` or `broken`, and what there is to say about it."""
@@ -43,9 +43,9 @@ class Helper:
     def _line_for(self, question: bytes) -> bytes:
         if self._process is None or self._process.poll() is not None:
             self.stop()
-            self._process = _started()
+            self._process = start([sys.executable, "-I", "-S", worker.__file__], env=bare_environment())
         questions, answers = self._process.stdin, self._process.stdout
-        assert questions is not None  # noqa: S101 (both are pipes, see _started)
+        assert questions is not None  # noqa: S101 (both are pipes)
         assert answers is not None  # noqa: S101
         try:
             questions.write(question)
@@ -59,39 +59,16 @@ class Helper:
         process, self._process = self._process, None
         if process is None:
             return None
-        _close_pipes(process)
-        try:
-            return process.wait(timeout=1)  # it reads the end of its input
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
+        close_pipes(process)
+        return wait_or_kill(process, grace_seconds=1.0)  # it reads the end of its input
 
     def forget(self) -> None:
         """After a fork: the helper belongs to the parent, whose answers are not ours to read."""
         self._lock = threading.Lock()
         process, self._process = self._process, None
         if process is not None:
-            _close_pipes(process)
+            close_pipes(process)
             process.returncode = 0
-
-
-def _close_pipes(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdout, process.stdin):
-        try:
-            if pipe is not None:
-                pipe.close()
-        except BrokenPipeError:
-            pass  # it ended with part of a question unread
-
-
-def _started() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", worker.__file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=bare_environment(),
-    )
 
 
 helper = Helper()

@@ -1,1 +1,4 @@
-"""What every process that assay starts has in common: what it inherits, and what it cannot read of ours."""
+"""What every process that assay starts has in common: how it is started, spoken to and ended, and what it inherits."""
+
+is_command = False
+"""Whether this process is the `assay` command's own, and not one in which somebody imports assay."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import sys
 
+from assay.processes.prctl import prctl
+
 DEBUGGABLE = "ASSAY_DEBUGGABLE"
 _PR_SET_DUMPABLE = 4
 
@@ -22,9 +24,5 @@ def keep_environment_private() -> None:
     """From now on no other process of this user can read what this one has in memory."""
     if os.getpid() in _private or sys.platform != "linux" or os.environ.get(DEBUGGABLE) == "1":
         return
-    import ctypes  # a command that starts no process need not load it
-
-    prctl = ctypes.CDLL(None).prctl
-    prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
-    prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # the kernel refuses it to nobody
+    prctl(_PR_SET_DUMPABLE, 0)  # the kernel refuses it to nobody
     _private.add(os.getpid())

@@ -21,6 +21,9 @@ def render(task: Any) -> str:
     """The text a model is asked: each example as `prompt completion`, then the prompt, blank lines between.
 
     `task` is a `TaskSpec` or a mapping with the same names.
+
+    >>> render({"prompt": "2 + 2 =", "few_shot_examples": [{"prompt": "1 + 1 =", "completion": "2"}]})
+    '1 + 1 = 2\\n\\n2 + 2 ='
     """
     if isinstance(task, Mapping):
         examples, prompt = task.get("few_shot_examples") or (), task["prompt"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.core.errors import FailureError
+from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Stage
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
@@ -14,9 +15,10 @@ from assay.prompts.template import Template
 class FieldTemplate:
     """The template of one field; rendering it never raises anything but a `FailureError` with the place."""
 
-    def __init__(self, source: str, *, field: str, stage: Stage, part: str, context: Any = None) -> None:
-        task = getattr(context, "task", "")
-        self._where = f"task `{task}`, field `{field}`" if task else f"field `{field}`"
+    def __init__(self, source: str, *, field: str, stage: Stage, part: str, context: BuildContext = NO_CONTEXT) -> None:
+        self.source = source
+        self._field = field
+        self._where = f"task `{context.task}`, field `{field}`" if context.task else f"field `{field}`"
         self._stage: Stage = stage
         self._part = part
         self._template = Template(source, where=self._where)
@@ -30,4 +32,4 @@ class FieldTemplate:
     def failure(self, kind: str, message: str, sample: Sample) -> FailureError:
         """A failure of this field at this sample."""
         told = f"{self._where}, sample `{sample.id}`: {message}"
-        return FailureError(Failure(stage=self._stage, part=self._part, kind=kind, message=told))
+        return FailureError(Failure(stage=self._stage, part=self._part, field=self._field, kind=kind, message=told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any
 
 from jinja2 import ChainableUndefined, pass_environment
@@ -92,12 +93,15 @@ def _format(value: Any, *args: Any, **kwargs: Any) -> str:
 
 def _bounded_width(name: str) -> Callable[..., Any]:
     original = SandboxedEnvironment().filters[name]
+    given = 2 if "jinja_pass_arg" in vars(original) else 1
+    """The value, and before it the environment or context for filters that are marked so; `wraps` keeps the mark."""
 
-    def bounded(value: Any, *args: Any, **kwargs: Any) -> Any:
-        for number in (*args, *kwargs.values()):
+    @wraps(original)
+    def bounded(*args: Any, **kwargs: Any) -> Any:
+        for number in (*args[given:], *kwargs.values()):
             if isinstance(number, int) and number > 10_000:
                 raise SecurityError(f"the filter `{name}` may not make more than 10,000 characters")
-        return original(value, *args, **kwargs)
+        return original(*args, **kwargs)
 
     return bounded
 

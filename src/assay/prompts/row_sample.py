@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
 
+from assay.core.seams import BuildContext
 from assay.core.types import Sample, Stage
 from assay.prompts.field_template import FieldTemplate
 
 
 class RowSample:
-    """Templates by what they fill: `prompt`, `choices` (a list), `system`, `target`; the rest stays as it is."""
+    """Templates by what they fill: `prompt`, `target`, `targets` (a list), and extras by their names.
+
+    `lists` names the extras that render to a list; `choices` always does.
+    """
 
     def __init__(
-        self, templates: Mapping[str, str | None], *, where: str, stage: Stage, part: str, context: Any
+        self,
+        templates: Mapping[str, str | None],
+        *,
+        where: str,
+        stage: Stage,
+        part: str,
+        context: BuildContext,
+        lists: Collection[str] = (),
     ) -> None:
+        self._lists = {"choices", "targets", *lists}
         self._fields = {
-            fills: FieldTemplate(source, field=f"{where}.{fills}", stage=stage, part=part, context=context)
+            fills: FieldTemplate(
+                source, field=f"{where}.{_WRITTEN.get(fills, fills)}", stage=stage, part=part, context=context
+            )
             for fills, source in templates.items()
             if source is not None
         }
@@ -29,25 +43,32 @@ class RowSample:
         if not self._fields:
             return sample
         row = {"sample": sample.row or {}}
-        found = {fills: template.render(row, sample) for fills, template in self._fields.items()}
-        extras: dict[str, Any] = dict(sample.extras)
+        found: dict[str, Any] = {}
+        for fills, template in self._fields.items():
+            text = template.render(row, sample)
+            found[fills] = self._listed(fills, text, sample) if fills in self._lists else text
+        prompt, target, targets = (found.pop(name, None) for name in ("prompt", "target", "targets"))
         if "choices" in found:
-            extras["choices"] = self._listed(found["choices"], sample)
-        if "system" in found:
-            extras["system"] = found["system"]
+            found["choices"] = [str(choice) for choice in found["choices"]]
+        if target is not None:
+            targets = [target]
         return msgspec.structs.replace(
             sample,
-            prompt=found.get("prompt", sample.prompt),
-            targets=(found["target"],) if "target" in found else sample.targets,
-            extras=extras,
+            prompt=sample.prompt if prompt is None else prompt,
+            targets=sample.targets if targets is None else tuple(map(str, targets)),
+            extras={**sample.extras, **found},
         )
 
-    def _listed(self, text: str, sample: Sample) -> list[str]:
+    def _listed(self, fills: str, text: str, sample: Sample) -> list[Any]:
         try:
-            return [str(choice) for choice in parse_list(text)]
+            return parse_list(text)
         except ValueError as error:
-            message = f"expected a list of choices, got {text[:100]!r}"
-            raise self._fields["choices"].failure("bad_input", message, sample) from error
+            what = "a list of choices" if fills == "choices" else "a list"
+            raise self._fields[fills].failure("bad_input", f"expected {what}, got {text[:100]!r}", sample) from error
+
+
+_WRITTEN = {"target": "ground_truth", "targets": "ground_truths", "system": "system_prompt"}
+"""The fields whose names in a task file are others."""
 
 
 def parse_list(text: str) -> list[Any]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError, nodes
+from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError, meta, nodes
 from jinja2.exceptions import SecurityError, TemplateError
 
 from assay.catalog import unknown_name
@@ -57,12 +57,70 @@ class Expression:
     def __init__(self, source: str, *, where: str = "expression") -> None:
         self.source = source
         self.where = where
-        # some files write `scores.judge.label` bare; as a constant text it could never mean anything
-        braced = source if _PLAIN_EXPRESSION.search(source) else "{{ " + source + " }}"
-        self._evaluate = _compiled_expression(braced, where)
+        self._evaluate = _compiled_expression(_braced(source), where)
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         return self._evaluate(variables)
+
+
+class Reads(NamedTuple):
+    """What a template would read, known without rendering it."""
+
+    paths: tuple[tuple[str, ...], ...]
+    """Names with the fields that follow them: `sample.q` is ("sample", "q")."""
+    guarded: frozenset[str]
+    """Names whose absence it has an answer to: `x is defined`, `x | default("")`."""
+    unknown_filters: tuple[str, ...]
+    """Filters and tests that do not exist; the template fails where it uses them."""
+
+
+def template_reads(source: str) -> Reads:
+    """What a template of text reads; `UsageError` where it is no template."""
+    Template(source, where="")
+    return _reads(_parsed(TEXT, source, ""))
+
+
+def expression_reads(source: str) -> Reads:
+    """What an expression reads; `UsageError` where it is none."""
+    Expression(source, where="")
+    return _reads(_parsed(NATIVE, _braced(source), ""))
+
+
+def _braced(source: str) -> str:
+    """Some files write `scores.judge.label` bare; as a constant text it could never mean anything."""
+    return source if _PLAIN_EXPRESSION.search(source) else "{{ " + source + " }}"
+
+
+def _reads(tree: nodes.Template) -> Reads:
+    try:
+        free = meta.find_undeclared_variables(tree) - TEXT.globals.keys()
+    except TemplateSyntaxError:  # an unknown filter: which names are free cannot be told
+        free = set()
+    guarded = frozenset(name for guard in _guards(tree) for path in _paths(guard) for name in path[:1])
+    paths = dict.fromkeys(path for path in _paths(tree) if path[0] in free)
+    named = [(node.name, TEXT.filters) for node in tree.find_all(nodes.Filter)]
+    tested = [(node.name, TEXT.tests) for node in tree.find_all(nodes.Test)]
+    unknown = dict.fromkeys(name for name, known in (*named, *tested) if name not in known)
+    return Reads(tuple(paths), guarded, tuple(unknown))
+
+
+def _guards(tree: nodes.Node) -> Iterator[nodes.Node]:
+    """Where a template asks whether a name is there."""
+    for test in tree.find_all(nodes.Test):
+        if test.name in ("defined", "undefined"):
+            yield test.node
+    for each in tree.find_all(nodes.Filter):
+        if each.name in ("default", "d") and each.node is not None:
+            yield each.node
+
+
+def _paths(node: nodes.Node) -> Iterator[Path]:
+    path = _dotted_name(node) if isinstance(node, nodes.Expr) else None
+    if path is not None:
+        yield path
+        return
+    for child in node.iter_child_nodes():
+        yield from _paths(child)
 
 
 @lru_cache(maxsize=4096)
@@ -118,7 +176,7 @@ def _compiled_expression(source: str, where: str) -> Callable[[Mapping[str, Any]
 
 def _parsed(environment: Rules, source: str, where: str) -> nodes.Template:
     if len(source) > MAX_OUTPUT or source.count("{{") + source.count("{%") > MAX_TAGS:
-        raise UsageError(f"{where}: the template is too large ({len(source):,} characters)")
+        raise UsageError(f"{_at(where)}the template is too large ({len(source):,} characters)")
     tree: nodes.Template = _guarded(lambda: environment.parse(source), where)
     return tree
 
@@ -131,9 +189,13 @@ def _guarded(make: Callable[[], Any], where: str) -> Any:
         message = error.message or "syntax error"
         if "No filter named" in message or "No test named" in message:
             return _FailsOnUse(message)
-        raise UsageError(f"{where}: line {error.lineno} of the template: {message}") from error
+        raise UsageError(f"{_at(where)}line {error.lineno} of the template: {message}") from error
     except (RecursionError, MemoryError) as error:
-        raise UsageError(f"{where}: the template is nested too deep") from error
+        raise UsageError(f"{_at(where)}the template is nested too deep") from error
+
+
+def _at(where: str) -> str:
+    return f"{where}: " if where else ""
 
 
 class _FailsOnUse:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.core.errors import UsageError
-from assay.recipes.recipe import Recipe, Row, Settings, Sources
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 THINK = "Let's think step by step."
 
@@ -22,7 +22,7 @@ class Exemplars(NamedTuple):
     first_asked: int = 0
 
 
-def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     names = sources.names("*.json")
     # the repository also holds what other models answered; its own folder `bbh` goes before
     tasks = [name for name in names if Path(name).parent.name == "bbh"] or names
@@ -31,7 +31,7 @@ def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[
         yield f"bbh-{stem.replace('_', '-')}", _rows(sources, settings, name, stem)
 
 
-def _rows(sources: Sources, settings: Settings, name: str, stem: str) -> Iterator[Row]:
+def _rows(sources: Sources, settings: RecipeSettings, name: str, stem: str) -> Iterator[Row]:
     examples = json.loads(sources.read(name))["examples"]
     before = _exemplars(sources, settings, stem, examples)
     think = f" {THINK}" if before.published and settings.variant == "cot" else ""
@@ -51,7 +51,7 @@ def _rows(sources: Sources, settings: Settings, name: str, stem: str) -> Iterato
         }
 
 
-def _exemplars(sources: Sources, settings: Settings, stem: str, examples: list[dict[str, str]]) -> Exemplars:
+def _exemplars(sources: Sources, settings: RecipeSettings, stem: str, examples: list[dict[str, str]]) -> Exemplars:
     """The published ones where their file is, else the first questions of the task, which are then not asked."""
     file = sources.find(f"cot-prompts/{stem}.txt", required=False)
     if file is not None:
@@ -80,14 +80,14 @@ def parse_exemplars(text: str, name: str = "the file") -> tuple[str, list[tuple[
     return description.strip(), [(each[0], each[1]) for each in found]
 
 
-def _worked(settings: Settings, answer: str) -> str:
+def _worked(settings: RecipeSettings, answer: str) -> str:
     """The reasoning as it is published, or only what it comes to."""
     if settings.variant == "cot":
         return answer
     return answer.rpartition("the answer is ")[2].removesuffix(".")
 
 
-def _stated(settings: Settings, target: str) -> str:
+def _stated(settings: RecipeSettings, target: str) -> str:
     return f"So the answer is {target}." if settings.variant == "cot" else target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.metrics.extraction import plain_number
-from assay.recipes.recipe import Recipe, Row, Settings, Sources
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 INSTRUCTION = "Solve the problem step by step. End with a line that holds `#### ` and the final number alone."
 
@@ -13,11 +13,11 @@ CONTINUED = {"generation": {"stop": ["\nQuestion:"], "max_tokens": 1024}}
 """A model that only continues a text would go on to the end of its context."""
 
 
-def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     yield "gsm8k", _rows(sources, settings)
 
 
-def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
+def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     test = sources.find("test.jsonl") or ""
     before = _examples(sources, settings)
     for number, record in enumerate(sources.lines(test)):
@@ -34,7 +34,7 @@ def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
         }
 
 
-def _examples(sources: Sources, settings: Settings) -> str:
+def _examples(sources: Sources, settings: RecipeSettings) -> str:
     if settings.variant == "zero-shot" or settings.shots == 0:
         return ""
     train = sources.find("train.jsonl", "train-first-200.jsonl") or ""

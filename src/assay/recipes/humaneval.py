@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import Recipe, Row, Settings, Sources
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 INSTRUCTION = "Complete the following Python function. Answer with the whole function in one code block.\n\n"
 
@@ -12,11 +12,11 @@ CONTINUED = {"generation": {"stop": ["\nclass", "\ndef", "\n#", "\nprint"], "max
 """As published, without the fifth stop (`\\nif`): the largest server takes four, and the rest is cut off afterwards."""
 
 
-def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     yield "humaneval", _rows(sources, settings)
 
 
-def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
+def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     name = sources.find("HumanEval.jsonl.gz", "HumanEval.jsonl") or ""
     for record in sources.lines(name):
         prompt = record["prompt"]

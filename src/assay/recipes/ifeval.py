@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import Recipe, Row, Settings, Sources
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 
-def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     yield "ifeval", _rows(sources)
 
 

@@ -6,21 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from assay.recipes.recipe import Recipe, Row, Settings, Sources
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 TEST_TASKS = range(11, 511)
 EXAMPLE_TASKS = (2, 3, 4)
 """As in the publication: tasks 2 to 4 are shown, 11 to 510 are asked."""
 
 
-def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     if settings.variant == "sanitized":
         yield "mbpp-sanitized", _rows(sources, settings, "sanitized-mbpp.json")
     else:
         yield "mbpp", _rows(sources, settings, "mbpp.jsonl")
 
 
-def _rows(sources: Sources, settings: Settings, wanted: str) -> Iterator[Row]:
+def _rows(sources: Sources, settings: RecipeSettings, wanted: str) -> Iterator[Row]:
     name = sources.find(wanted) or ""
     records = sources.lines(name) if name.endswith(".jsonl") else json.loads(sources.read(name))
     by_id = {record["task_id"]: record for record in records}

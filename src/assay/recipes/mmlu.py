@@ -7,18 +7,18 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.recipes.recipe import Recipe, Row, Settings, Sources
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 LETTERS = "ABCD"
 
 
-def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     for test in sources.names("*_test.csv"):
         subject = Path(test).name.removesuffix("_test.csv")
         yield f"mmlu-{subject.replace('_', '-')}", _rows(sources, settings, test, subject)
 
 
-def _rows(sources: Sources, settings: Settings, test: str, subject: str) -> Iterator[Row]:
+def _rows(sources: Sources, settings: RecipeSettings, test: str, subject: str) -> Iterator[Row]:
     about = subject.replace("_", " ")
     before = f"The following are multiple choice questions (with answers) about {about}.\n\n"
     if settings.shots:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import Recipe, Row, Settings, Sources
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 
-def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     yield "nq-open", _rows(sources, settings)
 
 
-def _rows(sources: Sources, settings: Settings) -> Iterator[Row]:
+def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     name = sources.find("NQ-open.dev.jsonl", "NQ-open.efficientqa.dev.1.1.jsonl") or ""
     records = sources.lines(name)
     shown, asked = records[: settings.shots], records[settings.shots :]

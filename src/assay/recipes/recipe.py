@@ -34,7 +34,7 @@ NAMES = {
 }
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class RecipeSettings(Struct, frozen=True, kw_only=True):
     """What the caller chose."""
 
     variant: str
@@ -53,7 +53,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
     variants: dict[str, str]
     """Name -> what it asks and how it scores; the first is the default."""
     default_shots: int
-    make: Callable[[Sources, Settings], Iterator[tuple[str, Iterator[Row]]]]
+    make: Callable[[Sources, RecipeSettings], Iterator[tuple[str, Iterator[Row]]]]
     """(task name, its rows) for each task."""
     sha256: dict[str, str]
     """File name -> the sha256 of the published file."""
@@ -169,7 +169,7 @@ def write_tasks(
     chosen = variant or next(iter(recipe.variants))
     if chosen not in recipe.variants:
         raise UsageError(unknown_name(f"variant of {recipe.name}", chosen, recipe.variants))
-    settings = Settings(variant=chosen, shots=recipe.default_shots if shots is None else shots)
+    settings = RecipeSettings(variant=chosen, shots=recipe.default_shots if shots is None else shots)
     if settings.shots < 0:
         raise UsageError(f"--shots must be at least 0, not {settings.shots}")
     sources = Sources(data, recipe.sha256, accept_unknown=accept_unknown)
@@ -214,7 +214,7 @@ def _named(source: Source) -> str:
     return f"{source.path.name} sha256 {source.sha256}{'' if source.known else ' (not known as published)'}"
 
 
-def _provenance(recipe: Recipe, settings: Settings, sources: Sources, counts: dict[str, int]) -> dict[str, Any]:
+def _provenance(recipe: Recipe, settings: RecipeSettings, sources: Sources, counts: dict[str, int]) -> dict[str, Any]:
     try:
         made_with = version("assay-eval")
     except PackageNotFoundError:

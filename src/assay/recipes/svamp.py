@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 
 from assay.metrics.extraction import plain_number
-from assay.recipes.recipe import Recipe, Row, Settings, Sources
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 
-def _make(sources: Sources, settings: Settings) -> Iterator[tuple[str, Iterator[Row]]]:
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     yield "svamp", _rows(sources)
 
 

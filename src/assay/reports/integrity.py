@@ -18,16 +18,15 @@ from assay.catalog import CATALOG
 from assay.core.checksum import is_unchanged, number_of
 from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json, fingerprint
-from assay.core.journal import MAX_LINE_BYTES, Counting, Outcome
+from assay.core.journal import MAX_LINE_BYTES, AttemptOutcome, Counting
 from assay.core.key_set import KeySet
 from assay.core.regular_file import open_regular, read_regular
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
 from assay.core.task import task_fingerprint
 from assay.core.types import PartSpec, ScoreValue
-from assay.executors.shard_files import samples_of
-from assay.reports.board import Leaderboard, TaskRow, read_leaderboard_file
-from assay.reports.leaderboard import build_leaderboard
-from assay.reports.report_markdown import report_page
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
+from assay.reports.documents.report import report_page
 from assay.reports.view import view_of
 from assay.user.seal import is_vouched_for
 
@@ -37,7 +36,7 @@ OWN_SCALE = ("python", "python_all_samples", "system_evidence", "text_likelihood
 """Scorers of the catalog whose numbers are whatever their author, or the text, makes them."""
 
 
-class Problem(Struct, frozen=True, kw_only=True):
+class IntegrityProblem(Struct, frozen=True, kw_only=True):
     """Something that is not as it was written."""
 
     file: str
@@ -62,7 +61,7 @@ class RunIntegrity(Struct, frozen=True, kw_only=True):
     failed: int
     yours: bool
     """Whether this user made the run's attempts, or took them over, on this machine."""
-    problems: list[Problem]
+    problems: list[IntegrityProblem]
     more: int = 0
     """Problems beyond those that are listed."""
     notes: list[str] = []
@@ -91,7 +90,7 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
     return RunIntegrity(
         lines=walk.lines,
         checked=walk.checked,
-        planned=sum(samples_of(each, run.config) * run.config.repeat for each in run.definitions),
+        planned=sum(run.config.attempts_of(each) for each in run.definitions),
         finished=len(walk.finished),
         failed=len(walk.rule.failed),
         yours=is_vouched_for(folder, sealed_as(run)),
@@ -101,9 +100,9 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
     )
 
 
-def _run_problems(run: RunFile) -> Iterator[Problem]:
-    def changed(message: str) -> Problem:
-        return Problem(file="run.json", what="fingerprint", message=message)
+def _run_problems(run: RunFile) -> Iterator[IntegrityProblem]:
+    def changed(message: str) -> IntegrityProblem:
+        return IntegrityProblem(file="run.json", what="fingerprint", message=message)
 
     if run.schema != RUN_SCHEMA:
         yield changed(f"its schema is `{run.schema}`, and this assay writes `{RUN_SCHEMA}`")
@@ -124,7 +123,7 @@ class _Score(Struct):
     values: dict[str, ScoreValue] = {}
 
 
-class _Line(Outcome, kw_only=True):
+class _Line(AttemptOutcome, kw_only=True):
     """A journal line as far as it can be checked."""
 
     task: str
@@ -138,7 +137,7 @@ class _Walk:
     """One walk through a journal that stops at nothing."""
 
     def __init__(self, run: RunFile, known_keys: Container[int] | None) -> None:
-        self._sizes = {each.name: samples_of(each, run.config) for each in run.definitions}
+        self._sizes = {each.name: run.config.samples_of(each) for each in run.definitions}
         self._scorers = {each.name: {part.key: part for part in each.scorers} for each in run.definitions}
         self._repeat = run.config.repeat
         self._known_keys = known_keys
@@ -151,7 +150,7 @@ class _Walk:
         self.lines = self.checked = self.more = 0
         self.unreadable = False
         """Whether a line stops every other reader."""
-        self.problems: list[Problem] = []
+        self.problems: list[IntegrityProblem] = []
 
     def read(self, file: BinaryIO) -> None:
         for line in iter(partial(file.readline, MAX_LINE_BYTES + 1), b""):
@@ -234,7 +233,7 @@ class _Walk:
 
     def _tell(self, what: str, message: str) -> None:
         if len(self.problems) < MOST:
-            self.problems.append(Problem(file="journal.jsonl", line=self.lines, what=what, message=message))
+            self.problems.append(IntegrityProblem(file="journal.jsonl", line=self.lines, what=what, message=message))
         else:
             self.more += 1
 
@@ -250,7 +249,7 @@ def _place(record: _Line) -> int:
     return hash((record.task, record.index, record.attempt)) & 0xFFFF_FFFF_FFFF_FFFF
 
 
-def _board_problems(folder: Path, run: RunFile, notes: list[str]) -> Iterator[Problem]:
+def _board_problems(folder: Path, run: RunFile, notes: list[str]) -> Iterator[IntegrityProblem]:
     """Whether the files made of the journal are those that it makes now."""
     path = folder / "leaderboard.json"
     if not path.exists():
@@ -259,16 +258,16 @@ def _board_problems(folder: Path, run: RunFile, notes: list[str]) -> Iterator[Pr
     try:
         written = read_leaderboard_file(path)
     except UsageError as error:
-        yield Problem(file=path.name, what="unreadable", message=str(error).removeprefix(f"{path}: "))
+        yield IntegrityProblem(file=path.name, what="unreadable", message=str(error).removeprefix(f"{path}: "))
         return
     made = build_leaderboard(folder, view_of(run.config, folder))
     differences = list(_differences(written, made))
     for message in differences:
-        yield Problem(file=path.name, what="board", message=f"{message}; `assay report` makes it anew")
+        yield IntegrityProblem(file=path.name, what="board", message=f"{message}; `assay report` makes it anew")
     if differences or not (folder / "report.md").exists():
         return
     if not read_regular(folder / "report.md").decode(errors="replace").startswith(report_page(written).rstrip()):
-        yield Problem(
+        yield IntegrityProblem(
             file="report.md",
             what="board",
             message="not the report of leaderboard.json; `assay report` makes it anew",

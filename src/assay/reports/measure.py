@@ -25,6 +25,8 @@ HEADLINES = ("score", "is_correct")
 CLASSES = ("field_gt", "field_pred")
 LIKELIHOODS = ("perplexity", "bits_per_byte")
 """Aggregates of texts' likelihoods; sample by sample they compare in bits per byte."""
+FAULTS = {"rag_checker": ("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "hallucination")}
+"""By kind of scorer, the values that count what is wrong: the fewer, the better."""
 
 
 class Scored(Protocol):
@@ -37,7 +39,7 @@ class Scored(Protocol):
     def values(self) -> dict[str, ScoreValue]: ...
 
 
-class Attempt(Protocol):
+class HasScores(Protocol):
     """As much of a `Record` as a measure looks at."""
 
     @property
@@ -50,7 +52,7 @@ class Attempt(Protocol):
     def excluded(self) -> Sized: ...
 
 
-def counts(attempt: Attempt) -> bool:
+def counts(attempt: HasScores) -> bool:
     """Whether an attempt is in the aggregates: nothing of it broke, and no rule of the task excludes it."""
     return not attempt.failures and not attempt.excluded
 
@@ -72,9 +74,9 @@ class Measure(Struct, frozen=True, kw_only=True):
     headline: bool = True
     """Whether the mean of this number is the task's leaderboard score."""
     lower_is_better: bool = False
-    """Perplexity and its kin: what goes down got better."""
+    """Perplexity and its kin, hallucinations: what goes down got better."""
     bounds: Range | None = (0.0, 1.0)
-    """What a wrong attempt scores, and a right one; None when nobody knows."""
+    """The least and the most that an attempt can score; None when nobody knows."""
     scale: Range | None = None
     """The range that the interval of the mean is made with, as the aggregate gets it; None: as the values look."""
 
@@ -87,7 +89,21 @@ class Measure(Struct, frozen=True, kw_only=True):
         """The value that is the number itself; None where the number is made of values."""
         return self.field if self.weights is None else None
 
-    def of(self, attempt: Attempt) -> float | None:
+    @property
+    def in_overall(self) -> bool:
+        """Whether the mean has a part in a mean over tasks."""
+        return self.headline and not self.lower_is_better
+
+    @property
+    def needs_every_label(self) -> bool:
+        """Whether one attempt whose label has no weight leaves no mean, rather than the mean of the others."""
+        return self.weights is not None and self.other is None
+
+    def is_in_mean(self, mean: float | None) -> bool:
+        """Whether attempts' numbers have a part in the task's score: those of labels' weights all do or none does."""
+        return mean is not None or not self.needs_every_label
+
+    def of(self, attempt: HasScores) -> float | None:
         """The number, or None when the attempt has none, or is in no aggregate."""
         return self.of_values(values_by(self.scorer, attempt.scores)) if counts(attempt) else None
 
@@ -118,17 +134,21 @@ class Measure(Struct, frozen=True, kw_only=True):
         """The number, turned round where lower is better: more is then always better."""
         return -number if number is not None and self.lower_is_better else number
 
+    @property
+    def upward_bounds(self) -> Range | None:
+        """The bounds of the numbers so turned: what a wrong attempt has, and a right one."""
+        return (-self.bounds[1], -self.bounds[0]) if self.bounds is not None and self.lower_is_better else self.bounds
+
     def marks(self, numbers: Floats) -> Range | None:
         """What wrong and right attempts score, given all the task's numbers; None where there is no right and wrong.
 
         A range that some number lies outside of was meant for another value; one that nobody knows is that of marks
         when every number is one.
         """
-        if self.lower_is_better:
-            return None
         if self.bounds is not None:
-            return self.bounds if self.bounds[0] < self.bounds[1] and holds_all(self.bounds, numbers) else None
-        return (0.0, 1.0) if len(numbers) and is_binary(numbers) else None
+            known = self.bounds[0] < self.bounds[1] and holds_all(self.bounds, numbers)
+            return (self.bounds[::-1] if self.lower_is_better else self.bounds) if known else None
+        return (0.0, 1.0) if len(numbers) and is_binary(numbers) and not self.lower_is_better else None
 
     def correct(self, table: ScoreTable) -> int | None:
         """How many attempts have full marks; None where the task's score is no mean of marks."""
@@ -136,7 +156,7 @@ class Measure(Struct, frozen=True, kw_only=True):
             return None
         numbers = self._numbers(table)
         marks = self.marks(numbers)
-        return None if marks is None else int((numbers >= marks[1]).sum())
+        return None if marks is None else int(((numbers - marks[0]) / (marks[1] - marks[0]) >= 1.0).sum())
 
     def _numbers(self, table: ScoreTable) -> Floats:
         """The number of every row that has one, from the columns."""
@@ -190,7 +210,13 @@ def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one fo
     scorer, field = names.get("scorer"), names["field"]
     if first.use == "mean":
         scale = first.options.get("bounds")
-        return Measure(scorer=scorer, field=field, bounds=range_of(field, scale), scale=_range(scale))
+        return Measure(
+            scorer=scorer,
+            field=field,
+            bounds=range_of(field, scale),
+            scale=_range(scale),
+            lower_is_better=bool(first.options.get("lower_is_better")) or _counts_faults(definition, scorer, field),
+        )
     if first.use in ("binary-classification", "multiclass-classification"):
         return Measure(
             scorer=scorer, same_as=(names.get(CLASSES[0], ""), names.get(CLASSES[1], "")), answers=_answers(names)
@@ -203,7 +229,11 @@ def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one fo
         return Measure(scorer=scorer, field=field, weights=weights, bounds=ends, scale=ends)
     if first.use in LIKELIHOODS:
         return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True, bounds=None)
-    return Measure(scorer=scorer, headline=False)
+    return Measure(scorer=scorer, headline=False, lower_is_better=bool(first.options.get("lower_is_better")))
+
+
+def _counts_faults(definition: TaskDefinition, scorer: str | None, field: str) -> bool:
+    return any(field in FAULTS.get(part.use, ()) for part in definition.scorers if scorer in (None, part.key))
 
 
 def _range(declared: Sequence[float] | None) -> Range | None:

@@ -61,7 +61,7 @@ def per_example(record: Record, measure: Measure) -> PerExample:
     )
 
 
-class Asked(Protocol):
+class HasPrompt(Protocol):
     """As much of a `Trace` as tells what was asked."""
 
     @property
@@ -71,7 +71,7 @@ class Asked(Protocol):
     def messages(self) -> Sequence[Message] | None: ...
 
 
-def question(trace: Asked) -> str | None:
+def question(trace: HasPrompt) -> str | None:
     """What the model was asked: the prompt, or the turns that were not its own."""
     if trace.prompt is not None or trace.messages is None:
         return trace.prompt

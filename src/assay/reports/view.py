@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.reports.prices import KEPT, Prices, find_prices
+from assay.core.run_file import read_run_file
+from assay.costs.prices import KEPT, Prices, find_prices
+from assay.reports.board.types import level_of_file
 
 GROUP = "group"
 """The metadata key whose values cluster samples unless another is named."""
@@ -49,6 +52,25 @@ def common_view(configs: Sequence[RunConfig]) -> View:
         level=levels.pop() if len(levels) == 1 else View().level,
         group_by=groups.pop() if len(groups) == 1 else GROUP,
     )
+
+
+def view_of_results(sources: Sequence[Path | str], level: float | None = None) -> View:
+    """The view that run folders and leaderboard files are compared in, at `level` where one is given.
+
+    The intervals in a file are made: files whose levels differ are refused rather than compared at a third.
+    """
+    runs = {str(path): read_run_file(path).config for source in sources if (path := Path(source)).is_dir()}
+    view = common_view(list(runs.values()))
+    if level is not None:
+        return replace(view, level=level)
+    files = {str(source): level_of_file(source) for source in sources if str(Path(source)) not in runs}
+    levels = {**{name: config.level for name, config in runs.items()}, **files}
+    if not files:
+        return view
+    if len(set(levels.values())) > 1:
+        told = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
+        raise UsageError(f"the results have different confidence levels: {told}; --level L sets the one to compare at")
+    return replace(view, level=next(iter(files.values())))
 
 
 def metadata_key(text: str, flag: str) -> str:

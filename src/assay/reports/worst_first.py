@@ -11,8 +11,8 @@ from assay.core.types import Record
 from assay.reports.measure import Measure
 
 
-def worst_first(journal: Path, measures: Mapping[str, Measure], most: int) -> list[Record]:
-    """Up to `most` attempts in one pass over the journal, whatever its size."""
+def worst_first(journal: Path, measures: Mapping[str, Measure], most: int, *, task: str | None = None) -> list[Record]:
+    """Up to `most` attempts, of one task or of all, in one pass over the journal, whatever its size."""
 
     def badness(record: Record) -> tuple[int, float, str, int, int]:
         place = (record.task, record.index, record.attempt)
@@ -22,7 +22,8 @@ def worst_first(journal: Path, measures: Mapping[str, Measure], most: int) -> li
         value = measure.upwards(measure.of(record))
         return (2, 0.0, *place) if value is None else (1, value, *place)
 
-    return heapq.nsmallest(most, (record for _, record in counting_lines(journal, Record)), key=badness)
+    records = (record for _, record in counting_lines(journal, Record) if task is None or record.task == task)
+    return heapq.nsmallest(most, records, key=badness)
 
 
 def attempts_of(journal: Path, sample: str) -> list[Record]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from assay.core.errors import FailureError
 from assay.core.types import Failure
 from assay.sandbox import splitting
-from assay.sandbox.splitting import Reading, looks_inside
+from assay.sandbox.splitting import TraitsOfTest, looks_inside
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -53,7 +53,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What the checks use that wants the candidate's code beside it."""
     prelude_imports: tuple[str, ...] = ()
     """Modules that the prelude imports."""
-    reading: Reading = Reading()
+    reading: TraitsOfTest = TraitsOfTest()
     """What else their text says about how they can be judged."""
 
     def unsplittable(self) -> str:
@@ -154,9 +154,9 @@ def _imported(nodes: Sequence[ast.AST]) -> tuple[str, ...]:
 
 def _reading(
     calls: tuple[Call, ...] | None, nodes: Sequence[ast.AST], helpers: Sequence[ast.AST], names: Sequence[str]
-) -> Reading:
+) -> TraitsOfTest:
     """Plain calls need none: they hand over literals and get data back."""
-    return splitting.read(nodes, helpers, names) if calls is None else Reading()
+    return splitting.read(nodes, helpers, names) if calls is None else TraitsOfTest()
 
 
 def _mention(nodes: Sequence[ast.AST], names: Sequence[str]) -> bool:

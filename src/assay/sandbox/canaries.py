@@ -39,7 +39,7 @@ _ATTACKS = {
 }
 
 
-def sing(zygote: Zygote, wake: int) -> tuple[Canary, ...]:
+def run_canaries(zygote: Zygote, wake: int) -> tuple[Canary, ...]:
     """The controls and the attacks, one child each."""
     canaries = [_control(zygote, wake, "import a preloaded module", _PRELOADED)]
     if zygote.plan["opens"] != "none":

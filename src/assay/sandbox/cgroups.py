@@ -30,7 +30,7 @@ class CgroupRefusedError(Exception):
     """Why there is no cgroup here, in words."""
 
 
-class Place:
+class CgroupParent:
     """A folder of the cgroup hierarchy in which cgroups with limits can be made."""
 
     def __init__(self, folder: Path) -> None:
@@ -128,7 +128,7 @@ def room_mb(memory_mb: int) -> int:
     return 2 * memory_mb + SPARE_MB
 
 
-def find_place(proc: Path = Path("/proc/self")) -> Place:
+def find_place(proc: Path = Path("/proc/self")) -> CgroupParent:
     """Where this process may make cgroups with limits on memory and tasks; `CgroupRefusedError` says why nowhere."""
     if not sys.platform.startswith("linux"):
         raise CgroupRefusedError("cgroups are Linux only")
@@ -137,7 +137,7 @@ def find_place(proc: Path = Path("/proc/self")) -> Place:
     if missing:
         raise CgroupRefusedError(f"{' and '.join(missing)}: not a controller of cgroup v2 here (version 1 has it)")
     is_root = not (own / "cgroup.events").exists()  # only the root of the whole hierarchy has none
-    place = Place(own if is_root else _beside(own, mount))
+    place = CgroupParent(own if is_root else _beside(own, mount))
     _enable(place.folder)
     place.remove_stale()
     return place

@@ -16,7 +16,7 @@ from assay.sandbox import assertions
 from assay.sandbox.assertions import Call, Plan
 from assay.sandbox.clean_text import clean
 from assay.sandbox.compare import same, show
-from assay.sandbox.inside.values import MalformedError, TooLargeError, encode
+from assay.sandbox.inside.values import MalformedError, ValueTooLargeError, encode
 from assay.sandbox.programs import Check, Expressions, IoPairs, Limits, Outcome, Program, Stdout, TestProgram, summarize
 from assay.sandbox.relay import verify
 from assay.sandbox.script import judge_stdout
@@ -35,14 +35,15 @@ def plan_of(program: Program) -> Plan | None:
     if isinstance(program, Stdout):
         return None
     if isinstance(program, Expressions):
-        plan = assertions.plan_expressions(program.targets, program.prelude)
+        plan, together = assertions.plan_expressions(program.targets, program.prelude), False
     else:
+        together = program.unsplittable == "weak"
         plan = assertions.plan_tests(program.tests, program.prelude, program.entry_points)
     if not plan.sources:
         raise unusable("there is nothing to check")
     if not plan.names:
         raise unusable(f"the tests never use a name of the candidate: {plan.labels[0]}")
-    plan = msgspec.structs.replace(plan, may_run_together=getattr(program, "unsplittable", "refuse") == "weak")
+    plan = msgspec.structs.replace(plan, may_run_together=together)
     if plan.unsplittable() and not plan.may_run_together:
         raise unusable(
             f"{plan.unsplittable()}, so they cannot be kept apart from the candidate; "
@@ -163,7 +164,7 @@ def _make_call(trial: Trial, call: Call, tolerance: float | None, strict: bool) 
         arguments = [encode(argument) for argument in call.arguments]
         named = {name: encode(value) for name, value in call.named.items()}
         expected = encode(call.expected)
-    except TooLargeError as error:
+    except ValueTooLargeError as error:
         raise unusable(f"{call.function}: an argument or expected value: {error}") from None
     reply = trial.ask({"op": "call", "name": call.function, "args": arguments, "kwargs": named})
     if isinstance(reply, tuple):

@@ -20,12 +20,12 @@ from typing import Any
 from assay.core.errors import FailureError
 from assay.core.types import Failure
 from assay.sandbox import canaries, tiers
-from assay.sandbox.cgroups import CgroupRefusedError, Place, find_place
+from assay.sandbox.cgroups import CgroupParent, CgroupRefusedError, find_place
 from assay.sandbox.clean_text import clean
 from assay.sandbox.judge import judge, plan_of
 from assay.sandbox.programs import Check, Limits, Outcome, OutcomeName, Program, Stdout, TestProgram
 from assay.sandbox.session import CancelledRunError, ExhaustedError
-from assay.sandbox.tiers import Attempt, SandboxReport
+from assay.sandbox.tiers import RejectedPlan, SandboxReport
 from assay.sandbox.trial import BrokenUnderCandidateError
 from assay.sandbox.zygote import Zygote, ZygoteError
 
@@ -80,7 +80,7 @@ class Sandbox:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._threads: list[Worker] = []
         self._report: SandboxReport | None = None
-        self._place: Place | str = ""
+        self._place: CgroupParent | str = ""
         self._start_lock = threading.Lock()
         self._door = threading.Lock()
         """Held for a moment: a job is put in or the sandbox is closed, never both at once."""
@@ -199,31 +199,31 @@ class Sandbox:
                 worker.join()
             worker.close_wake()
 
-    def _strongest(self) -> tuple[Zygote, tuple[tiers.Canary, ...], list[Attempt]]:
+    def _strongest(self) -> tuple[Zygote, tuple[tiers.Canary, ...], list[RejectedPlan]]:
         """Try the plans, each in a process of its own; what does not start, or leaves a canary open, is thrown away."""
-        tried: list[Attempt] = []
+        tried: list[RejectedPlan] = []
         for plan in tiers.plans_for_this_host(self.min_tier):
             try:
                 zygote = Zygote(plan, self.pretend, self._place)
             except (ZygoteError, OSError) as error:
-                tried.append(Attempt(plan=plan["name"], reason=clean(str(error), 300)))
+                tried.append(RejectedPlan(plan=plan["name"], reason=clean(str(error), 300)))
                 continue
             try:
                 found = _canaries_of(zygote)
             except (ZygoteError, FailureError, OSError) as error:
-                tried.append(Attempt(plan=plan["name"], reason=clean(str(error), 300)))
+                tried.append(RejectedPlan(plan=plan["name"], reason=clean(str(error), 300)))
                 zygote.close()
                 continue
             failed = [canary for canary in found if not canary.holds]
             if not failed:
                 return zygote, found, tried
             reasons = "; ".join(f"canary `{canary.name}`: {canary.found}" for canary in failed)
-            tried.append(Attempt(plan=plan["name"], reason=reasons))
+            tried.append(RejectedPlan(plan=plan["name"], reason=reasons))
             zygote.close()
         raise tiers.refusal(self.min_tier, tried)
 
 
-def place_for_cgroups(pretend: tuple[str, ...] = ()) -> Place | str:
+def place_for_cgroups(pretend: tuple[str, ...] = ()) -> CgroupParent | str:
     """Where zygotes get their cgroups, or why nowhere."""
     if "no_cgroup" in pretend:
         return "as the test wished"
@@ -243,7 +243,7 @@ def cores() -> int:
 def _canaries_of(zygote: Zygote) -> tuple[tiers.Canary, ...]:
     inward, outward = os.pipe()
     try:
-        return canaries.sing(zygote, inward)
+        return canaries.run_canaries(zygote, inward)
     finally:
         os.close(inward)
         os.close(outward)
@@ -257,7 +257,7 @@ class Worker(threading.Thread):
         jobs: queue.SimpleQueue[Job | None],
         plan: dict[str, Any],
         pretend: tuple[str, ...],
-        place: Place | str,
+        place: CgroupParent | str,
         zygote: Zygote | None,
     ) -> None:
         super().__init__(name="assay-sandbox", daemon=True)

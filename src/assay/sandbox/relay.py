@@ -15,7 +15,7 @@ from assay.sandbox.assertions import Plan
 from assay.sandbox.clean_text import clean
 from assay.sandbox.inside.values import MalformedError
 from assay.sandbox.programs import Check
-from assay.sandbox.session import Child
+from assay.sandbox.session import SandboxChild
 from assay.sandbox.trial import TooCostlyError, Trial, Verdict, malformed, sendable, text, unusable
 from assay.sandbox.zygote import SetupError, ZygoteError
 
@@ -62,7 +62,7 @@ def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
 class Relay:
     """Carries calls from the verifier to the candidate; checks the shape of everything on the way back."""
 
-    def __init__(self, trial: Trial, verifier: Child, plan: Plan) -> None:
+    def __init__(self, trial: Trial, verifier: SandboxChild, plan: Plan) -> None:
         self.trial = trial
         self.verifier = verifier
         self.plan = plan

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.sandbox.clean_text import clean
 from assay.sandbox.programs import Check, Limits, Outcome, Stdout, summarize
-from assay.sandbox.session import Child, Session
+from assay.sandbox.session import SandboxChild, Session
 from assay.sandbox.trial import Verdict, attributed, outcome_of, sendable, told, unusable, why_ended
 from assay.sandbox.zygote import Zygote
 
@@ -63,7 +63,9 @@ def _run_script(
     )
 
 
-def _script_verdict(child: Child, frame: dict[str, Any] | None, expected: Sequence[str], limits: Limits) -> Verdict:
+def _script_verdict(
+    child: SandboxChild, frame: dict[str, Any] | None, expected: Sequence[str], limits: Limits
+) -> Verdict:
     """Needs the end of the stream, exit status 0 and no limit hit: the right answer and then a hang is no pass."""
     if child.stopped is not None or child.ended is None or child.ended.status != 0:
         if frame is not None and isinstance(frame.get("syntax"), dict):

@@ -37,7 +37,7 @@ class ExhaustedError(Exception):
         self.outcome, self.detail = outcome, detail
 
 
-class Child:
+class SandboxChild:
     """A candidate or a verifier, seen from the harness."""
 
     def __init__(self, role: str) -> None:
@@ -65,13 +65,13 @@ class Session:
         self.zygote = zygote
         self.limits = limits
         self.wake = wake
-        self.children: list[Child] = []
+        self.children: list[SandboxChild] = []
         self.started = time.monotonic()
         self.deadline = self.started + limits.wall()
         self.poll = select.poll()
         self.poll.register(zygote.control, select.POLLIN)
         self.poll.register(wake, select.POLLIN)
-        self.owner: dict[int, tuple[Child, str]] = {}
+        self.owner: dict[int, tuple[SandboxChild, str]] = {}
         self.exposed = False
         """A candidate has been given its source: from now on, what breaks may be its doing."""
 
@@ -86,9 +86,9 @@ class Session:
             for child in self.children:
                 self._close_all(child)
 
-    def start(self, role: str, stdin: bytes | None = None, cpu_seconds: float | None = None) -> Child:
+    def start(self, role: str, stdin: bytes | None = None, cpu_seconds: float | None = None) -> SandboxChild:
         """Fork a child and connect to it; without stdin it reads from the null device."""
-        child = Child(role)
+        child = SandboxChild(role)
         theirs: list[int] = []
         names = ["stdout", "stderr", "requests", "replies"]
         if stdin is not None:
@@ -121,14 +121,14 @@ class Session:
             self._write(child, "stdin")
         return child
 
-    def send(self, child: Child, message: dict[str, Any]) -> None:
+    def send(self, child: SandboxChild, message: dict[str, Any]) -> None:
         data = msgspec.json.encode(message)
         self.exposed |= child.role == "candidate"
         if "requests" in child.pipes:
             child.to_send["requests"] = memoryview(struct.pack("<I", len(data)) + data)
             self._write(child, "requests")
 
-    def receive(self, child: Child) -> dict[str, Any] | None:
+    def receive(self, child: SandboxChild) -> dict[str, Any] | None:
         """The child's next frame; None when it ended, was stopped, or wrote something that is no frame."""
         while True:
             frame = self._take_frame(child)
@@ -138,12 +138,12 @@ class Session:
                 return None
             self._step()
 
-    def wait(self, child: Child) -> None:
+    def wait(self, child: SandboxChild) -> None:
         """Until the child has ended by itself or been stopped, with all its output read."""
         while child.ended is None and child.stopped is None:
             self._step()
 
-    def end(self, child: Child) -> None:
+    def end(self, child: SandboxChild) -> None:
         """Kill it if it still runs, hear how it ended, read what it left in the pipes."""
         if child.ended is not None or child.pid == 0:
             return
@@ -154,7 +154,7 @@ class Session:
                 raise ZygoteError("a killed child does not end")
             self._step(ending=True)
 
-    def check_setup(self, child: Child) -> None:
+    def check_setup(self, child: SandboxChild) -> None:
         """A child that never got as far as its first word is the sandbox's fault, not the candidate's.
 
         Unless it is a verifier that was killed: a candidate beside it may have used up what both live on.
@@ -188,13 +188,13 @@ class Session:
             return 1.0
         return max(0.0, min(POLL_SECONDS, self.deadline - time.monotonic()))
 
-    def _serve(self, child: Child, name: str) -> None:
+    def _serve(self, child: SandboxChild, name: str) -> None:
         if name in ("requests", "stdin"):
             self._write(child, name)
         else:
             self._read(child, name)
 
-    def _read(self, child: Child, name: str) -> bool:
+    def _read(self, child: SandboxChild, name: str) -> bool:
         """Read once from a pipe; False when there is nothing now or ever."""
         descriptor = child.pipes.get(name)
         if descriptor is None:
@@ -221,7 +221,7 @@ class Session:
             self._stop(child, "stdout" if name == "stdout" else "stderr")
         return child.stopped is None
 
-    def _write(self, child: Child, name: str) -> None:
+    def _write(self, child: SandboxChild, name: str) -> None:
         descriptor = child.pipes.get(name)
         if descriptor is None:
             return
@@ -240,7 +240,7 @@ class Session:
         else:
             self._forget(descriptor)
 
-    def _take_frame(self, child: Child) -> dict[str, Any] | None:
+    def _take_frame(self, child: SandboxChild) -> dict[str, Any] | None:
         """The next whole frame in the buffer; `ready` is noted and passed over."""
         while len(child.replies) >= 4:
             (length,) = struct.unpack_from("<I", child.replies)
@@ -282,7 +282,7 @@ class Session:
             elif now - self.started >= POLL_SECONDS:
                 self._check_usage(child)
 
-    def _check_usage(self, child: Child) -> None:
+    def _check_usage(self, child: SandboxChild) -> None:
         seconds, memory = self._usage(child)
         budget = self.limits.cpu_seconds if child.role == "candidate" else 2 * self.limits.cpu_seconds + 1
         if seconds is not None and seconds > budget:
@@ -290,7 +290,7 @@ class Session:
         elif memory is not None and memory > self.limits.memory_mb << 20:
             self._stop(child, "memory")
 
-    def _usage(self, child: Child) -> tuple[float | None, int | None]:
+    def _usage(self, child: SandboxChild) -> tuple[float | None, int | None]:
         if sys.platform == "darwin":
             from assay.sandbox.macos import usage
 
@@ -306,7 +306,7 @@ class Session:
         except OSError:
             return None, None
 
-    def _stop(self, child: Child, why: Stop) -> None:
+    def _stop(self, child: SandboxChild, why: Stop) -> None:
         if child.stopped is None:
             child.stopped = why
             self.zygote.kill(child.pid, child.pidfd)
@@ -317,14 +317,14 @@ class Session:
         except KeyError:
             pass  # was never waited for
 
-    def _close(self, child: Child, name: str) -> None:
+    def _close(self, child: SandboxChild, name: str) -> None:
         descriptor = child.pipes.pop(name, None)
         if descriptor is not None:
             self._forget(descriptor)
             self.owner.pop(descriptor, None)
             os.close(descriptor)
 
-    def _close_all(self, child: Child) -> None:
+    def _close_all(self, child: SandboxChild) -> None:
         for name in list(child.pipes):
             self._close(child, name)
         if child.pidfd >= 0:

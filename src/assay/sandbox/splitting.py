@@ -36,7 +36,7 @@ _TELLING = (*_DEFINITIONS, *_BINDING, *_DECIDING, ast.Call, ast.Compare, ast.Bin
 """The kinds of node that anything is read from."""
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class TraitsOfTest(Struct, frozen=True, kw_only=True):
     """What the text of a test says about how it can be judged."""
 
     passes_code: bool = False
@@ -58,11 +58,11 @@ def looks_inside(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
     return tuple(sorted(used & LOOKS_INSIDE))
 
 
-def read(nodes: Iterable[ast.AST], prelude: Iterable[ast.AST], names: Sequence[str]) -> Reading:
+def read(nodes: Iterable[ast.AST], prelude: Iterable[ast.AST], names: Sequence[str]) -> TraitsOfTest:
     """Read tests that use these names of the candidate's, given every node of theirs and of their prelude."""
     tests, helpers = [[node for node in found if isinstance(node, _TELLING)] for found in (nodes, prelude)]
     reader = _Reader(tests, helpers, names)
-    return Reading(
+    return TraitsOfTest(
         passes_code=any(reader.hands_code(node) for node in tests if isinstance(node, ast.Call)),
         own_objects=any(map(reader.operates_on_objects, tests)),
         exceptions=_possible_exceptions(tests, names),

@@ -51,7 +51,7 @@ class Canary(Struct, frozen=True, kw_only=True):
         return self.found == self.expected
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class RejectedPlan(Struct, frozen=True, kw_only=True):
     """A plan that was tried and did not hold."""
 
     plan: str
@@ -65,13 +65,11 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
     description: str
     layers: dict[str, str]
     canaries: tuple[Canary, ...] = ()
-    tried: tuple[Attempt, ...] = ()
+    tried: tuple[RejectedPlan, ...] = ()
     """Stronger plans that failed, and why."""
     python: str = ""
     kernel: str = ""
     workers: int = 1
-    hash_seed: int = 0
-    random_seed: int = 0
 
     def line(self) -> str:
         """The one line a run prints at its start."""
@@ -146,7 +144,7 @@ def empty_plan() -> dict[str, Any]:
     return _plan("U", uid="none")
 
 
-def refusal(min_tier: str, tried: list[Attempt]) -> SandboxRefusedError:
+def refusal(min_tier: str, tried: list[RejectedPlan]) -> SandboxRefusedError:
     """Which layer is missing and what would bring it."""
     reasons = "; ".join(f"tier {attempt.plan}: {attempt.reason}" for attempt in tried) or "nothing could be tried"
     if sys.platform == "darwin":

@@ -17,7 +17,7 @@ from assay.sandbox.compare import check_shape
 from assay.sandbox.inside.imports import is_refusal
 from assay.sandbox.inside.values import SMALL, MalformedError
 from assay.sandbox.programs import Grade, Limits, OutcomeName
-from assay.sandbox.session import MAX_REPLIES, Child, Session
+from assay.sandbox.session import MAX_REPLIES, SandboxChild, Session
 from assay.sandbox.zygote import SetupError, ZygoteError
 
 Verdict = tuple[OutcomeName, str]
@@ -56,7 +56,7 @@ class Trial:
         self.session = session
         self.limits = limits
         self.imports = imports
-        self.candidate: Child = session.start("candidate")
+        self.candidate: SandboxChild = session.start("candidate")
         self.grade: Grade = "strong"
         self.wall_ms = 0.0
         self.work = 0
@@ -114,7 +114,7 @@ class Trial:
         self.wall_ms = (time.monotonic() - self.session.started) * 1000
 
 
-def why_ended(child: Child, limits: Limits) -> Verdict:  # noqa: PLR0911 -- a list of reasons
+def why_ended(child: SandboxChild, limits: Limits) -> Verdict:  # noqa: PLR0911 -- a list of reasons
     """The outcome of a candidate that ended without an answer."""
     if child.stopped == "cpu":
         return "timeout", f"more than {limits.cpu_seconds:g} s of processor time"

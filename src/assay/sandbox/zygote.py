@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay.processes.environment import bare_environment
-from assay.sandbox.cgroups import Cgroup, CgroupRefusedError, Place
+from assay.sandbox.cgroups import Cgroup, CgroupParent, CgroupRefusedError
 from assay.sandbox.inside import endings
 
 MAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside", "__main__.py")
@@ -47,7 +47,7 @@ class Ended(Struct, frozen=True, kw_only=True):
 class Zygote:
     """A running zygote. Not for use by two threads at once."""
 
-    def __init__(self, plan: dict[str, Any], pretend: tuple[str, ...] = (), place: Place | str = "") -> None:
+    def __init__(self, plan: dict[str, Any], pretend: tuple[str, ...] = (), place: CgroupParent | str = "") -> None:
         """`place` is where its cgroup is made, or why there is none."""
         self.plan = plan
         self.cgroup: Cgroup | None = None
@@ -71,7 +71,7 @@ class Zygote:
         finally:
             theirs.close()
 
-    def _limit(self, place: Place | str) -> str:
+    def _limit(self, place: CgroupParent | str) -> str:
         """What the report says of the cgroup; a host that refuses one changes nothing else."""
         if isinstance(place, str):
             return place and f"none: {place}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError
+from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
+from assay.metrics.evidence import LONGEST_QUOTE, note
 from assay.patterns.matching import PatternTimeoutError, pattern_found
 from assay.prompts.jinja_filters import as_javascript
 from assay.scorers.json_schema import conforms, same
@@ -18,6 +20,8 @@ Assertion = Callable[[str, Any], bool]
 
 class AssertionList:
     """`score` is 1.0 when every one of `extras.assertions` holds; `passed` is the share that does."""
+
+    capabilities = Capabilities(only_computes=True)
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -37,10 +41,17 @@ class AssertionList:
             name=self.name,
             values={"score": float(all(held)), "passed": sum(held) / len(held)},
             reason=f"does not hold: {', '.join(broken)}" if broken else None,
+            metadata={"evidence": [note(_told(each), good=right) for each, right in zip(asserted, held, strict=True)]},
         )
 
     def _bad(self, message: str) -> FailureError:
         return FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message))
+
+
+def _told(assertion: dict[str, Any]) -> str:
+    """An assertion in a line."""
+    value = assertion.get("value")
+    return str(assertion["type"]) if value is None else f"{assertion['type']} {str(value)[:LONGEST_QUOTE]}"
 
 
 def holds(text: str, assertion: dict[str, Any]) -> bool:
@@ -140,6 +151,22 @@ ASSERTIONS: dict[str, Assertion] = {
 }
 
 
-def assertions(key: str, *, context: object = None) -> AssertionList:
-    """Every one of `extras.assertions` must hold: equals, contains, regex, is-json, …, each also with `not-` before."""
-    return AssertionList(key)
+def assertions(
+    key: str,
+    *,
+    assertions: Sequence[Mapping[str, Any]] | None = None,
+    threshold: float | None = None,
+    text: str | None = None,
+    has_solver: bool = True,
+    context: BuildContext = NO_CONTEXT,
+) -> Scorer:
+    """Every one of `assertions`, or of the sample's `extras.assertions`, must hold: equals, contains, regex, is-json, …
+
+    Each is also there with `not-` before. Those of the task may have a `weight`, and may be templates; with a
+    `threshold` so large a share of the weights is enough. `text` is the template of the text looked at.
+    """
+    if assertions is None:
+        return AssertionList(key)
+    from assay.scorers.weighted_assertions import WeightedAssertions
+
+    return WeightedAssertions(key, assertions, threshold, text, has_solver, context)

@@ -10,6 +10,7 @@ import msgspec
 
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.post_process import nothing_extracted
@@ -28,6 +29,7 @@ from assay.sandbox import (
     read_imports,
 )
 from assay.sandbox.pool import DEFAULT_MIN_TIER
+from assay.scorers.over_row import over_row
 
 MAX_CPU_SECONDS = 3600
 SHAPES = ("expressions", "io_pairs", "stdout", "tests")
@@ -182,14 +184,27 @@ def code_exec(
     unsplittable: Literal["refuse", "weak"] = "refuse",
     all_or_nothing: bool = False,
     imports: str | Sequence[str] = (),
-    context: object = None,
-) -> CodeExec:
+    tests: str | None = None,
+    entry_point: str | None = None,
+    prelude: str | None = None,
+    io_pairs: str | None = None,
+    function: str | None = None,
+    expressions: str | None = None,
+    expected_stdout: str | None = None,
+    stdin: str | None = None,
+    value: str | None = None,
+    has_solver: bool = True,
+    context: BuildContext = NO_CONTEXT,
+) -> Scorer:
     """The catalog's `code_exec` scorer. Without a `shape` each sample's extras say which it is.
 
     The score is the share of checks that hold; with `all_or_nothing` it is 1.0 when all do, else 0.0, as pass@k wants.
     A program may import pure modules of the standard library (math, re, collections, …); `imports`, or a sample's
     `extras.imports`, is `any` or a list of modules that are allowed besides. The sandbox stays around it either way.
     A sample's `extras.cpu_seconds` is its own limit.
+
+    For samples that are rows, templates say what is checked: `tests` (with `entry_point` and `prelude`), `io_pairs` (a
+    list of [arguments, result], with `function`), `expressions` (a list), or `expected_stdout` (with `stdin`).
     """
     if post_process not in (known := catalog.names("post_process")):
         raise UsageError(f"post_process: unknown rule `{post_process}`; known are {', '.join(known)}")
@@ -203,17 +218,29 @@ def code_exec(
         allowed = read_imports(imports)
     except ValueError as error:
         raise UsageError(f"imports: {error}") from None
-    asked = min_tier or getattr(context, "min_sandbox", None) or DEFAULT_MIN_TIER
-    return CodeExec(
+    asked = min_tier or context.min_sandbox or DEFAULT_MIN_TIER
+    shapes = {"tests": tests, "io_pairs": io_pairs, "expressions": expressions, "stdout": expected_stdout}
+    scorer = CodeExec(
         key,
         rule=post_process,
-        shape=shape,
+        shape=shape or next((name for name, given in shapes.items() if given is not None), None),
         min_tier=str(asked).upper(),
         limits=Limits(cpu_seconds=float(cpu_seconds), memory_mb=int(memory_mb)),
         unsplittable=unsplittable,
         all_or_nothing=all_or_nothing,
         imports=allowed,
     )
+    templates = {
+        "tests": tests,
+        "entry_point": entry_point,
+        "prelude": prelude,
+        "io_pairs": io_pairs,
+        "function": function,
+        "targets": expressions,
+        "target": expected_stdout,
+        "stdin": stdin,
+    }
+    return over_row(scorer, templates, context=context, value=value, lists=("io_pairs",), has_solver=has_solver)
 
 
 class _Shared:

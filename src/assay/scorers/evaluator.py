@@ -7,7 +7,7 @@ from typing import Any
 
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import BuildContext
+from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.evaluators.command import CommandEvaluator, command_evaluator
 from assay.evaluators.http_service import http_evaluator
@@ -20,7 +20,7 @@ from assay.scorers.judge import judge_model
 def evaluator(
     key: str,
     *,
-    context: BuildContext | None = None,
+    context: BuildContext = NO_CONTEXT,
     command: Sequence[str] | None = None,
     url: str | None = None,
     model_key: str | None = None,
@@ -98,9 +98,9 @@ class EvaluatorScorer:
         await self._evaluator.close()
 
 
-def _command(key: str, command: Sequence[str], context: BuildContext | None, **options: Any) -> CommandEvaluator:
+def _command(key: str, command: Sequence[str], context: BuildContext, **options: Any) -> CommandEvaluator:
     made = command_evaluator(command, **options)
-    if context is None or not context.own_code:
+    if not context.own_code:
         raise UsageError(f"scorer `{key}` runs a program: {made.name}. Say --trust if you know what it does.")
     try:
         made.check()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError
+from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.patterns.matching import PatternTimeoutError, selected_match, substitute
+from assay.scorers.over_row import over_row
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DIGITS = str.maketrans("", "", string.digits)
@@ -17,14 +19,16 @@ _DIGITS = str.maketrans("", "", string.digits)
 class ExtractedMatch:
     """`score` is 1.0 when what was read out equals a target, both treated alike by the flags of `extras.compare`."""
 
-    only_computes = True
+    capabilities = Capabilities(only_computes=True)
     """Asks nobody and keeps nothing: any process may do its work."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, how: Mapping[str, Any] | None = None) -> None:
+        """`how` is for every sample; without it each says so itself."""
         self.name = name
+        self._how = how
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        how = sample.extras.get("compare") or {}
+        how = (self._how if self._how is not None else sample.extras.get("compare")) or {}
         try:
             answer, extracted = read_out(trace.prediction, how.get("steps") or [])
             said = treated(answer, how)
@@ -45,7 +49,7 @@ _PLAIN_STEPS: dict[str, Callable[[str], str]] = {
 }
 
 
-def read_out(text: str, steps: list[dict[str, Any]]) -> tuple[str, bool]:
+def read_out(text: str, steps: Sequence[Mapping[str, Any]]) -> tuple[str, bool]:
     """The text after every step, and whether each pattern was found."""
     extracted = True
     for step in steps:
@@ -58,7 +62,7 @@ def read_out(text: str, steps: list[dict[str, Any]]) -> tuple[str, bool]:
     return text, extracted
 
 
-def treated(text: str, how: dict[str, Any]) -> str:
+def treated(text: str, how: Mapping[str, Any]) -> str:
     for pattern in how.get("regexes_to_ignore") or ():
         text = substitute(pattern, "", text)
     if how.get("ignore_case"):
@@ -68,6 +72,39 @@ def treated(text: str, how: dict[str, Any]) -> str:
     return text.translate(_DIGITS) if how.get("ignore_numbers") else text
 
 
-def extracted_match(key: str, *, context: object = None) -> ExtractedMatch:
-    """Equality after reading an answer out by the steps of `extras.compare`; "nothing found" has its own count."""
-    return ExtractedMatch(key)
+def extracted_match(
+    key: str,
+    *,
+    extract: Sequence[str | Mapping[str, Any]] | None = None,
+    ignore_case: bool = False,
+    ignore_punctuation: bool = False,
+    ignore_numbers: bool = False,
+    regexes_to_ignore: Sequence[str] = (),
+    ground_truth: str | None = None,
+    ground_truths: str | None = None,
+    value: str | None = None,
+    has_solver: bool = True,
+    context: BuildContext = NO_CONTEXT,
+) -> Scorer:
+    """Equality after reading an answer out by the steps of `extract`, or of the sample's `extras.compare`.
+
+    A step is `strip`, `strip_start`, `lowercase`, `uppercase`, or `{regex: …, select: 0, fallback: …}`; "nothing found"
+    has its own count. For samples that are rows, `ground_truth` or `ground_truths` is the template of the targets.
+    """
+    how: dict[str, Any] | None = None
+    if ground_truth is not None or ground_truths is not None:
+        how = {
+            "steps": [_step(each) for each in extract or ()],
+            "ignore_case": ignore_case,
+            "ignore_punctuation": ignore_punctuation,
+            "ignore_numbers": ignore_numbers,
+            "regexes_to_ignore": list(regexes_to_ignore),
+        }
+    templates = {"target": ground_truth, "targets": ground_truths}
+    return over_row(ExtractedMatch(key, how), templates, context=context, value=value, has_solver=has_solver)
+
+
+def _step(written: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(written, str):
+        return {"do": written}
+    return {"do": "regex", "pattern": written["regex"], **{k: v for k, v in written.items() if k != "regex"}}

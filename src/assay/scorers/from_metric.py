@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay import catalog
+from assay.core.attempt import failure_of
 from assay.core.errors import FailureError
-from assay.core.seams import BuildContext, Metric
+from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Metric, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
+from assay.metrics.evidence import evidence_of
 from assay.metrics.post_process import nothing_extracted
+from assay.own_functions import is_here
+from assay.scorers.over_row import over_row
 
 
 class FromMetric:
     """Scores `score` in [0, 1]; anything else a metric returns is a failure at stage `metric`."""
 
-    only_computes = True
-    """Asks nobody and keeps nothing: any process may do its work."""
-
-    def __init__(self, name: str, metric: Metric, rule: str, options: dict[str, Any]) -> None:
+    def __init__(
+        self, name: str, metric: Metric, rule: str, options: dict[str, Any], *, only_here: bool = False
+    ) -> None:
+        # it asks nobody and keeps nothing, so any process may do its work that can import it
+        self.capabilities = Capabilities(only_computes=not only_here)
         self.name = name
         self._metric = metric
         self._rule = rule
@@ -36,46 +40,80 @@ class FromMetric:
             extracted = not nothing_extracted(prediction, self._rule, answer)
         extras = {**self._options, **sample.extras} if self._options else sample.extras
         try:
-            told: object = self._metric(prediction if answer is None else answer, sample.targets, extras)
-            value = math.nan if isinstance(told, str | bytes) else float(told)  # type: ignore[arg-type]
+            told = self._metric(prediction if answer is None else answer, sample.targets, extras)
         except FailureError:
             raise
         except TimeoutError as error:
             raise FailureError(Failure(stage="metric", part=self.name, kind="timeout", message=str(error))) from error
         except Exception as error:
-            message = f"{type(error).__name__}: {error}"[:2000]
-            raise FailureError(Failure(stage="metric", part=self.name, kind="exception", message=message)) from error
-        if not 0.0 <= value <= 1.0 or math.isnan(value):
-            said = repr(told if isinstance(told, str | bytes) else value)[:200]
-            message = f"the metric returned {said}, which is not in [0, 1]"
+            raise FailureError(failure_of(error, "metric", self.name)) from error
+        value = _number(told)
+        if value is None or not 0.0 <= value <= 1.0:
+            message = f"the metric returned {repr(told if value is None else value)[:200]}, which is not in [0, 1]"
             raise FailureError(Failure(stage="metric", part=self.name, kind="bad_output", message=message))
-        return Score(name=self.name, values={"score": value}, answer=answer, extracted=extracted)
+        found = evidence_of(self._metric, prediction if answer is None else answer, sample.targets, extras, value)
+        return Score(
+            name=self.name,
+            values={"score": value},
+            answer=answer,
+            extracted=extracted,
+            metadata={"evidence": found} if found else None,
+        )
+
+
+def _number(told: object) -> float | None:
+    """What a metric returned, numpy's numbers included; None when it is no number."""
+    try:
+        return None if isinstance(told, str | bytes) else float(told)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def from_metric(
-    key: str, *, metric: str, post_process: str = "none", context: BuildContext | None = None, **options: Any
-) -> FromMetric:
-    """The catalog's `metric` scorer: `metric` and `post_process` by name, other options go to the metric as extras."""
-    own_code = context is not None and context.own_code
-    return FromMetric(key, catalog.resolve("metric", metric, own_code=own_code), post_process, options)
+    key: str,
+    *,
+    metric: str,
+    post_process: str = "none",
+    ground_truth: str | None = None,
+    ground_truths: str | None = None,
+    value: str | None = None,
+    has_solver: bool = True,
+    context: BuildContext = NO_CONTEXT,
+    **options: Any,
+) -> Scorer:
+    """The catalog's `metric` scorer: `metric` and `post_process` by name, other options go to the metric as extras.
+
+    For samples that are rows, `ground_truth` or `ground_truths` is the template of the targets, `value` that of the
+    text compared. A class of the author's own is no metric but a scorer, which is made and takes this one's place.
+    """
+    found = catalog.resolve("metric", metric, own_code=context.own_code)
+    if not isinstance(found, type):
+        scorer = FromMetric(key, found, post_process, options, only_here=is_here(metric))
+        templates = {"target": ground_truth, "targets": ground_truths}
+        return over_row(scorer, templates, context=context, value=value, has_solver=has_solver)
+    given = options if post_process == "none" else {**options, "post_process": post_process}
+    offered = {"key": key, "context": context}
+    make: Any = found
+    made: Scorer = make(**catalog.arguments_for(f"scorer `{metric}`", found, given, offered))
+    return made
 
 
-def contains(key: str, *, post_process: str = "none", context: object = None) -> FromMetric:
+def contains(key: str, *, post_process: str = "none", context: BuildContext = NO_CONTEXT) -> Scorer:
     """The assertion `contains` as a scorer: a target occurs in the prediction, case ignored."""
     return from_metric(key, metric="contains", post_process=post_process)
 
 
 def label_in_set(
-    key: str, *, allowed: Sequence[str] | None = None, post_process: str = "none", context: object = None
-) -> FromMetric:
+    key: str, *, allowed: Sequence[str] | None = None, post_process: str = "none", context: BuildContext = NO_CONTEXT
+) -> Scorer:
     """The assertion `label_in_set` as a scorer: the prediction is one of `allowed`, here or in the sample's extras."""
     options: dict[str, Any] = {} if allowed is None else {"allowed": list(allowed)}
     return from_metric(key, metric="label_in_set", post_process=post_process, **options)
 
 
 def forbidden_patterns(
-    key: str, *, patterns: Sequence[str] | None = None, post_process: str = "none", context: object = None
-) -> FromMetric:
+    key: str, *, patterns: Sequence[str] | None = None, post_process: str = "none", context: BuildContext = NO_CONTEXT
+) -> Scorer:
     """The forbidden-pattern scan as a scorer: 1.0 when none of `patterns`, here or in the sample's extras, is found."""
     options: dict[str, Any] = {} if patterns is None else {"patterns": list(patterns)}
     return from_metric(key, metric="forbidden_patterns", post_process=post_process, **options)

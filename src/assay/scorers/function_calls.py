@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.core.types import Sample, Score, Trace
+from assay.core.seams import NO_CONTEXT, BuildContext
+from assay.core.types import Completion, Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import parse_list
 from assay.snippets.payload import solver_output
@@ -26,7 +27,7 @@ Call = tuple[str, Any]
 class FunctionCallCoverage:
     """Compares the calls of the conversation with a list; calls before the first user message do not count."""
 
-    def __init__(self, key: str, function_calls: str, mode: str, context: Any) -> None:
+    def __init__(self, key: str, function_calls: str, mode: str, context: BuildContext) -> None:
         self.name = key
         self._in_order = mode == "in_order"
         self._required = FieldTemplate(
@@ -59,6 +60,18 @@ class FunctionCallCoverage:
             },
         )
 
+    def gold(self, sample: Sample) -> Completion | None:
+        """An answer that makes every required call, in their order."""
+        calls = [
+            {
+                "id": f"call_{at}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps({} if arguments is None else arguments)},
+            }
+            for at, (name, arguments) in enumerate(self._wanted(sample))
+        ]
+        return Completion(text="", finish_reason="tool_calls" if calls else "stop", tool_calls=calls or None)
+
     def _wanted(self, sample: Sample) -> list[Call]:
         text = self._required.render({"sample": sample.row or {}}, sample)
         try:
@@ -69,7 +82,12 @@ class FunctionCallCoverage:
 
 
 def function_call_coverage(
-    key: str, *, function_calls: str, mode: str = "any_order", has_solver: bool = True, context: Any = None
+    key: str,
+    *,
+    function_calls: str,
+    mode: str = "any_order",
+    has_solver: bool = True,
+    context: BuildContext = NO_CONTEXT,
 ) -> FunctionCallCoverage:
     """How many of the required function calls were made, and whether all were."""
     if not has_solver:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
 from assay.core.errors import FailureError
+from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.instructions import CHECKS, follows, loose_variants
+from assay.scorers.over_row import over_row
 
 
 class Instructions:
     """`score` is 1.0 when every instruction is followed as the text is; the counts add up over a task."""
 
-    only_computes = True
+    capabilities = Capabilities(only_computes=True)
     """Asks nobody and keeps nothing: any process may do its work."""
 
     def __init__(self, name: str) -> None:
@@ -50,6 +57,23 @@ class Instructions:
         return FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message))
 
 
-def instructions(key: str, *, context: object = None) -> Instructions:
-    """Whether every one of `extras.instructions` is followed: 25 kinds that a program can check."""
-    return Instructions(key)
+def instructions(
+    key: str,
+    *,
+    instructions: str | Sequence[Mapping[str, Any]] | None = None,
+    value: str | None = None,
+    has_solver: bool = True,
+    context: BuildContext = NO_CONTEXT,
+) -> Scorer:
+    """Whether every one of the instructions is followed: 25 kinds that a program can check.
+
+    They are the sample's `extras.instructions`, or what the template `instructions` makes of a row: a list of objects
+    with an `id` and its options; or the same list for every sample.
+    """
+    source = instructions
+    if source is not None and not isinstance(source, str):
+        source = "{% raw %}" + msgspec.json.encode(source).decode() + "{% endraw %}"
+    templates = {"instructions": source}
+    return over_row(
+        Instructions(key), templates, context=context, value=value, lists=("instructions",), has_solver=has_solver
+    )

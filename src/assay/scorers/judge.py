@@ -6,6 +6,7 @@ the score's metadata under `judge`. A verdict that cannot be read, or lies outsi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,13 +14,17 @@ import msgspec
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import read_answer
-from assay.core.seams import Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
+from assay.scorers.rehearsed import Verdict
 from assay.scorers.variables import answer_variables
 from assay.scorers.verdict import VerdictError, read_label, read_score
 
 _SAID_FIELDS = ("reasoning", "confidence")
+_COLUMN = re.compile(r"\bsample(?:\.(\w+)|\[['\"](\w+)['\"]\])")
+MOST_EXPECTED = 4000
+"""Characters of what was expected that a score keeps."""
 # what servers answer to a schema they do not know
 _NO_SCHEMAS = ("unsupported", "bad_request")
 
@@ -36,6 +41,8 @@ class Hearing(NamedTuple):
 
     messages: tuple[Message, ...]
     completion: Completion
+    expected: dict[str, str]
+    """Columns of the row that the judge was shown and the model was not."""
 
 
 class Judge:
@@ -52,7 +59,7 @@ class Judge:
         instruction: str,
         schema: dict[str, Any] | None,
         has_solver: bool,
-        context: Any,
+        context: BuildContext,
     ) -> None:
         self.name = key
         self._model = judge_model(model_key, model, context)
@@ -66,7 +73,7 @@ class Judge:
             else {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema, "strict": True}}
         )
 
-    def _field(self, name: str, source: str, context: Any) -> FieldTemplate:
+    def _field(self, name: str, source: str, context: BuildContext) -> FieldTemplate:
         return FieldTemplate(
             str(source), field=f"scorers.{self.name}.{name}", stage="scorer", part=self.name, context=context
         )
@@ -84,7 +91,7 @@ class Judge:
                 raise self._unreadable(completion, error, sample) from error
 
         completion, (value, verdict) = await self._ask(request, readable)
-        return value, verdict, Hearing(request.messages or (), completion)
+        return value, verdict, Hearing(request.messages or (), completion, self._expected(sample, trace))
 
     def _request(self, sample: Sample, trace: Trace) -> Request:
         variables: dict[str, Any] = {"sample": sample.row or {}}
@@ -121,7 +128,17 @@ class Judge:
         said = {name: verdict[name] for name in _SAID_FIELDS if name in verdict}
         prompt = [{"role": each.role, "content": each.content} for each in hearing.messages]
         judge = {**usage(self._model, hearing.completion), "prompt": prompt, "said": hearing.completion.text}
-        return {**more, **said, "judge": judge}
+        expected = {"expected": hearing.expected} if hearing.expected else {}
+        return {**more, **said, **expected, "judge": judge}
+
+    def _expected(self, sample: Sample, trace: Trace) -> dict[str, str]:
+        """The columns that the judge was shown and the model was not: what the answer was held against."""
+        named = {name for found in _COLUMN.findall(f"{self._system.source} {self._user.source}") for name in found}
+        asked = trace.prompt or "\n".join(
+            str(each.content) for each in trace.messages or () if each.role != "assistant"
+        )
+        cells = ((name, str(cell)) for name, cell in (sample.row or {}).items() if name in named and cell is not None)
+        return {name: text[:MOST_EXPECTED] for name, text in cells if text not in asked}
 
 
 async def ask_judge(
@@ -140,18 +157,11 @@ async def ask_judge(
 
 
 def judge_model(
-    model_key: str, model: Mapping[str, Any] | None, context: Any, *, timeout_seconds: float | None = None
+    model_key: str, model: Mapping[str, Any] | None, context: BuildContext, *, timeout_seconds: float | None = None
 ) -> Model:
-    """The judge behind a key: what the task's reader found for it, else the key as a model's own name."""
-    model_for = getattr(context, "model_for", None)
-    if model_for is None:
-        return _Absent(model_key)
-    named = model or {"model": model_key}
-    pace = dict(getattr(context, "paces", {}).get(model_key, {}))
-    if timeout_seconds is not None:
-        pace["timeout_seconds"] = timeout_seconds
-    found: Model = model_for(named["model"], named.get("options") or {}, **pace)
-    return found
+    """The judge behind a key; where nothing is run, one that answers nothing."""
+    limits = {} if timeout_seconds is None else {"timeout_seconds": timeout_seconds}
+    return context.model_behind(model_key, model, **limits) or _Absent(model_key)
 
 
 class _Absent:
@@ -177,6 +187,15 @@ def usage(model: Model, *completions: Completion) -> dict[str, Any]:
     }
 
 
+def said(text: str) -> Callable[[Request], str]:
+    """A judge that says the same whatever it is asked."""
+    return lambda _: text
+
+
+NO_VERDICT = Verdict(said(""), None)
+"""Silence, which no judge's scorer takes for a verdict."""
+
+
 class Classifier:
     """`is_correct`: the judge's label is one of the correct ones."""
 
@@ -197,6 +216,17 @@ class Classifier:
             metadata=self._judge.metadata(hearing, verdict, prediction=label),
         )
 
+    def verdicts(self) -> list[Verdict]:
+        """Every label, plain and as JSON."""
+        return [
+            *(
+                Verdict(said(text), {"is_correct": label in self._correct})
+                for label in self._labels
+                for text in (label, msgspec.json.encode({"prediction": label}).decode())
+            ),
+            NO_VERDICT,
+        ]
+
 
 def model_as_a_judge_classifier(
     key: str,
@@ -209,7 +239,7 @@ def model_as_a_judge_classifier(
     use_structured_outputs: bool = False,
     has_solver: bool = True,
     model: Mapping[str, Any] | None = None,
-    context: Any = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> Classifier:
     """`is_correct`: a judge model answers with a label, and the label is one of the correct ones."""
     labels = [*correct_labels, *incorrect_labels]
@@ -246,6 +276,18 @@ class Rating:
             metadata=self._judge.metadata(hearing, verdict, raw_score=raw),
         )
 
+    def verdicts(self) -> list[Verdict]:
+        """Both ends of the range, plain and as JSON."""
+        return [
+            *(
+                Verdict(said(text), {"score": share})
+                for raw, share in ((self._low, 0.0), (self._high, 1.0))
+                for text in (f"{raw:.17g}" if abs(raw) < 1e30 else "", msgspec.json.encode({"score": raw}).decode())
+                if text
+            ),
+            NO_VERDICT,
+        ]
+
 
 def model_as_a_judge_scorer(
     key: str,
@@ -258,7 +300,7 @@ def model_as_a_judge_scorer(
     use_structured_outputs: bool = False,
     has_solver: bool = True,
     model: Mapping[str, Any] | None = None,
-    context: Any = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> Rating:
     """`score`: a judge model gives a number between score_min and score_max, brought to [0, 1]."""
     if not score_min < score_max:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Sample, Score, Trace
-from assay.scorers.judge import Judge, label_instruction, verdict_schema
+from assay.scorers.judge import NO_VERDICT, Judge, label_instruction, said, verdict_schema
+from assay.scorers.rehearsed import Verdict
 from assay.scorers.verdict import read_label
 
 
@@ -24,6 +26,11 @@ class Labeler:
         )
         return Score(name=self.name, values={"label": label}, metadata=self._judge.metadata(hearing, verdict))
 
+    def verdicts(self) -> list[Verdict]:
+        """Every label, or some label where any is valid."""
+        labels = self._labels or ("a label",)
+        return [*(Verdict(said(label), {"label": label}) for label in labels), NO_VERDICT]
+
 
 def labeler_via_model(
     key: str,
@@ -35,7 +42,7 @@ def labeler_via_model(
     use_structured_outputs: bool = False,
     has_solver: bool = True,
     model: Mapping[str, Any] | None = None,
-    context: Any = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> Labeler:
     """`label`: a model labels the answer or the sample; an empty `valid_labels` allows any label."""
     shape: dict[str, Any] = {"enum": list(valid_labels)} if valid_labels else {"type": "string"}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from string import ascii_uppercase
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick, target_place
 from assay.metrics.extraction import final_letter
 from assay.prompts.row_sample import RowSample
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class ChoiceLikelihoodScorer:
@@ -44,9 +44,9 @@ class LetteredChoiceScorer:
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         sample = self._read.of(sample)
         choices = [str(choice) for choice in sample.extras["choices"]]
-        letter = final_letter(trace.prediction, LETTERS[: len(choices)])
+        letter = final_letter(trace.prediction, ascii_uppercase[: len(choices)])
         right = right_places(sample, choices, self.name)
-        score = float(letter != "" and LETTERS.index(letter) in right)
+        score = float(letter != "" and ascii_uppercase.index(letter) in right)
         return Score(name=self.name, values={"score": score}, answer=letter, extracted=letter != "")
 
 
@@ -73,7 +73,7 @@ class TextLikelihoodScorer:
 
 
 def choice_likelihood(
-    key: str, *, normalize: str = "raw", ground_truth_choice: str | None = None, context: object = None
+    key: str, *, normalize: str = "raw", ground_truth_choice: str | None = None, context: BuildContext = NO_CONTEXT
 ) -> ChoiceLikelihoodScorer:
     """Whether the likeliest of `extras.choices` is the target (a choice's text, its letter, or its number from 0).
 
@@ -85,17 +85,17 @@ def choice_likelihood(
 
 
 def lettered_choice(
-    key: str, *, ground_truth_choice: str | None = None, choices: str | None = None, context: object = None
+    key: str, *, ground_truth_choice: str | None = None, choices: str | None = None, context: BuildContext = NO_CONTEXT
 ) -> LetteredChoiceScorer:
     """Whether the letter that the model wrote is that of the target; how the letter is read out is logged."""
     return LetteredChoiceScorer(key, _row_sample(key, context, target=ground_truth_choice, choices=choices))
 
 
-def _row_sample(key: str, context: object, **templates: str | None) -> RowSample:
+def _row_sample(key: str, context: BuildContext, **templates: str | None) -> RowSample:
     return RowSample(templates, where=f"scorers.{key}", stage="scorer", part=key, context=context)
 
 
-def text_likelihood(key: str, *, context: object = None) -> TextLikelihoodScorer:
+def text_likelihood(key: str, *, context: BuildContext = NO_CONTEXT) -> TextLikelihoodScorer:
     """The bits that a text cost the model; `bits_per_byte` and `perplexity` divide their sums over the task."""
     return TextLikelihoodScorer(key)
 

@@ -18,11 +18,14 @@ from typing import NamedTuple
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import Scorer
+from assay.core.seams import Capabilities, Scorer, capabilities_of, close_part
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
+from assay.processes.child import Child, OnLine
 from assay.processes.environment import worker_environment
+from assay.processes.service import EndedError, Service
+from assay.processes.start import how_it_ended
 from assay.scorers.watch import LIMIT_SECONDS
-from assay.scorers.worker_process import Answer, Order, Question
+from assay.scorers.worker_process import Answer, Order, ScoreRequest
 
 WORTH_IT_SECONDS = 0.001
 """Of CPU for one score. Below, handing it over costs more than it saves."""
@@ -38,7 +41,7 @@ def in_processes(scorer: Scorer, part: PartSpec, workers: int | None, limit_seco
     """The scorer, moved to processes if it only computes and turns out to be slow. None: as many as there are CPUs."""
     places = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     count = (places if places > 1 else 0) if workers is None else workers
-    if not count or not getattr(scorer, "only_computes", False):
+    if not count or not capabilities_of(scorer).only_computes:
         return scorer
     # a number that was asked for is meant; otherwise it has to pay
     worth_it = WORTH_IT_SECONDS if workers is None else 0.0
@@ -47,6 +50,10 @@ def in_processes(scorer: Scorer, part: PartSpec, workers: int | None, limit_seco
 
 class CannotMoveError(Exception):
     """The scorer cannot be built in another process: what it is made of is found only in this one."""
+
+
+class CannotSendError(Exception):
+    """What there is to score cannot be said in JSON, as half a character of an answer."""
 
 
 class MayMove:
@@ -75,6 +82,8 @@ class MayMove:
         if len(self._seconds) >= TIMED or not self._worth_it:
             try:
                 return await self.pool.score(sample, trace)
+            except CannotSendError:
+                return await self._scorer(sample, trace)
             except CannotMoveError:
                 self._stays = True
                 return await self._scorer(sample, trace)
@@ -85,12 +94,17 @@ class MayMove:
             self._seconds.append(thread_time() - before)
             self._stays = len(self._seconds) == TIMED and median(self._seconds) < self._worth_it
 
+    @property
+    def capabilities(self) -> Capabilities:
+        return capabilities_of(self._scorer)
+
     async def aclose(self) -> None:
         await self.pool.aclose()
+        await close_part(self._scorer)
 
 
 class _Waiting(NamedTuple):
-    question: Question
+    request: msgspec.Raw
     answer: asyncio.Future[Score]
     deaths: int = 0
     """Processes that ended while they had this one."""
@@ -101,22 +115,23 @@ class ScorePool:
 
     def __init__(self, part: PartSpec, workers: int, limit_seconds: float = LIMIT_SECONDS) -> None:
         self._part = part
-        self._limit = limit_seconds
-        self._workers = workers
         self._waiting: deque[_Waiting] = deque()
         self._news = asyncio.Event()
         self._serving: list[asyncio.Task[None]] = []
         self.started = False
-        self.processes: dict[int, asyncio.subprocess.Process] = {}
-        """Those that are alive, by their ids."""
+        self.processes = [_ScoreProcess(part, limit_seconds) for _ in range(workers)]
 
     async def score(self, sample: Sample, trace: Trace) -> Score:
-        waiting = _Waiting(Question(sample, trace), asyncio.get_running_loop().create_future())
+        try:
+            request = msgspec.Raw(msgspec.json.encode(ScoreRequest(sample, trace)))
+        except (TypeError, ValueError) as error:
+            raise CannotSendError from error
+        waiting = _Waiting(request, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         self._news.set()
         if not self._serving:
             self.started = True
-            self._serving = [asyncio.ensure_future(self._serve()) for _ in range(self._workers)]
+            self._serving = [asyncio.ensure_future(self._serve(process)) for process in self.processes]
         return await waiting.answer
 
     async def aclose(self) -> None:
@@ -124,35 +139,32 @@ class ScorePool:
             task.cancel()
         await asyncio.gather(*self._serving, return_exceptions=True)
         self._serving = []
+        for process in self.processes:
+            await process.service.aclose()
 
-    async def _serve(self) -> None:
-        """One process after the other, and one list after the other for each."""
-        process: asyncio.subprocess.Process | None = None
-        try:
-            while True:
-                while not (taken := self._take()):
-                    self._news.clear()
-                    await self._news.wait()
-                try:
-                    process = process or await self._start()
-                    await self._ask(process, taken)
-                except (OSError, EOFError) as error:
-                    await self._end(process)
-                    process = None
-                    self._died(taken, error)
-                except Exception as error:  # nobody may wait for ever, whatever it was
-                    await self._end(process)
-                    process = None
-                    for waiting in taken:
-                        if not waiting.answer.done():
-                            waiting.answer.set_exception(error)
-        finally:
-            await self._end(process)
+    async def _serve(self, process: _ScoreProcess) -> None:
+        """One list after the other."""
+        while True:
+            while not (taken := self._take()):
+                self._news.clear()
+                await self._news.wait()
+            try:
+                _deliver(taken, await process.score([waiting.request for waiting in taken]))
+            except EndedError as error:
+                self._died(taken, how_it_ended(error.child.status or 0))
+            except TimeoutError:
+                self._died(taken, "answered nothing and was killed")
+            except OSError as error:
+                self._died(taken, f"cannot be started: {error.strerror}")
+            except Exception as error:  # nobody may wait for ever, whatever it was
+                for waiting in taken:
+                    if not waiting.answer.done():
+                        waiting.answer.set_exception(error)
 
     def _take(self) -> list[_Waiting]:
         """An even share of what waits; alone, what may have ended a process."""
         taken: list[_Waiting] = []
-        most = min(LONGEST_LIST, -(-len(self._waiting) // self._workers))
+        most = min(LONGEST_LIST, -(-len(self._waiting) // len(self.processes)))
         while self._waiting and len(taken) < most:
             if self._waiting[0].deaths and taken:
                 break
@@ -163,66 +175,53 @@ class ScorePool:
                 break
         return taken
 
-    async def _start(self) -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "assay.scorers.worker_process"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env=worker_environment(),
-            start_new_session=True,  # Ctrl-C is for the run, which ends us when it is done
-        )
-        self.processes[process.pid] = process
-        try:
-            await _send(process, msgspec.json.encode(Order(self._part, self._limit)))
-            await _receive(process)
-        except (OSError, EOFError) as error:
-            await self._end(process)
-            raise CannotMoveError from error
-        return process
-
-    async def _ask(self, process: asyncio.subprocess.Process, taken: list[_Waiting]) -> None:
-        await _send(process, msgspec.json.encode([waiting.question for waiting in taken]))
-        # it keeps to the limit itself, unless it computes in C and looks at nothing
-        async with asyncio.timeout(self._limit * len(taken) + LAST_RESORT_SECONDS):
-            answers = _decode(await _receive(process))
-        for waiting, answer in zip(taken, answers, strict=True):
-            if waiting.answer.done():
-                continue
-            if answer.failure is not None:
-                waiting.answer.set_exception(FailureError(answer.failure))
-            elif answer.score is not None:
-                waiting.answer.set_result(answer.score.score())
-
-    def _died(self, taken: list[_Waiting], error: Exception) -> None:
+    def _died(self, taken: list[_Waiting], how: str) -> None:
         """What the process had is done again, one by one; who ends every process is the one that fails."""
         for waiting in reversed([each for each in taken if not each.answer.done()]):
             if len(taken) == 1 and waiting.deaths >= MOST_DEATHS:
-                message = f"scoring this sample ends the process that does it ({type(error).__name__})"
+                message = f"scoring this sample ends the process that does it, which {how}"
                 failure = Failure(stage="scorer", part=self._part.key, kind="crashed", message=message)
                 waiting.answer.set_exception(FailureError(failure))
             else:
                 self._waiting.appendleft(waiting._replace(deaths=waiting.deaths + 1))
         self._news.set()
 
-    async def _end(self, process: asyncio.subprocess.Process | None) -> None:
-        if process is None:
-            return
-        self.processes.pop(process.pid, None)
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-        process._transport.close()  # type: ignore[attr-defined]  # else its pipes warn when they are collected
+
+class _ScoreProcess:
+    """A process that builds the scorer, and then takes one list after the other."""
+
+    def __init__(self, part: PartSpec, limit_seconds: float) -> None:
+        self._order = Order(part, limit_seconds)
+        self.service = Service(self._start, lambda _, line: _decode(line), self._build)
+
+    async def score(self, requests: list[msgspec.Raw]) -> list[Answer]:
+        # it keeps to the limit itself, unless it computes in C and looks at nothing
+        patience = self._order.limit_seconds * len(requests) + LAST_RESORT_SECONDS
+        return await self.service.ask(lambda number: _line((number, requests)), patience)
+
+    def _start(self, on_line: OnLine) -> Child:
+        command = [sys.executable, "-P", "-m", "assay.scorers.worker_process"]
+        return Child(command, env=worker_environment(), on_line=on_line, stderr="shared")
+
+    async def _build(self, child: Child) -> None:
+        try:
+            await self.service.ask_of(child, lambda number: _line((number, self._order)))
+        except EndedError as error:
+            raise CannotMoveError from error
 
 
-async def _send(process: asyncio.subprocess.Process, data: bytes) -> None:
-    assert process.stdin is not None  # noqa: S101 - it was started with pipes
-    process.stdin.write(len(data).to_bytes(4, "big") + data)
-    await process.stdin.drain()
+def _deliver(taken: list[_Waiting], answers: list[Answer]) -> None:
+    for waiting, answer in zip(taken, answers, strict=True):
+        if waiting.answer.done():
+            continue
+        if answer.failure is not None:
+            waiting.answer.set_exception(FailureError(answer.failure))
+        elif answer.score is not None:
+            waiting.answer.set_result(answer.score.score())
 
 
-async def _receive(process: asyncio.subprocess.Process) -> bytes:
-    assert process.stdout is not None  # noqa: S101 - it was started with pipes
-    return await process.stdout.readexactly(int.from_bytes(await process.stdout.readexactly(4), "big"))
+def _line(message: object) -> bytes:
+    return msgspec.json.encode(message) + b"\n"
 
 
-_decode = msgspec.json.Decoder(list[Answer]).decode
+_decode = msgspec.json.Decoder(tuple[int, list[Answer]]).decode

@@ -7,10 +7,11 @@ import math
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Dataset
+from assay.core.seams import NO_CONTEXT, BuildContext, Dataset
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.snippets.payload import payload_of
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
+from assay.wording import show_no_score
 
 
 class PythonScorer:
@@ -37,7 +38,7 @@ def python(
     compute_scores_snippet: str,
     has_solver: bool = True,
     time_limit_seconds: float = TIME_LIMIT_SECONDS,
-    context: Any = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> PythonScorer:
     """What the author's `compute_scores(sample, solver_output)` returns; `compute_scores(sample)` for datasets."""
     return PythonScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds, context), has_solver)
@@ -78,10 +79,10 @@ def python_all_samples(
     compute_scores_snippet: str,
     has_solver: bool = True,
     time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
-    context: Any = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> AllSamplesScorer:
     """One entry per sample from the author's `compute_scores(samples)`, which sees the whole dataset."""
-    dataset = getattr(context, "dataset", None)
+    dataset = context.dataset
     if dataset is None:
         raise UsageError(f"scorer `{key}`: python_all_samples needs the task's dataset")
     return AllSamplesScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds, context), dataset)
@@ -104,7 +105,7 @@ class SystemEvidence:
         for name, entry in metrics.items():
             value = entry.get("value") if isinstance(entry, dict) else entry
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
-                raise _failure(self.name, f"the metric `{name}` needs a number as `value`, got {_shown(value)}")
+                raise _failure(self.name, f"the metric `{name}` needs a number as `value`, got {show_no_score(value)}")
             values[name] = value
             if isinstance(entry, dict) and entry.get("reason"):
                 reasons[name] = str(entry["reason"])
@@ -119,7 +120,7 @@ def system_evidence(
     *,
     compute_evidence_snippet: str,
     time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
-    context: Any = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> SystemEvidence:
     """The metrics that a system task's `compute_evidence()` returns."""
     snippet = Snippet(
@@ -158,11 +159,7 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def _shown(value: Any) -> str:
-    return f"an integer of {value.bit_length():,} bits" if isinstance(value, int) else repr(value)[:200]
-
-
-def _scores_snippet(key: str, source: str, time_limit_seconds: float, context: Any) -> Snippet:
+def _scores_snippet(key: str, source: str, time_limit_seconds: float, context: BuildContext) -> Snippet:
     return Snippet(
         source,
         function="compute_scores",

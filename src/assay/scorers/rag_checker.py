@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
-from assay.scorers.judge import Read, ask_judge, judge_model, usage
+from assay.scorers.judge import NO_VERDICT, Read, ask_judge, judge_model, usage
+from assay.scorers.rehearsed import Verdict
 from assay.scorers.verdict import VerdictError, json_object
 
 ALL_SCORES = (
@@ -87,6 +88,10 @@ class RagChecker:
                 "judge": usage(self._model, *asked),
             },
         )
+
+    def verdicts(self) -> list[Verdict]:
+        """A judge that finds one claim in every text, and it holds everywhere or nowhere."""
+        return [Verdict(_scripted(holds=holds), {}) for holds in (True, False)] + [NO_VERDICT]
 
     def _chunks(self, trace: Trace, sample: Sample) -> list[str]:
         found = references(trace)
@@ -161,7 +166,7 @@ def rag_checker(
     scores_to_compute: Sequence[str] | None = None,
     has_solver: bool = True,
     model: Mapping[str, Any] | None = None,
-    context: Any = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> RagChecker:
     """Eleven numbers about an answer, the expected answer and the retrieved chunks, by claims that a judge checks."""
     if not has_solver:
@@ -206,6 +211,15 @@ def rag_scores(checked: Checked) -> dict[str, ScoreValue]:
         "self_knowledge": _share([ok and not found for ok, found, _, _ in each]),
         "faithfulness": _share(in_any),
     }
+
+
+def _scripted(*, holds: bool) -> Callable[[Request], str]:
+    def says(request: Request) -> str:
+        if _ENTAIL in request.text():
+            return json.dumps({"entailed": [holds]})
+        return json.dumps({"claims": [{"subject": "it", "predicate": "is", "object": "so"}]})
+
+    return says
 
 
 def _any_chunk(chunks: list[list[bool]], claims: int) -> list[bool]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from assay import catalog
 from assay.core.errors import UsageError
-from assay.core.types import Sample, Score, Trace
+from assay.core.seams import NO_CONTEXT, BuildContext
+from assay.core.types import Completion, Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import parse_list
 from assay.scorers.variables import answer_variables
@@ -15,7 +16,7 @@ from assay.scorers.variables import answer_variables
 class _Compared:
     """What both text scorers share: the expected text, and the text it is compared with."""
 
-    def __init__(self, key: str, ground_truth: str, value: str | None, has_solver: bool, context: Any) -> None:
+    def __init__(self, key: str, ground_truth: str, value: str | None, has_solver: bool, context: BuildContext) -> None:
         if value is None and not has_solver:
             raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare; give `value`")
         self.name = key
@@ -32,6 +33,12 @@ class _Compared:
         variables = {**row, **answer_variables(trace)} if self._has_solver else row
         return truth, self._value.render(variables, sample)
 
+    def gold(self, sample: Sample) -> Completion | None:
+        """The expected text, where the answer is compared as it is."""
+        if self._value is not None:
+            return None
+        return Completion(text=self._truth.render({"sample": sample.row or {}}, sample))
+
 
 class StringEquals(_Compared):
     """Right when the two texts are the same, character by character."""
@@ -46,7 +53,12 @@ class StringEquals(_Compared):
 
 
 def string_equals(
-    key: str, *, ground_truth: str, value: str | None = None, has_solver: bool = True, context: Any = None
+    key: str,
+    *,
+    ground_truth: str,
+    value: str | None = None,
+    has_solver: bool = True,
+    context: BuildContext = NO_CONTEXT,
 ) -> StringEquals:
     """`is_correct`: the rendered texts are equal, case and whitespace included."""
     return StringEquals(key, ground_truth, value, has_solver, context)
@@ -55,7 +67,7 @@ def string_equals(
 class Bleu(_Compared):
     """Sentence BLEU-4 of the given text against the expected one."""
 
-    def __init__(self, key: str, ground_truth: str, value: str | None, has_solver: bool, context: Any) -> None:
+    def __init__(self, key: str, ground_truth: str, value: str | None, has_solver: bool, context: BuildContext) -> None:
         super().__init__(key, ground_truth, value, has_solver, context)
         self._metric = catalog.resolve("metric", "bleu_4")
 
@@ -69,7 +81,12 @@ class Bleu(_Compared):
 
 
 def bleu(
-    key: str, *, ground_truth: str, value: str | None = None, has_solver: bool = True, context: Any = None
+    key: str,
+    *,
+    ground_truth: str,
+    value: str | None = None,
+    has_solver: bool = True,
+    context: BuildContext = NO_CONTEXT,
 ) -> Bleu:
     """`bleu_score` in [0, 1]: the `bleu_4` metric against one reference. Says little about single words."""
     return Bleu(key, ground_truth, value, has_solver, context)
@@ -78,7 +95,7 @@ def bleu(
 class MultipleChoice:
     """The first character of the answer, untrimmed, against the right choice."""
 
-    def __init__(self, key: str, ground_truth_choice: str, choices: str, context: Any) -> None:
+    def __init__(self, key: str, ground_truth_choice: str, choices: str, context: BuildContext) -> None:
         self.name = key
         self._truth = _field(key, "ground_truth_choice", ground_truth_choice, context)
         self._choices = _field(key, "choices", choices, context)
@@ -101,6 +118,9 @@ class MultipleChoice:
             },
         )
 
+    def gold(self, sample: Sample) -> Completion | None:
+        return Completion(text=self._truth.render({"sample": sample.row or {}}, sample))
+
     def _listed(self, row: dict[str, Any], sample: Sample) -> list[str]:
         text = self._choices.render(row, sample)
         try:
@@ -113,7 +133,7 @@ class MultipleChoice:
 
 
 def string_equals_mcqa(
-    key: str, *, ground_truth_choice: str, choices: str, has_solver: bool = True, context: Any = None
+    key: str, *, ground_truth_choice: str, choices: str, has_solver: bool = True, context: BuildContext = NO_CONTEXT
 ) -> MultipleChoice:
     """`is_correct`: the answer's first character, untrimmed, is the right choice."""
     if not has_solver:
@@ -129,5 +149,5 @@ def _validity(predicted: str, choices: list[str]) -> str:
     return "valid" if predicted in legal else "invalid"
 
 
-def _field(key: str, name: str, source: str, context: Any) -> FieldTemplate:
+def _field(key: str, name: str, source: str, context: BuildContext) -> FieldTemplate:
     return FieldTemplate(str(source), field=f"scorers.{key}.{name}", stage="scorer", part=key, context=context)

@@ -2,8 +2,8 @@
 
     python -m assay.scorers.worker_process
 
-Every message is four bytes of length and JSON; nothing is unpickled. The process ends when its input does, so it never
-outlives whoever started it.
+Every message is a line of JSON, a number and what it is about; nothing is unpickled. The process ends when its input
+does, so it never outlives whoever started it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import msgspec
 from msgspec import Struct
 
 from assay import catalog
-from assay.core.attempt import failure_of, of_a_part, overdue
+from assay.core.attempt import failure_of, overdue, raise_unless_part_error
 from assay.core.seams import BuildContext, Scorer
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
 from assay.scorers.watch import Watch
 
 
-class Question(Struct, frozen=True):
+class ScoreRequest(Struct, frozen=True):
     """What one scorer is asked to look at."""
 
     sample: Sample
@@ -66,19 +66,20 @@ def main() -> None:
     # whatever a metric prints must not come between the answers
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    order = msgspec.json.decode(_message(sys.stdin.buffer) or b"", type=Order)
+    number, order = msgspec.json.decode(sys.stdin.buffer.readline(), type=tuple[int, Order])
     part = order.part
     # whoever started us has built the same scorer, so its code is trusted
-    make = catalog.resolve("scorer", part.use, own_code=True)
-    scorer: Scorer = make(key=part.key, **part.options, context=BuildContext(own_code=True))
-    _answer(answers, b"")  # ready
-    decode = msgspec.json.Decoder(list[Question]).decode
+    trusting = BuildContext(own_code=True)
+    scorer: Scorer = catalog.make("scorer", part.use, part.options, own_code=True, key=part.key, context=trusting)
+    _answer(answers, number, [])  # ready
+    decode = msgspec.json.Decoder(tuple[int, list[ScoreRequest]]).decode
     with asyncio.Runner() as runner:
-        while (message := _message(sys.stdin.buffer)) is not None:
-            _answer(answers, msgspec.json.encode(runner.run(_score(scorer, decode(message), order.limit_seconds))))
+        for line in sys.stdin.buffer:
+            number, questions = decode(line)
+            _answer(answers, number, runner.run(_score(scorer, questions, order.limit_seconds)))
 
 
-async def _score(scorer: Scorer, questions: list[Question], limit_seconds: float) -> list[Answer]:
+async def _score(scorer: Scorer, questions: list[ScoreRequest], limit_seconds: float) -> list[Answer]:
     with Watch(limit_seconds, scoring=_answer_to.__code__):
         return [await _answer_to(scorer, question.sample, question.trace) for question in questions]
 
@@ -91,17 +92,12 @@ async def _answer_to(scorer: Scorer, sample: Sample, trace: Trace) -> Answer:
         return Answer(score=LooseScore.of(score))
     except BaseException as error:
         overdue.pop(id(trace), None)
-        return Answer(failure=failure_of(of_a_part(error), "scorer", scorer.name))
+        return Answer(failure=failure_of(raise_unless_part_error(error), "scorer", scorer.name))
 
 
-def _answer(stream: BinaryIO, data: bytes) -> None:
-    stream.write(len(data).to_bytes(4, "big") + data)
+def _answer(stream: BinaryIO, number: int, answers: list[Answer]) -> None:
+    stream.write(msgspec.json.encode((number, answers)) + b"\n")
     stream.flush()
-
-
-def _message(stream: BinaryIO) -> bytes | None:
-    size = stream.read(4)
-    return stream.read(int.from_bytes(size, "big")) if len(size) == 4 else None
 
 
 if __name__ == "__main__":

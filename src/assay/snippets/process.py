@@ -8,41 +8,31 @@ that does not give up in time is killed.
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import msgspec
 
+from assay.core.attempt import failure_of
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext
 from assay.core.types import Failure, Stage
+from assay.processes.child import Child, OnLine
 from assay.processes.environment import child_environment
+from assay.processes.service import EndedError, Service
+from assay.tracebacks import shortened, without_keys
+from assay.wording import HALF_A_CHARACTER
 
 TIME_LIMIT_SECONDS = 60.0
 _GRACE_SECONDS = 1.0
 _CONCURRENT_CALLS = 64
 _WORKER = Path(__file__).with_name("worker.py")
+_NAME = "<snippet>"
 
 Predict = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-
-
-@dataclass(slots=True)
-class _Call:
-    future: asyncio.Future[Any]
-    predict: Predict | None
-    deadline: float
-    waiting_for_model: int = 0
-    model_failure: Failure | None = None
-    """The first; kept here, because the author's code may catch whatever is raised in it."""
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
 
 class Snippet:
@@ -56,214 +46,143 @@ class Snippet:
         stage: Stage,
         part: str,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
-        context: BuildContext | None,
+        context: BuildContext,
     ) -> None:
         """The code runs only where the context says so: the file it came in is the user's, or trusted."""
-        self._allowed = context is not None and context.own_code
+        self._allowed = context.own_code
         self._source = source
         self._function = function
         self._stage: Stage = stage
         self._part = part
         self._time_limit = time_limit_seconds
-        if context is not None and context.timeout_seconds is not None:  # a call about all samples has so many times it
+        if context.timeout_seconds is not None:  # a call about all samples has so many times it
             self._time_limit *= context.timeout_seconds / TIME_LIMIT_SECONDS
-        self._process: _Process | None = None
-        self._starting: asyncio.Lock | None = None
-        self._turn: asyncio.Semaphore | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._service = Service(self._start, self._read, self._load)
+        self._turn = asyncio.Semaphore(1)
+        self._calls: dict[int, _Call] = {}
 
     async def call(self, *arguments: dict[str, Any], predict: Predict | None = None, fit: bool = False) -> Any:
         """Call the snippet's function. `FailureError` when it raises, takes too long or breaks its process."""
-        if not self._allowed:
-            raise self._failure(
-                "untrusted", "the task's Python lies outside this project; run with --trust to allow it"
-            )
-        process = await self._ready()
-        assert self._turn is not None  # noqa: S101 - made with the process
-        async with self._turn:
-            if not process.alive:
-                process = await self._ready()
-            return await process.call(
-                self._function, arguments, predict=predict, fit=fit, time_limit=self._time_limit, failure=self._failure
-            )
-
-    async def aclose(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.stop()
-
-    def _failure(self, kind: str, message: str) -> FailureError:
-        return FailureError(Failure(stage=self._stage, part=self._part, kind=kind, message=message))
-
-    async def _ready(self) -> _Process:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            await self.aclose()
-            self._loop, self._starting = loop, asyncio.Lock()
-        assert self._starting is not None  # noqa: S101 - just made
-        async with self._starting:
-            if self._process is None or not self._process.alive:
-                await self._start(loop)
-        assert self._process is not None  # noqa: S101 - just started
-        return self._process
-
-    async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        process = _Process(loop, self._time_limit)
-        loaded = await process.load(self._source, self._function, self._time_limit + _GRACE_SECONDS)
-        if not loaded.get("loaded"):
-            process.stop()
-            raise self._failure("exception", f"the snippet could not be loaded: {loaded.get('message', 'it ended')}")
-        self._process = process
-        self._turn = asyncio.Semaphore(_CONCURRENT_CALLS if loaded.get("concurrent") else 1)
-
-
-class _Process:
-    """The worker, seen from this side: a thread writes orders, a thread reads answers, the loop does the rest."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, time_limit: float) -> None:
-        self._loop = loop
-        self._calls: dict[int, _Call] = {}
-        self._numbers = 0
-        self._loaded: asyncio.Future[dict[str, Any]] = loop.create_future()
-        self._orders: SimpleQueue[bytes | None] = SimpleQueue()
-        self._popen = subprocess.Popen(
-            [sys.executable, "-I", "-X", "utf8", str(_WORKER), str(time_limit)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=child_environment(),
-            start_new_session=True,
-        )
-        self.alive = True
-        self._threads = [
-            threading.Thread(target=self._write_orders, name="snippet-writer", daemon=True),
-            threading.Thread(target=self._read_answers, name="snippet-reader", daemon=True),
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    async def load(self, source: str, function: str, time_limit: float) -> dict[str, Any]:
-        self._order({"load": source, "name": "<snippet>", "function": function})
-        try:
-            return await asyncio.wait_for(self._loaded, time_limit)
-        except TimeoutError:
-            return {"loaded": False, "message": f"it took longer than {time_limit:g} s"}
-
-    async def call(
-        self,
-        function: str,
-        arguments: tuple[dict[str, Any], ...],
-        *,
-        predict: Predict | None,
-        fit: bool,
-        time_limit: float,
-        failure: Callable[[str, str], FailureError],
-    ) -> Any:
-        self._numbers += 1
-        number = self._numbers
-        call = _Call(self._loop.create_future(), predict, self._loop.time() + time_limit)
-        self._calls[number] = call
-        self._order({"call": number, "function": function, "arguments": arguments, "fit": fit, "name": "<snippet>"})
-        try:
-            answer = await self._finished(number, call, time_limit)
-        finally:
-            self._calls.pop(number, None)
-            for task in call.tasks:
-                task.cancel()
+        call, answer = await self._called(arguments, predict, fit)
         if call.model_failure is not None:
             raise FailureError(call.model_failure)
         if "done" in answer:
             return answer["result"]
-        raise failure(answer["kind"], answer["message"])
+        raise self._failure(answer["kind"], answer["message"], answer.get("traceback", ""))
 
-    async def _finished(self, number: int, call: _Call, time_limit: float) -> dict[str, Any]:
-        """Wait for the answer; past the deadline ask the worker to give up, and then make it."""
-        told = False
-        while True:
-            left = call.deadline - self._loop.time()
-            await asyncio.wait({call.future}, timeout=max(left, 0.01))
-            if call.future.done():
-                answer: dict[str, Any] = call.future.result()
-                return answer
-            if call.waiting_for_model or call.deadline > self._loop.time():
-                call.deadline = max(call.deadline, self._loop.time() + 0.05)
-                continue
-            if told:
-                self.stop()
-                return {"kind": "timeout", "message": f"took longer than {time_limit:g} s and was killed"}
-            self._order({"cancel": number})
-            told, call.deadline = True, self._loop.time() + _GRACE_SECONDS
+    async def try_out(self, made_up: dict[str, Any]) -> dict[str, Any]:
+        """Call it with made-up scores: `result`, or `kind` and `message` of what broke; and what the worker's `trial`
+        saw it do with them, where it came to an end by itself. `FailureError` when it cannot be loaded."""
+        return (await self._called(({"made_up_scores": made_up},)))[1]
 
-    def stop(self) -> None:
-        """End the worker now."""
-        self.alive = False
-        self._orders.put(None)
-        if self._popen.poll() is None:
-            os.killpg(self._popen.pid, signal.SIGKILL)  # and whatever it started
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(timeout=5)
-        self._popen.wait()
-        for pipe in (self._popen.stdin, self._popen.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except BrokenPipeError:
-                    pass  # it was killed with orders unread
+    async def aclose(self) -> None:
+        await self._service.aclose()
 
-    def __del__(self) -> None:
-        if getattr(self, "alive", False):
-            self.stop()
+    async def _called(
+        self, arguments: tuple[dict[str, Any], ...], predict: Predict | None = None, fit: bool = False
+    ) -> tuple[_Call, dict[str, Any]]:
+        if not self._allowed:
+            raise self._failure(
+                "untrusted", "the task's Python lies outside this project; run with --trust to allow it"
+            )
+        await self._service.running()  # loaded, it has said how many calls it takes at once
+        async with self._turn:
+            call = _Call(await self._service.running(), predict)
+            try:
+                answer = await self._answer(call, arguments, fit)
+            except EndedError:
+                kind, message = "exception", "the snippet's process ended by itself"
+                if call.killed:
+                    kind, message = "timeout", f"took longer than {self._time_limit:g} s and was killed"
+                answer = {"kind": kind, "message": message}
+            except UnicodeEncodeError:
+                answer = {"kind": "bad_input", "message": HALF_A_CHARACTER}
+        return call, answer
 
-    def _order(self, message: dict[str, Any]) -> None:
-        self._orders.put(msgspec.json.encode(message) + b"\n")
+    def _failure(self, kind: str, message: str, traceback: str = "") -> FailureError:
+        traceback = shortened(without_keys(traceback)) if traceback else ""
+        return FailureError(
+            Failure(stage=self._stage, part=self._part, kind=kind, message=without_keys(message), traceback=traceback)
+        )
 
-    def _write_orders(self) -> None:
-        pipe = self._popen.stdin
-        assert pipe is not None  # noqa: S101 - opened as a pipe
+    def _start(self, on_line: OnLine) -> Child:
+        command = [sys.executable, "-I", "-X", "utf8", str(_WORKER), str(self._time_limit)]
+        return Child(command, env=child_environment(), on_line=on_line, stderr="dropped")
+
+    async def _load(self, child: Child) -> None:
+        limit = self._time_limit + _GRACE_SECONDS
+        order = {"load": self._source, "name": _NAME, "function": self._function}
         try:
-            while (line := self._orders.get()) is not None:
-                pipe.write(line)
-                pipe.flush()
-        except (BrokenPipeError, ValueError, OSError):
-            pass  # the reader notices that the worker is gone
+            loaded = await self._service.ask_of(child, lambda number: _line({**order, "number": number}), limit)
+        except TimeoutError:
+            loaded = {"message": f"it took longer than {limit:g} s"}
+        except EndedError:
+            loaded = {"message": "its process ended"}
+        if "done" not in loaded:
+            message = f"the snippet could not be loaded: {loaded['message']}"
+            raise self._failure("exception", message, loaded.get("traceback", ""))
+        self._turn = asyncio.Semaphore(_CONCURRENT_CALLS if loaded["result"]["concurrent"] else 1)
 
-    def _read_answers(self) -> None:
-        pipe = self._popen.stdout
-        assert pipe is not None  # noqa: S101 - opened as a pipe
-        for line in pipe:
-            self._on_loop(self._take, msgspec.json.decode(line))
-        self._on_loop(self._gone)
+    async def _answer(self, call: _Call, arguments: tuple[dict[str, Any], ...], fit: bool) -> dict[str, Any]:
+        def line(number: int) -> bytes:
+            call.number = number
+            self._calls[number] = call
+            return _line(
+                {"call": number, "function": self._function, "arguments": arguments, "fit": fit, "name": _NAME}
+            )
 
-    def _on_loop(self, act: Callable[..., None], *arguments: Any) -> None:
+        self._allow(call, self._time_limit)
         try:
-            self._loop.call_soon_threadsafe(act, *arguments)
-        except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
+            return await self._service.ask_of(call.child, line)
+        finally:
+            self._over(call)
+            for task in call.tasks:
+                task.cancel()
 
-    def _take(self, message: dict[str, Any]) -> None:
-        if "loaded" in message:
-            if not self._loaded.done():
-                self._loaded.set_result(message)
-            return
+    def _allow(self, call: _Call, seconds: float) -> None:
+        call.deadline = asyncio.get_running_loop().call_later(seconds, self._overdue, call)
+
+    def _overdue(self, call: _Call) -> None:
+        """Ask the worker to give the call up; then make it."""
+        if call.told:
+            call.killed = True
+            self._service.drop(call.child)
+        else:
+            call.told = True
+            call.child.write(_line({"cancel": call.number}))
+            self._allow(call, _GRACE_SECONDS)
+
+    def _over(self, call: _Call) -> None:
+        self._calls.pop(call.number, None)
+        if call.deadline is not None:
+            call.deadline.cancel()
+
+    def _read(self, child: Child, line: bytes) -> tuple[int, dict[str, Any]] | None:
+        try:
+            message = _decode(line)
+        except msgspec.DecodeError as error:
+            raise self._failure("exception", "the snippet wrote to the pipe of its process") from error
         if "predict" in message:
             self._ask_model(message)
-            return
-        call = self._calls.get(message.get("done", message.get("failed", 0)))
-        if call is not None and not call.future.done():
-            call.future.set_result(message)
+            return None
+        number = message.get("done", message.get("failed", 0))
+        if (call := self._calls.get(number)) is not None:
+            self._over(call)
+        return number, message
 
     def _ask_model(self, message: dict[str, Any]) -> None:
-        call = self._calls.get(message["for"])
-        if call is None:
-            return
-        call.waiting_for_model += 1
-        task = self._loop.create_task(self._answer_question(call, message))
-        call.tasks.add(task)
-        task.add_done_callback(call.tasks.discard)
+        if (call := self._calls.get(message["for"])) is not None:
+            task = asyncio.ensure_future(self._answer_question(call, message))
+            call.tasks.add(task)
+            task.add_done_callback(call.tasks.discard)
 
     async def _answer_question(self, call: _Call, message: dict[str, Any]) -> None:
-        started = self._loop.time()
+        """While it waits for a model, its time stands still."""
+        loop = asyncio.get_running_loop()
+        if not call.waiting_for_model and call.deadline is not None:
+            call.seconds_left = call.deadline.when() - loop.time()
+            call.deadline.cancel()
+        call.waiting_for_model += 1
         try:
             if call.predict is None:
                 raise RuntimeError("this snippet has no model")
@@ -271,22 +190,41 @@ class _Process:
         except FailureError as error:
             answer = _failed(call, error.failure)
         except Exception as error:
-            answer = _failed(call, Failure(stage="model", kind="exception", message=f"{type(error).__name__}: {error}"))
+            answer = _failed(call, failure_of(error, "model", ""))
         call.waiting_for_model -= 1
-        call.deadline += self._loop.time() - started
-        self._order({"answer": message["predict"], **answer})
+        if not call.waiting_for_model and call.number in self._calls:
+            self._allow(call, call.seconds_left)
+        try:
+            line = _line({"answer": message["predict"], **answer})
+        except UnicodeEncodeError:
+            failed = _failed(call, Failure(stage="model", kind="bad_output", message=HALF_A_CHARACTER))
+            line = _line({"answer": message["predict"], **failed})
+        call.child.write(line)
 
-    def _gone(self) -> None:
-        """The worker ended by itself, or was ended: nobody is left waiting."""
-        self.alive = False
-        ended = {"kind": "exception", "message": "the snippet's process ended by itself"}
-        if not self._loaded.done():
-            self._loaded.set_result({"loaded": False, "message": "its process ended"})
-        for call in self._calls.values():
-            if not call.future.done():
-                call.future.set_result(ended)
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    child: Child
+    predict: Predict | None
+    number: int = 0
+    deadline: asyncio.TimerHandle | None = None
+    seconds_left: float = 0.0
+    """At the moment it began to wait for a model."""
+    waiting_for_model: int = 0
+    told: bool = False
+    killed: bool = False
+    model_failure: Failure | None = None
+    """The first; kept here, because the author's code may catch whatever is raised in it."""
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
 
 def _failed(call: _Call, failure: Failure) -> dict[str, Any]:
     call.model_failure = call.model_failure or failure
     return {"failure": failure.message}
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(message) + b"\n"
+
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode

@@ -6,7 +6,7 @@ Needs only the standard library, because the worker processes of snippets load t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -31,6 +31,17 @@ class Node(dict[str, Any]):
         return {key: plain(value) for key, value in self.items()}
 
     model_dump = to_json
+
+
+class MadeUpValues(Node):
+    """Values of a score that nobody gave; `missing` answers for a name that was not made up."""
+
+    def __init__(self, values: dict[str, Any], missing: Callable[[str], Any]) -> None:
+        super().__init__(values)
+        object.__setattr__(self, "_missing", missing)
+
+    def __missing__(self, name: str) -> Any:
+        return object.__getattribute__(self, "_missing")(name)
 
 
 class Content(list[Any]):
@@ -65,7 +76,7 @@ class ModelOutput(str):
     model_dump = to_json
 
 
-class Trace:
+class SolverTrace:
     """A conversation as a list of items: messages, function calls and their outputs."""
 
     FORMAT = "open_responses"
@@ -76,7 +87,7 @@ class Trace:
         self.raw_outputs: list[ModelOutput] = []
 
     @classmethod
-    def from_items(cls, items: Iterable[Any]) -> Trace:
+    def from_items(cls, items: Iterable[Any]) -> SolverTrace:
         return cls(items)
 
     def to_json(self) -> Any:
@@ -195,7 +206,7 @@ class SolverOutput:
 
     def __init__(self, payload: dict[str, Any]) -> None:
         self.messages = [Node(each) for each in payload.get("messages", ())]
-        self.trace = Trace(payload.get("items", ()))
+        self.trace = SolverTrace(payload.get("items", ()))
         self.raw_outputs = [ModelOutput(each["text"], each.get("data")) for each in payload.get("outputs", ())]
         prediction = payload.get("prediction", "")
         last = self.raw_outputs[-1] if self.raw_outputs else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import linecache
 import os
 import signal
 import sys
@@ -34,18 +35,21 @@ else:
     from assay.snippets import views
 
 MAX_LINE = 1 << 30
+MOST_FRAMES = 20
+LONGEST_TRACEBACK = 1 << 16
 
 
 class _TimeUp(BaseException):
     """A step of the snippet took too long. Not an `Exception`, so that a broad `except` does not swallow it."""
 
 
-class Worker:
+class SnippetWorker:
     def __init__(self, out: int, time_limit: float) -> None:
         self._out = out
         self._time_limit = time_limit
         self._namespace: dict[str, Any] = {}
         self._calls: dict[int, asyncio.Task[None]] = {}
+        self._trials: dict[int, _Trial] = {}
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._questions = 0
 
@@ -69,7 +73,7 @@ class Worker:
             number = order["call"]
             task = asyncio.ensure_future(self._call(number, order))
             self._calls[number] = task
-            task.add_done_callback(lambda _: self._calls.pop(number, None))
+            task.add_done_callback(lambda _: self._forget(number))
         elif "answer" in order:
             asked = self._asked.pop(order["answer"], None)
             if asked is not None and not asked.done():
@@ -77,26 +81,34 @@ class Worker:
         elif "cancel" in order and order["cancel"] in self._calls:
             self._calls[order["cancel"]].cancel()
 
+    def _forget(self, number: int) -> None:
+        self._calls.pop(number, None)
+        self._trials.pop(number, None)
+
     def _load(self, order: dict[str, Any]) -> None:
         _install_shim()
         module = types.ModuleType("snippet")
         sys.modules["snippet"] = module  # dataclasses and pickles look their module up
         self._namespace = module.__dict__
         try:
+            lines = order["load"].splitlines(keepends=True)
+            linecache.cache[order["name"]] = (len(order["load"]), None, lines, order["name"])  # for tracebacks
             code = compile(order["load"], order["name"], "exec", dont_inherit=True)
             exec(code, self._namespace)  # noqa: S102 - the author's code, in the process made for it
             function = self._namespace.get(order["function"])
             if not callable(function):
                 raise LookupError(f"the snippet defines no function `{order['function']}`")
         except (Exception, _TimeUp, SystemExit) as error:
-            self._say({"loaded": False, "message": _told(error, order["name"])})
+            self._raised(order["number"], error, order["name"])
         else:
-            self._say({"loaded": True, "concurrent": inspect.iscoroutinefunction(function)})
+            self._say({"done": order["number"], "result": {"concurrent": inspect.iscoroutinefunction(function)}})
 
     async def _call(self, number: int, order: dict[str, Any]) -> None:
         try:
             result = await self._run(number, order)
-            answer = json.dumps({"done": number, "result": result}, default=_json_form, allow_nan=False)
+            trial = self._trials.get(number)
+            answer = {"done": number, "result": result} | ({} if trial is None else {"trial": trial.report()})
+            line = json.dumps(answer, default=_json_form, allow_nan=False)
         except asyncio.CancelledError:
             self._fail(number, "timeout", f"took longer than {self._time_limit:g} s")
         except _TimeUp:
@@ -109,9 +121,9 @@ class Worker:
             elif isinstance(error, TypeError) and "JSON" in str(error):
                 self._fail(number, "bad_output", f"returned what is not JSON: {error}")
             else:
-                self._fail(number, "exception", _told(error, order["name"]))
+                self._raised(number, error, order["name"])
         else:
-            self._write(answer)
+            self._write(line)
 
     async def _run(self, number: int, order: dict[str, Any]) -> Any:
         function = self._namespace[order["function"]]
@@ -133,10 +145,13 @@ class Worker:
             return views.SolverOutput(value)
         if kind == "scores":
             return [_SampleScore(**score) for score in value]
+        if kind == "made_up_scores":
+            self._trials[number] = trial = _Trial(**value)
+            return trial.scores
         if kind == "model":
             return _Model(self, number, value)
         if kind == "trace":
-            return views.Trace()
+            return views.SolverTrace()
         return value
 
     async def ask(self, number: int, request: dict[str, Any]) -> dict[str, Any]:
@@ -147,8 +162,18 @@ class Worker:
         self._say({"predict": question, "for": number, **request})
         return await answer
 
-    def _fail(self, number: int, kind: str, message: str) -> None:
-        self._say({"failed": number, "kind": kind, "message": message[:2000]})
+    def _raised(self, number: int, error: BaseException, name: str) -> None:
+        self._fail(number, "exception", _told(error, name), error, traceback=_way_to(error, name))
+
+    def _fail(
+        self, number: int, kind: str, message: str, error: BaseException | None = None, *, traceback: str = ""
+    ) -> None:
+        answer: dict[str, Any] = {"failed": number, "kind": kind, "message": message[:2000]}
+        if traceback:
+            answer["traceback"] = traceback
+        if (trial := self._trials.get(number)) is not None:
+            answer["trial"] = trial.report(error)
+        self._say(answer)
 
     def _say(self, message: dict[str, Any]) -> None:
         self._write(json.dumps(message, default=_json_form))
@@ -166,7 +191,7 @@ class _ModelFailed(BaseException):
 class _Model:
     """The model as a snippet sees it: `await model.predict(items)`."""
 
-    def __init__(self, worker: Worker, number: int, name: str) -> None:
+    def __init__(self, worker: SnippetWorker, number: int, name: str) -> None:
         self._worker = worker
         self._number = number
         self.name = self.key = name
@@ -185,7 +210,7 @@ def _request(model_input: Any) -> dict[str, Any]:
     """What a snippet asks, in any of the forms snippets use."""
     if isinstance(model_input, str):
         return {"prompt": model_input}
-    if isinstance(model_input, views.Trace):
+    if isinstance(model_input, views.SolverTrace):
         model_input = model_input.items
     if isinstance(model_input, dict):
         extra = {key: views.plain(value) for key, value in model_input.items() if key != "messages"}
@@ -197,8 +222,8 @@ def _request(model_input: Any) -> dict[str, Any]:
 def _solved(result: Any) -> dict[str, Any]:
     if isinstance(result, str):
         return {"text": str(result), "items": None}
-    trace = result if isinstance(result, views.Trace) else getattr(result, "trace", None)
-    if not isinstance(trace, views.Trace):
+    trace = result if isinstance(result, views.SolverTrace) else getattr(result, "trace", None)
+    if not isinstance(trace, views.SolverTrace):
         raise TypeError(f"run_solver must return the trace, it returned {type(result).__name__}")
     text = trace.get_last_assistant_text()
     if text is None:
@@ -226,9 +251,19 @@ def _told(error: BaseException, name: str) -> str:
     return f"{type(error).__name__}: {error}{place}"
 
 
+def _way_to(error: BaseException, name: str) -> str:
+    """The traceback from the snippet's first line on; whoever reads it cuts it and looks for keys."""
+    if isinstance(error, _TimeUp):
+        return ""
+    found = traceback.TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
+    first = next((place for place, frame in enumerate(found.stack) if frame.filename == name), len(found.stack))
+    del found.stack[:first]
+    return "".join(found.format(chain=False)).rstrip()[-LONGEST_TRACEBACK:]
+
+
 def _json_form(value: Any) -> Any:
     """Views, numpy scalars, sets and objects with fields, as JSON."""
-    if isinstance(value, (views.Trace, views.SolverOutput)) or hasattr(value, "to_json"):
+    if isinstance(value, (views.SolverTrace, views.SolverOutput)) or hasattr(value, "to_json"):
         return views.plain(value)
     if hasattr(value, "item") and not isinstance(value, dict):
         return value.item()
@@ -252,6 +287,49 @@ class _SampleScore:
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
 
+    def to_json(self) -> dict[str, Any]:
+        """As `compute_scores` may return it: values that are aggregated, metadata that is not."""
+        return {"scores": self.values, "metadata": self.metadata}
+
+
+class _Trial:
+    """Made-up scores, and what a snippet does with them: what it does without a look at any depends on none."""
+
+    def __init__(self, values: list[dict[str, Any]], count: int, known: bool) -> None:
+        self.looked = False
+        self.not_given: str | None = None
+        """The value that was read last and that no score of a known scorer holds."""
+        self._known = known
+        cycle = [_MadeUpScore(self, each) for each in values]
+        self.scores = [cycle[at % len(cycle)] for at in range(count)]
+
+    def missing(self, name: str) -> Any:
+        """The value of this name, which was not made up: anything where nobody knows what the scorer gives."""
+        if name.startswith("__"):  # asked by Python itself
+            raise KeyError(name)
+        if self._known:
+            self.not_given = name
+            raise KeyError(name)
+        return 1.0
+
+    def report(self, error: BaseException | None = None) -> dict[str, Any]:
+        bug = isinstance(error, (NameError, ImportError)) and not isinstance(error, UnboundLocalError)
+        name = self.not_given
+        ended = isinstance(error, (KeyError, AttributeError)) and name is not None and name in str(error)
+        return {"regardless": bug or not self.looked, "not_given": name if ended else None}
+
+
+class _MadeUpScore(_SampleScore):
+    def __init__(self, trial: _Trial, values: dict[str, Any]) -> None:
+        super().__init__()
+        self.values = views.MadeUpValues(values, trial.missing)
+        self._trial = trial
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("values", "metadata", "__dict__") and (trial := super().__getattribute__("__dict__").get("_trial")):
+            trial.looked = True
+        return super().__getattribute__(name)
+
 
 def _install_shim() -> None:
     """The module names that existing snippets import their types from."""
@@ -259,8 +337,8 @@ def _install_shim() -> None:
     names = {
         "SampleScore": _SampleScore,
         "SolverOutput": views.SolverOutput,
-        "SolverTrace": views.Trace,
-        "Trace": views.Trace,
+        "SolverTrace": views.SolverTrace,
+        "Trace": views.SolverTrace,
         "RawSample": dict,
         "ModelResponse": views.ModelResponse,
         "Message": _item("message"),
@@ -332,7 +410,7 @@ def main() -> None:
     out = os.dup(1)
     os.dup2(2, 1)  # what the snippet prints must not reach the pipe
     signal.signal(signal.SIGALRM, _time_up)
-    worker = Worker(out, float(sys.argv[1]))
+    worker = SnippetWorker(out, float(sys.argv[1]))
     try:
         asyncio.run(worker.serve())
     except _TimeUp:

@@ -7,23 +7,23 @@ normalisation without asking the model again.
 from __future__ import annotations
 
 import asyncio
+from string import ascii_uppercase
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
 from assay.prompts.row_sample import RowSample
 from assay.solvers.single_turn import answered
 
 DEFAULT_SEPARATOR = " "
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class ChoiceLikelihood:
     """How likely is each choice after the prompt? The likeliest, as normalised, is the prediction."""
 
-    needs_continuations = True
+    capabilities = Capabilities(needs_continuations=True)
 
     def __init__(
         self, normalize: str, unconditional_prompt: str, *, unconditional: bool, separator: str, read: RowSample
@@ -53,7 +53,7 @@ class ChoiceLikelihood:
         prediction = choices[pick(items, self._normalize)]
         return Trace(prediction=prediction, prompt=sample.prompt, completions=tuple(completions), items=items)
 
-    def pretended(self, sample: Sample) -> list[Trace]:
+    def traces_without_a_model(self, sample: Sample) -> list[Trace]:
         """A trace for each choice, in which it is by far the likeliest: for checking a task without a model."""
         sample = self._read.of(sample)
         choices = _choices(sample)
@@ -75,7 +75,7 @@ class ChoiceLikelihood:
 class TextLikelihood:
     """How likely is the text? The first target after the prompt; without a target, the prompt itself."""
 
-    needs_continuations = True
+    capabilities = Capabilities(needs_continuations=True)
 
     def __init__(self, window: int, stride: int, read: RowSample) -> None:
         self._window, self._stride = window, stride
@@ -109,8 +109,8 @@ class LetteredChoice:
         """What the model is asked about this sample."""
         sample = self._read.of(sample)
         choices = _choices(sample)
-        lettered = choices == list(LETTERS[: len(choices)])  # then the prompt has them already
-        lines = [] if lettered else [f"{LETTERS[place]}. {choice}" for place, choice in enumerate(choices)]
+        lettered = choices == list(ascii_uppercase[: len(choices)])  # then the prompt has them already
+        lines = [] if lettered else [f"{ascii_uppercase[place]}. {choice}" for place, choice in enumerate(choices)]
         prompt = "\n".join([sample.prompt, *lines, "Answer with the letter of the right choice alone."])
         if not isinstance(system := sample.extras.get("system"), str):
             return Request(prompt=prompt)
@@ -126,7 +126,7 @@ def choice_likelihood(
     prompt: str | None = None,
     choices: str | None = None,
     system_prompt: str | None = None,
-    context: object = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> ChoiceLikelihood:
     """Multiple choice by log-likelihood: each of `extras.choices` is scored as a continuation of the prompt.
 
@@ -144,7 +144,12 @@ def choice_likelihood(
 
 
 def text_likelihood(
-    *, window: int = 0, stride: int = 0, prompt: str | None = None, text: str | None = None, context: object = None
+    *,
+    window: int = 0,
+    stride: int = 0,
+    prompt: str | None = None,
+    text: str | None = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> TextLikelihood:
     """How likely the model finds a given text: for perplexity and bits per byte.
 
@@ -170,13 +175,13 @@ def lettered_choice(
     prompt: str | None = None,
     choices: str | None = None,
     system_prompt: str | None = None,
-    context: object = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> LetteredChoice:
     """Multiple choice by writing: the choices with letters before them, and a request for the letter alone."""
     return LetteredChoice(_row_sample("lettered_choice", context, prompt=prompt, choices=choices, system=system_prompt))
 
 
-def _row_sample(part: str, context: object, **templates: str | None) -> RowSample:
+def _row_sample(part: str, context: BuildContext, **templates: str | None) -> RowSample:
     return RowSample(templates, where="definition.solver", stage="solver", part=part, context=context)
 
 

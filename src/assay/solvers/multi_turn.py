@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.prompts.field_template import FieldTemplate
 from assay.snippets.payload import plain_message
 from assay.snippets.views import Node, chat_messages
 from assay.solvers.pass_through import recorded_items
 from assay.solvers.single_turn import reply
+from assay.solvers.templated import settings_of
 
 
 @dataclass(slots=True)
@@ -22,6 +23,7 @@ class _Conversation:
 
     sample: Sample
     model: Model
+    settings: Mapping[str, Any]
     messages: list[Message] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
     answers: list[Message] = field(default_factory=list)
@@ -48,11 +50,13 @@ class _Stop:
 class MultiTurn:
     """Runs the builders in order; the last answer of the evaluated model that stands is the prediction."""
 
-    def __init__(self, builders: Sequence[Any]) -> None:
+    def __init__(self, builders: Sequence[Any], settings: Mapping[str, Any]) -> None:
         self._builders = builders
+        self._settings = settings
+        """What the evaluated model is asked with."""
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
-        conversation = _Conversation(sample, model)
+        conversation = _Conversation(sample, model, self._settings)
         for builder in self._builders:
             before = len(conversation.messages)
             stop = await builder.run(conversation)
@@ -72,7 +76,11 @@ class MultiTurn:
 
 
 def multi_turn_solver(
-    *, message_builders: Sequence[Mapping[str, Any]], message_format: str = "latticeflow", context: Any = None
+    *,
+    message_builders: Sequence[Mapping[str, Any]],
+    message_format: str = "latticeflow",
+    generation: Mapping[str, Any] | None = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> MultiTurn:
     """A conversation made by `chat_message`, `generate`, `generate_message`, `loop` and `load_trace` builders."""
     del message_format  # both views of the answer are always there
@@ -81,14 +89,15 @@ def multi_turn_solver(
             "multi_turn_solver: no builder is `generate`, so the evaluated model would never be asked; "
             "a recorded conversation is read by `pass_through_solver`"
         )
-    return MultiTurn(_builders(message_builders, "definition.solver.message_builders", context))
+    builders = _builders(message_builders, "definition.solver.message_builders", context)
+    return MultiTurn(builders, settings_of(generation))
 
 
 def _asks(specs: Sequence[Mapping[str, Any]]) -> bool:
     return any(spec["type"] == "generate" or _asks(spec.get("message_builders") or ()) for spec in specs)
 
 
-def _builders(specs: Sequence[Mapping[str, Any]], where: str, context: Any) -> list[Any]:
+def _builders(specs: Sequence[Mapping[str, Any]], where: str, context: BuildContext) -> list[Any]:
     return [_BUILDERS[str(spec["type"])](spec, f"{where}[{at}]", context) for at, spec in enumerate(specs)]
 
 
@@ -105,7 +114,7 @@ class _Terminating:
 
 
 class _ChatMessage(_Terminating):
-    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
         super().__init__(spec)
         self._role = str(spec["role"])
         self._content = FieldTemplate(
@@ -122,11 +131,12 @@ class _ChatMessage(_Terminating):
 
 
 class _Generate(_Terminating):
-    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
         super().__init__(spec)
 
     async def run(self, conversation: _Conversation) -> _Stop | None:
-        completion = await conversation.model.generate(Request(messages=tuple(conversation.messages)))
+        request = Request(messages=tuple(conversation.messages), **conversation.settings)
+        completion = await conversation.model.generate(request)
         conversation.completions.append(completion)
         message = reply(completion)
         conversation.messages.append(message)
@@ -137,9 +147,9 @@ class _Generate(_Terminating):
 class _GenerateMessage(_Terminating):
     """Another model speaks: what it is told besides the conversation is not kept."""
 
-    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
         super().__init__(spec)
-        self._model = other_model(spec, context)
+        self._model = context.model_behind(str(spec["model_key"]), spec.get("model"))
         self._extra = [
             _ChatMessage(extra, f"{where}.extra_input_messages[{at}]", context)
             for at, extra in enumerate(spec["extra_input_messages"])
@@ -163,7 +173,7 @@ class _Loop:
 
     condition = None
 
-    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
         self._where = where
         self._builders = _builders(spec["message_builders"], f"{where}.message_builders", context)
         self._max = int(spec.get("max_iterations", 10))
@@ -204,7 +214,7 @@ class _LoadTrace:
 
     condition = None
 
-    def __init__(self, spec: Mapping[str, Any], where: str, context: Any) -> None:
+    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
         self._column = str(spec["trace_column"])
 
     async def run(self, conversation: _Conversation) -> _Stop | None:
@@ -220,18 +230,6 @@ _BUILDERS: dict[str, Any] = {
     "loop": _Loop,
     "load_trace": _LoadTrace,
 }
-
-
-def other_model(spec: Mapping[str, Any], context: Any) -> Model | None:
-    """The model behind a key: what the task's reader found for it, else the key as a model's own name."""
-    model_for = getattr(context, "model_for", None)
-    if model_for is None:
-        return None  # the task is only built and shown
-    key = str(spec["model_key"])
-    named = spec.get("model") or {"model": key}
-    pace = getattr(context, "paces", {}).get(key, {})
-    found: Model = model_for(named["model"], named.get("options") or {}, **pace)
-    return found
 
 
 def _failure(kind: str, message: str) -> FailureError:

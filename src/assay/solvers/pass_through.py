@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Failure, Message, Sample, Trace
 from assay.snippets import views
 from assay.snippets.views import chat_messages, plain, trace_items
@@ -21,16 +21,19 @@ class PassThrough:
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         items = recorded_items(sample, self._column, "pass_through_solver")
-        trace = views.Trace(items)
+        trace = views.SolverTrace(items)
+        answer = trace.get_last_assistant_text()
+        if answer is None and not trace.function_calls:
+            raise _failure("pass_through_solver", sample, f"the trace in the column `{self._column}` holds no answer")
         return Trace(
-            prediction=trace.get_last_assistant_text() or "",
+            prediction=answer or "",
             messages=tuple(Message(**message) for message in chat_messages(items)),
             items=[plain(item) for item in items],
         )
 
 
 def pass_through_solver(
-    *, trace_column: str, message_format: str = "latticeflow", context: object = None
+    *, trace_column: str, message_format: str = "latticeflow", context: BuildContext = NO_CONTEXT
 ) -> PassThrough:
     """The recorded trace in a column, as the answer."""
     del message_format  # both views of the answer are always there
@@ -44,7 +47,7 @@ class NoSolver:
         return Trace(prediction="")
 
 
-def no_solver(*, context: object = None) -> NoSolver:
+def no_solver(*, context: BuildContext = NO_CONTEXT) -> NoSolver:
     """Asks nothing: for tasks that evaluate a dataset or a system."""
     return NoSolver()
 
@@ -55,6 +58,9 @@ def recorded_items(sample: Sample, column: str, part: str) -> list[Any]:
     if column not in row:
         raise _failure(part, sample, f"there is no column `{column}`; columns: {', '.join(row)}")
     value = row[column]
+    if value is None:
+        why = f": {row['error']}" if row.get("error") else ""
+        raise _failure(part, sample, f"no trace was recorded in the column `{column}`{why}")
     try:
         if isinstance(value, str):
             value = msgspec.json.decode(value)
@@ -62,7 +68,7 @@ def recorded_items(sample: Sample, column: str, part: str) -> list[Any]:
             value = value["items"] if "items" in value else trace_items(value["messages"])
         if value and all(isinstance(item, dict) and "type" not in item for item in value):
             value = trace_items(value)
-        return views.Trace(value).items
+        return views.SolverTrace(value).items
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, RecursionError) as error:
         told = f"the column `{column}` holds no trace ({type(error).__name__}: {error})"
         raise _failure(part, sample, told) from error

@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import BuildContext, Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.snippets.payload import output_of, plain_message
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
-from assay.snippets.views import Trace as TraceView
-from assay.snippets.views import chat_messages, trace_items
+from assay.snippets.views import SolverTrace, chat_messages, trace_items
 from assay.solvers.single_turn import reply
 from assay.solvers.templated import refuse_other_model
 
@@ -51,7 +50,7 @@ class PythonSolver:
 
 
 def python(
-    *, run_solver_snippet: str, time_limit_seconds: float = TIME_LIMIT_SECONDS, context: BuildContext | None = None
+    *, run_solver_snippet: str, time_limit_seconds: float = TIME_LIMIT_SECONDS, context: BuildContext = NO_CONTEXT
 ) -> PythonSolver:
     """The author's `run_solver(sample, model, trace)`, in a worker process with a time limit."""
     snippet = Snippet(
@@ -83,5 +82,5 @@ def _request(asked: dict[str, Any]) -> Request:
 def _trace(text: str, items: list[dict[str, Any]] | None, completions: list[Completion]) -> Trace:
     if items is None:
         return Trace(prediction=text, completions=tuple(completions))
-    messages = tuple(Message(**message) for message in chat_messages(TraceView(items).items))
+    messages = tuple(Message(**message) for message in chat_messages(SolverTrace(items).items))
     return Trace(prediction=text, messages=messages, completions=tuple(completions), items=items)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from assay.core.seams import Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Message, Request, Sample, Trace
 
 
@@ -55,6 +55,6 @@ def reply(completion: Completion) -> Message:
     return Message(role="assistant", content=completion.text)
 
 
-def single_turn(*, system: str | None = None, context: object = None) -> SingleTurn:
+def single_turn(*, system: str | None = None, context: BuildContext = NO_CONTEXT) -> SingleTurn:
     """The catalog's `single_turn` solver; `system` adds a system message and makes the request a chat."""
     return SingleTurn(system)

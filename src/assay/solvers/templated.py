@@ -8,31 +8,56 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.core.seams import Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Message, Request, Sample, Trace
 from assay.prompts.field_template import FieldTemplate
+from assay.solvers.few_shot_turns import FewShot, few_shot_of
 from assay.solvers.single_turn import answered
 
 _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "response_format", "tools")
 
 
 def single_turn_solver(
-    *, input_builder: Mapping[str, Any], message_format: str = "latticeflow", context: Any = None
+    *,
+    input_builder: Mapping[str, Any],
+    message_format: str = "latticeflow",
+    generation: Mapping[str, Any] | None = None,
+    few_shot: Mapping[str, Any] | None = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> ChatInput | GenericInput:
-    """One rendered input, one answer: `generic` renders JSON, `chat_completion` renders messages."""
+    """One rendered input, one answer: `generic` renders JSON, `chat_completion` renders messages.
+
+    `generation` are the settings it is asked with; those in a rendered JSON come first. `few_shot` puts worked examples
+    before the last message.
+    """
     del message_format  # both views of the answer are always there
     kind = input_builder.get("type")
     if kind == "chat_completion":
-        return ChatInput(input_builder["input_messages"], context)
+        messages = input_builder["input_messages"]
+        examples = few_shot_of(few_shot, str(messages[-1]["content"]), context)
+        return ChatInput(messages, context, settings_of(generation), examples)
     if kind == "generic":
-        return GenericInput(input_builder["template"], context)
+        return GenericInput(input_builder["template"], context, settings_of(generation))
     raise UsageError(f"unknown input builder `{kind}`; known: chat_completion, generic")
+
+
+def settings_of(generation: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Generation settings as the fields of a request."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in (generation or {}).items()}
 
 
 class ChatInput:
     """Messages whose contents are templates."""
 
-    def __init__(self, input_messages: Sequence[Mapping[str, Any]], context: Any) -> None:
+    def __init__(
+        self,
+        input_messages: Sequence[Mapping[str, Any]],
+        context: BuildContext,
+        settings: Mapping[str, Any],
+        few_shot: FewShot | None = None,
+    ) -> None:
+        self._settings = settings
+        self._few_shot = few_shot
         self._messages = [
             (
                 str(message["role"]),
@@ -54,17 +79,19 @@ class ChatInput:
     def request(self, sample: Sample) -> Request:
         """What the model is asked about this sample."""
         variables = {"sample": sample.row or {}}
-        return Request(
-            messages=tuple(
-                Message(role=role, content=content.render(variables, sample)) for role, content in self._messages
-            )
+        messages = tuple(
+            Message(role=role, content=content.render(variables, sample)) for role, content in self._messages
         )
+        if self._few_shot is not None:
+            messages = self._few_shot.before(messages, sample)
+        return Request(messages=messages, **self._settings)
 
 
 class GenericInput:
     """One template that renders to the JSON of the model's input."""
 
-    def __init__(self, template: str, context: Any) -> None:
+    def __init__(self, template: str, context: BuildContext, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
         self._template = FieldTemplate(
             template,
             field="definition.solver.input_builder.template",
@@ -81,13 +108,15 @@ class GenericInput:
         """What the model is asked about this sample."""
         text = self._template.render({"sample": sample.row or {}}, sample)
         try:
-            return request_of(msgspec.json.decode(text))
+            asked = request_of(msgspec.json.decode(text))
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError) as error:
             hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
             wanted = f"the template must render to JSON: {error}{hint}"
             if type(error) is ValueError:
                 wanted = f"the template's input cannot be asked: {error}"
             raise self._template.failure("bad_input", f"{wanted}; it rendered {text[:200]!r}", sample) from error
+        missing = {name: value for name, value in self._settings.items() if getattr(asked, name) is None}
+        return msgspec.structs.replace(asked, **missing) if missing else asked
 
 
 def request_of(data: Any) -> Request:

@@ -1,9 +1,8 @@
 """Bootstrap intervals, vectorised: a million samples resampled a thousand times in seconds and bounded
 memory.
 
-No resample is ever written out where its sum can be drawn directly: the mean of right/wrong answers is one
-binomial draw, a mean of few distinct values one multinomial draw over their histogram, and a statistic of
-summed counts (F1, corpus BLEU, kappa) one product of random weights with the rows.
+No resample is ever written out: a statistic of summed counts (F1, corpus BLEU, kappa) takes one multinomial draw over
+the distinct rows, or one product of random weights with the rows where there are many.
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from assay.stats.intervals import (
     Floats,
     Interval,
-    as_floats,
     check_level,
     cluster_codes,
-    is_binary,
     no_interval,
 )
 from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantile
@@ -39,32 +36,6 @@ _BINS = 4096
 _CHUNK_CELLS = 1 << 21
 _EXACT_ROWS = 20_000
 _UNDEFINED_SHARE = 0.05
-
-
-def bootstrap_mean(
-    values: ArrayLike,
-    *,
-    groups: ArrayLike | Sequence[Any] | None = None,
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    kind: Kind = "expanded",
-) -> Interval:
-    """Interval of a mean; whole clusters are resampled when groups are given."""
-    numbers = as_floats(values)
-    if groups is not None:
-        rows = np.column_stack([numbers, np.ones_like(numbers)])
-        return bootstrap_sums(rows, _ratio, groups=groups, level=level, resamples=resamples, seed=seed, kind=kind)
-    method = method_name(kind, resamples, seed)
-    if len(numbers) < 2:
-        return _too_few(len(numbers), method, level)
-    ordered = np.sort(numbers)
-    draws = resampled_means(ordered, resamples, np.random.default_rng(seed))
-    estimate = float(ordered.mean())
-    tails = _tails(kind, level, n=len(ordered))
-    if kind == "bca":
-        tails = _bca_tails(draws, estimate, tails, _mean_acceleration(ordered))
-    return interval_of_draws(draws, estimate, tails, level=level, method=method)
 
 
 def bootstrap_sums(
@@ -98,17 +69,6 @@ def bootstrap_sums(
     if kind == "bca":
         tails = _bca_tails(draws, estimate, tails, _jackknife_acceleration(distinct, counts, total, statistic))
     return interval_of_draws(draws, estimate, tails, level=level, method=method)
-
-
-def resampled_means(ordered: Floats, resamples: int, random: np.random.Generator) -> Floats:
-    """Means of that many resamples of the (sorted) values, without writing a resample out."""
-    n = len(ordered)
-    if is_binary(ordered):
-        return random.binomial(n, ordered.mean(), size=resamples) / n
-    distinct, counts = np.unique(ordered, return_counts=True)
-    if len(distinct) <= _BINS:
-        return resampled_sums(distinct[:, None], counts, resamples, random)[:, 0] / n
-    return _binned_means(ordered, resamples, random)
 
 
 def resampled_sums(distinct: Floats, counts: NDArray[np.intp], resamples: int, random: np.random.Generator) -> Floats:
@@ -152,10 +112,6 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
     ratio = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=ratio, where=denominator != 0)
     return ratio
-
-
-def _ratio(sums: Floats) -> Floats:
-    return divide(sums[:, 0], sums[:, 1])
 
 
 def _too_few(n: int, method: str, level: float) -> Interval:
@@ -223,34 +179,12 @@ def _poisson_table() -> np.ndarray[Any, np.dtype[np.float32]]:
     return np.searchsorted(edges, np.arange(65_536), side="right").astype(np.float32)
 
 
-def _binned_means(ordered: Floats, resamples: int, random: np.random.Generator) -> Floats:
-    """Means by multinomial draws over 4,096 bins of neighbouring values.
-
-    Replacing values by their bin's mean loses the variance inside the bins; stretching the draws about the
-    mean by the ratio of the standard deviations puts exactly that back.
-    """
-    n = len(ordered)
-    edges = np.linspace(0, n, _BINS + 1).astype(np.int64)
-    counts = np.diff(edges)
-    bin_means = np.add.reduceat(ordered, edges[:-1]) / counts
-    mean = float(ordered.mean())
-    draws = _multinomial_sums(bin_means[:, None], counts, n, resamples, random)[:, 0] / n
-    between = float(counts @ (bin_means - mean) ** 2) / n
-    return mean + (draws - mean) * math.sqrt(float(ordered.var()) / between)
-
-
 def _tails(kind: Kind, level: float, n: int) -> tuple[float, float]:
     check_level(level)
     low = 0.5 - level / 2.0
     if kind == "expanded":
         low = normal_cdf(math.sqrt(n / (n - 1)) * student_t_quantile(low, n - 1))
     return low, 1.0 - low
-
-
-def _mean_acceleration(values: Floats) -> float:
-    centred = values - values.mean()
-    spread = float((centred**2).sum())
-    return 0.0 if spread == 0.0 else float((centred**3).sum()) / (6.0 * spread**1.5)
 
 
 def _jackknife_acceleration(

@@ -22,6 +22,9 @@ SHARES = (
     "bleu_score",
     "all_required_calls_made",
     "required_calls_coverage",
+    *("precision", "recall", "f1_score", "claim_recall", "context_precision", "context_utilization"),
+    *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "hallucination"),
+    *("self_knowledge", "faithfulness"),
 )
 """Values that lie in [0, 1]: what our own scorers call them."""
 CLASSIFICATIONS = ("binary-classification", "multiclass-classification")

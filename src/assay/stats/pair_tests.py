@@ -101,10 +101,10 @@ class PairTests:
         """One task alone is tested as `compare` tests it, as far as that does not take long."""
         found = np.ones((self._models, self._models))
         if self._wins is not None:
-            for i in range(self._models):
-                for j in range(i):
-                    found[i, j] = found[j, i] = mcnemar_exact(round(self._wins[i, j]), round(self._wins[j, i]))
-            return found
+            wins = self._wins.round().astype(int).tolist()
+            return np.array(
+                [[mcnemar_exact(wins[i][j], wins[j][i]) for j in range(self._models)] for i in range(self._models)]
+            )
         if self._models == 2 and len(rows) <= _FEW:
             p_value = compare(rows[:, 0], rows[:, 1], groups=clusters).p_value
             found[0, 1] = found[1, 0] = 1.0 if p_value is None else p_value
@@ -113,11 +113,12 @@ class PairTests:
 
     def _keep_few(self, units: Floats) -> None:
         """What samples or clusters add to the difference of two models, for every pair that differs on few of them."""
-        first = units[:_GLANCE]
+        if not self._few:
+            return  # as nearly always after the first task
+        first = units[:_GLANCE].T
+        few = [(np.count_nonzero(each != first, axis=1) <= EXACT_FLIPS).tolist() for each in first]
+        self._few = {(i, j): parts for (i, j), parts in self._few.items() if few[i][j]}
         for (i, j), parts in list(self._few.items()):
-            if np.count_nonzero(first[:, i] != first[:, j]) > EXACT_FLIPS:
-                del self._few[i, j]  # as nearly always
-                continue
             differences = units[:, i] - units[:, j]
             parts.append(differences[differences != 0.0])
             if sum(map(len, parts)) > EXACT_FLIPS:

@@ -9,7 +9,7 @@ would be over all samples had every failed attempt been wrong, or right.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from msgspec import Struct
@@ -30,14 +30,6 @@ class Attempts(Struct, frozen=True, kw_only=True):
     sizes: Codes
     groups: Codes | None = None
     """One cluster code per sample, where samples belong together."""
-
-    @classmethod
-    def from_lists(cls, scores: Sequence[Sequence[float]]) -> Attempts:
-        """From one list of scores per sample; lists may differ in length and be empty."""
-        return cls.from_rows(
-            np.repeat(np.arange(len(scores)), [len(row) for row in scores]),
-            [float(value) for row in scores for value in row],
-        )
 
     @classmethod
     def from_rows(cls, samples: ArrayLike, values: ArrayLike, groups: ArrayLike | None = None) -> Attempts:
@@ -91,7 +83,7 @@ def repetitions(
     if len(np.unique(numbers.clusters)) == len(attempts):
         attempts = Attempts(values=attempts.values, starts=attempts.starts, sizes=attempts.sizes)
     every = [k] if isinstance(k, int) else list(k)
-    samples = len({*numbers.samples.tolist(), *table.failed_samples})
+    samples = len({*table.samples(slice(None)).tolist(), *table.failed_samples})
     estimates = [mean(attempts, level)]
     for each in every:
         estimates += [
@@ -152,7 +144,7 @@ def pass_hat(attempts: Attempts, k: int, threshold: float = 1.0, level: float = 
 def majority(attempts: Attempts, k: int, threshold: float = 1.0, level: float = 0.95) -> Estimate:
     """The chance that more than half of k attempts are right; a tie counts half.
 
-    A vote over answers can still do better, since wrong answers may disagree: `majority_vote` counts that.
+    A vote over answers can still do better, since wrong answers may disagree.
     """
     return _by_counts(f"majority@{k}", majority_at_k, attempts, k, threshold=threshold, level=level)
 
@@ -188,21 +180,6 @@ def flip_rate(attempts: Attempts, level: float = 0.95) -> Estimate:
     pairs = attempts.sizes * (attempts.sizes - 1.0)
     flips = 1.0 - alike[enough] / pairs[enough]
     return _estimate("flip_rate", flips, _of(attempts, enough), level, "no sample has two attempts")
-
-
-def majority_vote(answers: Sequence[Sequence[str]], right: Sequence[Sequence[float]], level: float = 0.95) -> Estimate:
-    """The score of each sample's most frequent answer; tied answers share the sample between them."""
-    votes = np.array([_vote(said, scores) for said, scores in zip(answers, right, strict=True) if said])
-    return _estimate("majority_vote", votes.astype(np.float64), None, level, "nothing was answered")
-
-
-def _vote(answers: Sequence[str], scores: Sequence[float]) -> float:
-    by_answer: dict[str, list[float]] = {}
-    for answer, score in zip(answers, scores, strict=True):
-        by_answer.setdefault(answer, []).append(score)
-    most = max(len(group) for group in by_answer.values())
-    leaders = [math.fsum(group) / most for group in by_answer.values() if len(group) == most]
-    return math.fsum(leaders) / len(leaders)
 
 
 def _by_counts(

@@ -70,9 +70,20 @@ def with_shared_ends(
     centres = (means * units + share * (low + high)) / more
     pseudo = share * ((low - centres) ** 2 + (high - centres) ** 2)
     squares = variances * units * (units - 1.0) + units * (means - centres) ** 2 + pseudo
-    # one sample has no spread of its own: its distance from the middle of the scale stands for it
-    alone = ((means - (low + high) / 2.0) ** 2 + share * (high - low) ** 2 / 2.0) / more**2
-    return centres, np.where(units > 1.0, squares / (more * (units - 1.0 + 2.0 * share)), alone)
+    own = squares / np.where(units > 1.0, more * (units - 1.0 + 2.0 * share), 1.0)
+    return centres, np.where(units > 1.0, own, _spread_of_single(means, units, ends))
+
+
+def _spread_of_single(means: Floats, units: Floats, ends: tuple[float, float]) -> Floats:
+    """One sample has no spread of its own. Those of all tasks that have just one stand for it, with one more at either
+    end: how tasks differ only adds to it, so it is never too small.
+    """
+    single = np.broadcast_to(units <= 1.0, means.shape)
+    count = single.sum(axis=0) + 2.0
+    centre = (np.where(single, means, 0.0).sum(axis=0) + sum(ends)) / count
+    squares = np.where(single, (means - centre) ** 2, 0.0).sum(axis=0) + sum((end - centre) ** 2 for end in ends)
+    found: Floats = squares / count
+    return found
 
 
 def satterthwaite(variances: Floats, degrees: Floats) -> Floats:

@@ -21,9 +21,9 @@ from assay.core.regular_file import read_regular
 from assay.core.run_file import write_text
 from assay.printable import one_line
 from assay.strict_json import MAX_LINE_BYTES, Line
+from assay.tasks.folder.reader import NOT_CARRIED_OVER
+from assay.tasks.folder.rules import LineError, check_line
 from assay.tasks.project import is_hidden, is_of_this_project, root_of
-from assay.tasks.task_folder import NOT_CARRIED_OVER
-from assay.tasks.task_folder_rules import LineError, check_line
 
 Row = dict[str, Any]
 

@@ -78,9 +78,12 @@ def _pool(
         return [], False
     tested = config.get("test_split")
     split = settings.get("split") or config.get("fewshot_split")
+    samples = settings.get("samples") if split is None else None
     if shots_data is not None:
+        if samples is not None:  # lm_eval shows its own whatever splits there are
+            raise UsageError(f"{path}: has worked examples of its own (fewshot_config.samples): leave --shots-data out")
         return read_records(shots_data), split == tested
-    if split is None and (samples := settings.get("samples")) is not None:
+    if samples is not None:
         return shaped(samples, list[Document], f"{path}: fewshot_config.samples"), tested is None
     drawn = split or config.get("training_split") or config.get("validation_split") or tested
     if drawn == (tested or config.get("validation_split")):

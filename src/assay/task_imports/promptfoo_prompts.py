@@ -71,14 +71,14 @@ def _in_file(file: Path) -> list[str]:
     return [content]
 
 
-class Asked(Struct, frozen=True):
+class RenderedPrompt(Struct, frozen=True):
     """What a model is asked: a text, and the messages where the text is a chat."""
 
     prompt: str
     messages: list[dict[str, str]] | None = None
 
 
-def asked(prompt: str, variables: dict[str, Any], path: Path, found: Imported) -> Asked:
+def asked(prompt: str, variables: dict[str, Any], path: Path, found: Imported) -> RenderedPrompt:
     """The prompt with its variables; a prompt that is JSON is rendered text by text, so that it stays JSON."""
     variables = {
         name: value.removesuffix("\n") if isinstance(value, str) else value for name, value in variables.items()
@@ -105,16 +105,16 @@ def _yaml_chat(text: str, path: Path) -> Any:
         return None
 
 
-def _chat(text: str, value: Any, found: Imported) -> Asked:
+def _chat(text: str, value: Any, found: Imported) -> RenderedPrompt:
     """A list of messages is sent as such; any other value as the text it is."""
     if not isinstance(value, list) or not value or not all(isinstance(each, dict) and "role" in each for each in value):
-        return Asked(text)
+        return RenderedPrompt(text)
     messages = []
     for each in value:
         if each.keys() - {"role", "content"} or not isinstance(each.get("content"), str):
             found.lose("prompt", "messages with more than a role and a text")
         messages.append({"role": str(each["role"]), "content": as_javascript(each.get("content"))})
-    return Asked("\n\n".join(each["content"] for each in messages), messages)
+    return RenderedPrompt("\n\n".join(each["content"] for each in messages), messages)
 
 
 def _rendered_within(value: Any, variables: dict[str, Any], path: Path) -> Any:

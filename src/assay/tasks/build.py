@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from inspect import iscoroutinefunction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +16,10 @@ from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.key_set import KeySet
-from assay.core.seams import BuildContext, Dataset, Scorer, Solver
+from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparable, Scorer, Solver, walk_from
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
+from assay.datasets.content import is_elsewhere
 from assay.tasks.trust import require_trust
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 def build_task(
     definition: TaskDefinition,
     *,
-    context: BuildContext | None = None,
+    context: BuildContext = NO_CONTEXT,
     limit: int | None = None,
     trust: bool = False,
     out_of_a_run: bool = False,
@@ -37,10 +40,10 @@ def build_task(
     refused: `trust` is what the user said now, `out_of_a_run` that the definition comes out of a `run.json`.
     """
     require_trust([definition], trust=trust, out_of_a_run=out_of_a_run)
-    context = replace(
-        context or BuildContext(), own_code=True, task=definition.name, paces=definition.metadata.get("paces", {})
-    )
+    context = replace(context, own_code=True, task=definition.name, paces=definition.metadata.get("paces", {}))
     dataset = build_dataset(definition, own_code=True)
+    for part in definition.aggregates:
+        _check_aggregate(part, definition)
     if not definition.dataset.size and not len(dataset):
         where = definition.source or definition.format
         raise UsageError(
@@ -52,7 +55,7 @@ def build_task(
     unusable: Failure | None = None
     for part in definition.scorers:
         try:
-            scorers[part.key] = _make_part("scorer", part, definition, context, key=part.key)
+            scorers[part.key] = _make_part("scorer", part, definition, context)
         except FailureError as error:
             unusable = msgspec.structs.replace(error.failure, kind=REFUSED_HERE)
     return Task(
@@ -67,35 +70,34 @@ def build_task(
 
 def build_dataset(definition: TaskDefinition, *, own_code: bool = False) -> Dataset:
     """The samples alone, for who only reads."""
-    found: Dataset = _make("dataset", definition.dataset.use, definition, own_code, **definition.dataset.options)
-    return found
+    use, options = definition.dataset.use, definition.dataset.options
+    with _told_where(definition):
+        found: Dataset = _fitting("dataset", use, catalog.make("dataset", use, options, own_code=own_code))
+        return found
 
 
-def build_solver(definition: TaskDefinition) -> Solver:
+def build_solver(definition: TaskDefinition, model_for: Callable[..., Model] | None = None) -> Solver:
     """The solver alone, for who wants to see what would be asked; Python of the author's own is not run."""
-    found: Solver = _make_part("solver", definition.solver, definition, BuildContext(task=definition.name))
+    context = BuildContext(task=definition.name, model_for=model_for)
+    found: Solver = _make_part("solver", definition.solver, definition, context)
     return found
 
 
 def start_scorers(task: Task) -> list[SandboxReport]:
     """Start what confines model-written code, and hear what it is; `FailureError` where this machine cannot."""
-    return [scorer.start_here() for scorer in task.scorers.values() if hasattr(scorer, "start_here")]
+    return [scorer.start_here() for scorer in task.scorers.values() if isinstance(scorer, Preparable)]
 
 
 def keys_of(definitions: Iterable[TaskDefinition], config: RunConfig) -> KeySet | None:
     """The keys of all attempts; None where the samples would have to be asked for elsewhere."""
     found = KeySet()
     for definition in definitions:
-        if definition.dataset.use not in IN_FILES:
+        if is_elsewhere(definition.dataset):
             return None
         for sample in islice(build_dataset(definition), config.limit):
             for attempt in range(1, config.repeat + 1):
                 found.add(int(attempt_key(definition.name, sample, attempt), 16))
     return found
-
-
-IN_FILES = ("spec_file", "task_folder", "examples", "table", "inline")
-"""The datasets that lie in files of this machine."""
 
 
 class FirstSamples:
@@ -112,20 +114,45 @@ class FirstSamples:
         return islice(iter(self._dataset), self._limit)
 
     def walk_from(self, position: int) -> Iterator[Sample]:
-        walk_from = getattr(self._dataset, "walk_from", None)
-        samples = walk_from(position) if walk_from is not None else islice(self._dataset, position, None)
-        return islice(samples, max(0, self._limit - position))
+        return islice(walk_from(self._dataset, position), max(0, self._limit - position))
 
 
-def _make_part(kind: str, part: PartSpec, definition: TaskDefinition, context: BuildContext, **named: Any) -> Any:
-    return _make(kind, part.use, definition, context.own_code, **named, **part.options, context=context)
+def _make_part(kind: str, part: PartSpec, definition: TaskDefinition, context: BuildContext) -> Any:
+    with _told_where(definition, f"{kind} `{part.use}`"):
+        offered = {"context": context, **({"key": part.key} if kind == "scorer" else {})}
+        made = catalog.make(kind, part.use, part.options, own_code=context.own_code, **offered)
+        return _fitting(kind, part.use, made)
 
 
-def _make(kind: str, use: str, definition: TaskDefinition, own_code: bool, /, **options: Any) -> Any:
+_NEEDED = {"scorer": ("name", "__call__"), "solver": ("__call__",), "dataset": ("__len__", "__iter__")}
+
+
+def _fitting(kind: str, use: str, made: Any) -> Any:
+    """What a factory made, if it has what every part of its kind has: the factory may be anybody's."""
+    needed = _NEEDED.get(kind, ())
+    if lacking := [f"`{name}`" for name in needed if not hasattr(made, name)]:
+        raise UsageError(f"the {kind} `{use}` makes a {type(made).__name__}, which has no {' and no '.join(lacking)}")
+    if "__call__" in needed and not iscoroutinefunction(type(made).__call__):
+        raise UsageError(f"the {kind} `{use}` makes a {type(made).__name__} whose `__call__` is not `async`")
+    return made
+
+
+def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:
+    """Other people's aggregates are computed when the run ends, too late to hear of an option that they do not have."""
+    if part.use in catalog.CATALOG["aggregate"]:
+        return
+    with _told_where(definition):
+        aggregate = catalog.resolve("aggregate", part.use, own_code=True)
+        options = {name: value for name, value in part.options.items() if name != "scorer"}
+        catalog.arguments_for(f"aggregate `{part.use}`", aggregate, options, {"table": None, "level": 0.95})
+
+
+@contextmanager
+def _told_where(definition: TaskDefinition, what: str = "") -> Iterator[None]:
     where = f"{definition.source or definition.format}: task `{definition.name}`"
     try:
-        return catalog.resolve(kind, use, own_code=own_code)(**options)
+        yield
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
     except TypeError as error:
-        raise UsageError(f"{where}: {kind} `{use}`: {error}") from error
+        raise UsageError(f"{where}: {what or 'dataset'}: {error}") from error

@@ -1,18 +1,29 @@
-"""Proves a task set without a model: gold answers must score full marks, empty ones must not, oddities are named."""
+"""Proves a task set without a model: gold answers must score full marks, empty ones must not, oddities are named.
+
+The tasks of YAML files are gone through as a run would, with a script in the place of every model (`rehearse.py`).
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import blake2b
+from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from assay.core.attempt import score_trace
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Rehearsable
 from assay.core.task import Task
-from assay.core.types import Failure, Sample, Score, Trace
+from assay.core.types import Failure, Sample, Score, TaskDefinition, Trace
 from assay.tasks.build import start_scorers
+from assay.tasks.declarative.places import Places
+from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE
+from assay.tasks.load import LoadedTask, RefusedFile
+from assay.tasks.rehearse import Fault, Heard, Script, rehearse
+from assay.wording import shortened
 
 SHORTEST_PROMPT = 3
 REWARDS_SILENCE = {"forbidden_patterns"}
@@ -32,6 +43,18 @@ class Finding(Struct, frozen=True, kw_only=True):
     detail: str
     error: bool
     """False for what only deserves a look."""
+    place: str = ""
+    """File, line and column of the field that is to blame."""
+    field: str = ""
+    samples: int = 1
+    """How many samples it is true of; `sample` is the first."""
+
+    def __str__(self) -> str:
+        about = f"sample `{self.sample}`: " if self.sample else ""
+        more = f" (and {self.samples - 1:,} more samples)" if self.samples > 1 else ""
+        if self.place:
+            return f"{self.place}: {f'{self.field}: ' if self.field else ''}{about}{self.detail}{more}"
+        return f"{self.task}{f'/{self.sample}' if self.sample else ''}: {self.problem}: {self.detail}{more}"
 
 
 class TaskCheck(Struct, frozen=True, kw_only=True):
@@ -42,10 +65,87 @@ class TaskCheck(Struct, frozen=True, kw_only=True):
     gold_checked: int
     """Samples whose gold answer could be tried; code tasks have none unless `extras.solution` gives one."""
     findings: list[Finding]
+    tried: int = 0
+    """Samples that were gone through: all of them, or a stated number of a large dataset's."""
+    heard: Heard | None = None
+    """The first sample, gone through."""
 
 
-async def check_task(task: Task) -> TaskCheck:
-    """Try the gold and the empty answer of every sample, and look at every prompt."""
+NEEDS_VALUES = "needs_values"
+"""The problem of a task in a folder that wants `--config` or `--dataset` before it can be gone through."""
+
+
+async def check_built(
+    loaded: LoadedTask, build: Callable[[TaskDefinition], Awaitable[Task]], script: Script
+) -> TaskCheck:
+    """Build a task and check it; what cannot be built is a finding like any other."""
+    definition = loaded.definition
+    try:
+        checked = await check_task(await build(definition), script=script, places=loaded.places)
+    except UsageError as error:
+        found = _faults_of(definition.name, error)
+        return TaskCheck(task=definition.name, samples=0, gold_checked=0, findings=found)
+    missing = definition.metadata.get("missing_models", ())
+    remarks = [
+        _of_file(
+            definition.name,
+            f"no model stands behind the key `{key}`: a run needs --model-for '{key}=MODEL', or a file in models/",
+            problem="no_model",
+            error=False,
+        )
+        for key in missing
+    ]
+    return msgspec.structs.replace(checked, findings=[*checked.findings, *remarks])
+
+
+def check_files(sources: Sequence[str], refused: Sequence[RefusedFile]) -> list[TaskCheck]:
+    """What is wrong with files of which no task could be made, and with the models and datasets of folders."""
+    from assay.tasks.declarative.config_spec import NoValueError
+    from assay.tasks.declarative.load import files_named_by_key
+
+    checks = []
+    for path, error, in_folder in refused:
+        found = _faults_of(str(path), error)
+        if in_folder and isinstance(error, NoValueError):
+            needs = _of_file(str(path), str(error), problem=NEEDS_VALUES, error=False)
+            found = _file_findings(path) or [needs]
+        checks.append(TaskCheck(task=str(path), samples=0, gold_checked=0, findings=found))
+    for folder in [Path(source) for source in sources if Path(source).is_dir()]:
+        for path in files_named_by_key(folder):
+            if found := _file_findings(path):
+                checks.append(TaskCheck(task=str(path), samples=0, gold_checked=0, findings=found))
+    return checks
+
+
+def _file_findings(path: Path) -> list[Finding]:
+    """What can be known of a YAML file without rows."""
+    from assay.tasks.declarative.load import check_yaml_file
+
+    try:
+        check_yaml_file(path)
+    except UsageError as error:
+        return _faults_of(str(path), error)
+    return []
+
+
+def _faults_of(task: str, error: UsageError) -> list[Finding]:
+    return [_of_file(task, line) for line in str(error).splitlines()]
+
+
+def _of_file(task: str, line: str, *, problem: str = "bad_file", error: bool = True) -> Finding:
+    """A sentence about a file, which begins with its place if it has one."""
+    placed = PLACED_SENTENCE.match(line)
+    if placed is None:
+        return Finding(task=task, sample="", problem=problem, detail=line, error=error)
+    place, field, detail = placed[1], placed[2] or "", placed[3]
+    return Finding(task=task, sample="", problem=problem, detail=detail, error=error, place=place, field=field)
+
+
+async def check_task(task: Task, *, script: Script | None = None, places: Places | None = None) -> TaskCheck:
+    """Try the gold and the empty answer of every sample, and look at every prompt.
+
+    `script` is what the task's other models were built from, `places` where its fields stand; both are for YAML tasks.
+    """
     unusable = task.unusable or _cannot_start(task)
     if unusable is not None:
         refused = Finding(task=task.name, sample="", problem=CANNOT_RUN, detail=unusable.message, error=False)
@@ -53,20 +153,47 @@ async def check_task(task: Task) -> TaskCheck:
     findings: list[Finding] = []
     seen: dict[bytes, tuple[str, tuple[str, ...]]] = {}
     samples = gold_checked = 0
+    rehearsed = task.definition.format == "declarative" and not isinstance(task.solver, Rehearsable)
     for sample in task.dataset:
         await asyncio.sleep(0)  # who asked to end is heard here: scoring itself seldom waits for anything
         samples += 1
         findings.extend(_look_at(task, sample, seen))
+        if rehearsed:
+            continue
         gold = gold_answer(task, sample)
-        if hasattr(task.solver, "pretended"):
+        if isinstance(task.solver, Rehearsable):
             gold_checked += 1
-            findings.extend(await _try_choices(task, sample))
+            findings.extend(await _try_choices(task, task.solver, sample))
             continue
         if gold is not None:
             gold_checked += 1
             findings.extend(await _try_gold(task, sample, gold))
         findings.extend(await _try_empty(task, sample))
-    return TaskCheck(task=task.name, samples=samples, gold_checked=gold_checked, findings=findings)
+    if not rehearsed:
+        return TaskCheck(task=task.name, samples=samples, gold_checked=gold_checked, findings=findings, tried=samples)
+    rehearsal = await rehearse(task, script or Script())
+    return TaskCheck(
+        task=task.name,
+        samples=samples,
+        gold_checked=rehearsal.gold_tried,
+        findings=[*(_located(task, fault, places) for fault in rehearsal.faults), *findings],
+        tried=rehearsal.tried,
+        heard=rehearsal.heard,
+    )
+
+
+def _located(task: Task, fault: Fault, places: Places | None) -> Finding:
+    position, field = places.of(task.definition, fault.field) if places is not None else ("", fault.field)
+    return Finding(
+        task=task.name,
+        sample=fault.sample,
+        problem=fault.problem,
+        detail=fault.message,
+        error=fault.error,
+        place=str(position),
+        field=field,
+        samples=fault.samples,
+    )
 
 
 def _cannot_start(task: Task) -> Failure | None:
@@ -99,18 +226,18 @@ async def _try_gold(task: Task, sample: Sample, gold: str) -> list[Finding]:
             task,
             sample,
             "gold_not_full_marks",
-            f"{score.name} gives the gold answer {_shown(gold)} {_value(score)}"
+            f"{score.name} gives the gold answer {shortened(gold)!r} {_value(score)}"
             + (f": {score.reason}" if score.reason else ""),
         )
         for score in low
     ]
 
 
-async def _try_choices(task: Task, sample: Sample) -> list[Finding]:
+async def _try_choices(task: Task, solver: Rehearsable, sample: Sample) -> list[Finding]:
     """Multiple choice by likelihood has no answer to try: the right choice being the likeliest is full marks."""
     full = 0
     try:
-        traces = task.solver.pretended(sample)  # type: ignore[attr-defined]  # asked for by the caller
+        traces = solver.traces_without_a_model(sample)
     except FailureError as error:
         return [_finding(task, sample, "gold_failed", f"{error.failure.kind}: {error.failure.message}")]
     for trace in traces:
@@ -140,7 +267,9 @@ async def _try_empty(task: Task, sample: Sample) -> list[Finding]:
 def _look_at(task: Task, sample: Sample, seen: dict[bytes, tuple[str, tuple[str, ...]]]) -> list[Finding]:
     found = []
     if len(sample.prompt.strip()) < SHORTEST_PROMPT and sample.row is None:
-        found.append(_finding(task, sample, "near_empty_prompt", f"the prompt is {_shown(sample.prompt)}", error=False))
+        found.append(
+            _finding(task, sample, "near_empty_prompt", f"the prompt is {shortened(sample.prompt)!r}", error=False)
+        )
     asked = sample.prompt if sample.row is None else repr(sorted(sample.row.items(), key=str))
     digest = blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=12).digest()
     earlier = seen.setdefault(digest, (sample.id, sample.targets))
@@ -165,9 +294,5 @@ def _value(score: Score) -> str:
     return str(score.values.get("score"))
 
 
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:59] + "…")
-
-
-def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+def most_severe_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (not finding.error, finding.task))

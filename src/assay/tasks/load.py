@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.core.regular_file import irregular, open_regular
 from assay.core.types import TaskDefinition
+from assay.tasks.library_names import LM_EVAL
+from assay.wording import nearest
 
-YAML = (".yaml", ".yml")
+if TYPE_CHECKING:
+    from assay.tasks.declarative.places import Places
+    from assay.tasks.lm_eval.source import LmEvalOptions
+
+YAML = (".yaml", ".yml")  # said here too, because the reader of YAML files is imported only for one
 OTHER_FILES = {
     ".csv": "; a table is the dataset of a YAML task: see docs/declarative.md",
     ".json": ": one JSON object per line, each an example",
@@ -33,30 +38,64 @@ def load_tasks(
     config: dict[str, Any] | None = None,
     trust: bool = False,
     only_reads: bool = False,
+    lm_eval: LmEvalOptions | None = None,
     **declarative: Any,
 ) -> list[TaskDefinition]:
     """Every task that the given files, folders and built-in names hold. Names must be unique among them.
 
-    `config` and `declarative` (`models`, `dataset`, `allow_outside`) are for YAML files. With `only_reads`,
-    for who wants to look at tasks, no server is asked for anything and models need not be there.
+    `config` and `declarative` (`models`, `dataset`, `allow_outside`) are for YAML files, `lm_eval` for tasks of its.
+    With `only_reads`, for who wants to look at tasks, no server is asked for anything and models need not be there.
     """
-    definitions: list[TaskDefinition] = []
-    wrong: list[str] = []
-    for path in [path for source in sources for path in files_of(source)]:
-        try:
-            if path.suffix in YAML:
-                from assay.tasks.declarative.load import read_yaml_tasks
+    if lm_eval is not None and not any(source.startswith(LM_EVAL) for source in sources):
+        raise UsageError(f"{lm_eval.flags()}: only for tasks of lm_eval, such as `{LM_EVAL}piqa`")
+    how = {"config": config or {}, "trust": trust, "only_reads": only_reads, **declarative}
+    loaded, refused = read_sources(sources, allow_bad=allow_bad, lm_eval=lm_eval, **how)
+    if refused:
+        raise UsageError("\n".join(str(each.error) for each in refused))
+    return [task.definition for task in loaded]
 
-                how = {"config": config or {}, "trust": trust, "only_reads": only_reads, **declarative}
-                definitions.extend(read_yaml_tasks(path, **how))
-            else:
-                definitions.extend(_read(path, allow_bad=allow_bad))
-        except UsageError as error:
-            wrong.append(str(error))  # what is wrong in the other files is told in the same breath
-    if wrong:
-        raise UsageError("\n".join(wrong))
-    _refuse_equal_names(definitions)
-    return definitions
+
+class LoadedTask(NamedTuple):
+    """A task, and where its fields stand if its file is YAML."""
+
+    definition: TaskDefinition
+    places: Places | None = None
+
+
+class RefusedFile(NamedTuple):
+    """A file of which no task could be made, and why."""
+
+    path: Path
+    error: UsageError
+    in_folder: bool
+    """Whether the user named its folder and not the file itself."""
+
+
+def read_sources(
+    sources: Sequence[str], *, allow_bad: bool = False, lm_eval: LmEvalOptions | None = None, **declarative: Any
+) -> tuple[list[LoadedTask], list[RefusedFile]]:
+    """The tasks of every file that could be read, and what is wrong with each of the others."""
+    loaded: list[LoadedTask] = []
+    refused: list[RefusedFile] = []
+    for source in sources:
+        if source.startswith(LM_EVAL):
+            from assay.tasks.lm_eval.source import read_lm_eval
+
+            found = read_lm_eval(source, lm_eval, trust=bool(declarative.get("trust")))
+            loaded.extend(LoadedTask(definition) for definition in found)
+            continue
+        for path in files_of(source):
+            try:
+                if path.suffix in YAML:
+                    from assay.tasks.declarative.load import read_located_tasks
+
+                    loaded.extend(LoadedTask(*task) for task in read_located_tasks(path, **declarative))
+                else:
+                    loaded.extend(LoadedTask(definition) for definition in _read(path, allow_bad=allow_bad))
+            except UsageError as error:
+                refused.append(RefusedFile(path, error, in_folder=Path(source).is_dir()))
+    _refuse_equal_names([task.definition for task in loaded])
+    return loaded, refused
 
 
 def looks_like_spec_file(path: Path) -> bool:
@@ -114,28 +153,29 @@ def _near(path: Path) -> Path | None:
     if not path.parent.is_dir():
         return None
     beside = [each.name for each in path.parent.iterdir() if each.is_dir() or each.suffix in (".jsonl", *YAML)]
-    near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.7)
-    return path.parent / near[0] if near else None
+    near = nearest(path.name, beside)
+    return path.parent / near if near else None
 
 
 def _read(path: Path, *, allow_bad: bool) -> list[TaskDefinition]:
     if path.suffix != ".jsonl":
         raise UsageError(f"{path}: a task file ends in .jsonl or .yaml{OTHER_FILES.get(path.suffix, '')}")
     if looks_like_spec_file(path):
-        from assay.tasks.spec_file import read_spec_file
+        from assay.tasks.frozen_spec.reader import read_spec_file
 
         return read_spec_file(path, allow_bad=allow_bad)
-    from assay.tasks.task_folder import read_task_file
+    from assay.tasks.folder.reader import read_task_file
 
     return [read_task_file(path)]
 
 
 def _refuse_equal_names(definitions: list[TaskDefinition]) -> None:
-    sources: dict[str, str] = {}
+    sources: dict[tuple[str, str], str] = {}
     for definition in definitions:
-        if definition.name in sources:
+        key = (definition.name, str(definition.metadata.get("variant")))  # those of a matrix are runs of their own
+        if key in sources:
             raise UsageError(
-                f"two tasks are called `{definition.name}`: in {sources[definition.name]} and in {definition.source}. "
+                f"two tasks are called `{definition.name}`: in {sources[key]} and in {definition.source}. "
                 "Rename one of the files, or run them apart."
             )
-        sources[definition.name] = definition.source
+        sources[key] = definition.source

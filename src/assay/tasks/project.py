@@ -31,8 +31,13 @@ def current_project() -> Path | None:
 
 def is_of_this_project(path: Path) -> bool:
     """Whether a path, wherever links lead, is a file of the project the command runs in."""
+    return path.is_file() and is_inside_this_project(path)
+
+
+def is_inside_this_project(path: Path) -> bool:
+    """Whether a file or folder, wherever links lead, lies in the project the command runs in."""
     here = current_project()
-    return here is not None and path.is_file() and path.resolve().is_relative_to(here)
+    return here is not None and path.exists() and path.resolve().is_relative_to(here)
 
 
 def root_of(path: Path) -> Path:

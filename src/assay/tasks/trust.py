@@ -20,19 +20,25 @@ from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
-from assay.models.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
+from assay.datasets.content import sources_of
+from assay.env_file import named_variable
+from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
+from assay.own_functions import HERE
 from assay.processes.environment import names_in
-from assay.tasks.project import current_project, is_of_this_project
+from assay.tasks.library_names import LM_EVAL
+from assay.tasks.project import current_project, is_inside_this_project, is_of_this_project
 from assay.tasks.trusted_content import content_of_definition, content_of_files, is_recorded
 
 LONGEST_SHOWN = 120
+_NEVER_OWN = ("key", "library")
 _PACKAGE = Path(catalog.__file__).resolve().parent
 """With the tasks that come with assay."""
-_SILENT_MODELS = frozenset({"toy", "stub", "constant"})
+_SILENT_MODELS = frozenset({"toy", "stub", "constant", "recorded"})
 """They ask nobody and read nothing, whatever stands after the colon."""
 _MODEL_KEYS = ("model_key", "judge_model_key")
 _WORDS = {
     "code": "run the Python",
+    "library": "run the Python",
     "program": "start the program",
     "address": "connect to",
     "variable": "read the variable",
@@ -45,7 +51,10 @@ class Reach(Struct, frozen=True, order=True):
     """One thing in a definition that is more than data."""
 
     kind: str
-    """`code`, `program`, `address`, `variable`, `file`, or `key`: a provider's key that would go to another host."""
+    """`code`, `program`, `address`, `variable`, `file`, or `key`: a provider's key that would go to another host.
+
+    `library` is the Python that comes with tasks of an installed package: nobody's own, wherever it is installed.
+    """
     what: str
     where: str
     """The field that names it."""
@@ -70,7 +79,7 @@ def untrusted(definition: TaskDefinition, *, out_of_a_run: bool = False) -> list
     typed = () if out_of_a_run else definition.metadata.get("typed_models", ())
     found = reaches(definition, typed=typed, out_of_a_run=out_of_a_run)
     if not out_of_a_run and is_own(definition):
-        found = [each for each in found if each.kind == "key"]
+        found = [each for each in found if each.kind in _NEVER_OWN]
     return [] if not found or is_recorded(content_to_trust(definition, out_of_a_run=out_of_a_run)) else found
 
 
@@ -135,6 +144,8 @@ def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_r
     listed = ", ".join(str(each) for each in sorted(set(refused)))
     if out_of_a_run:
         why, path = "is described by the run folder alone", "the run folder"
+    elif any(each.kind == "library" for each in refused):
+        why, path = "is not of this project", f"{LM_EVAL}{definition.name}"
     elif is_own(definition):
         why, path = "sends a provider's key to an address that is not that provider's", where
     else:
@@ -155,7 +166,7 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
     `typed` are the keys of models that the user named on the command line. Whoever read a task file has held its data
     to the file's own project; a definition `out_of_a_run` may name any file of this machine.
     """
-    found = list(_dataset(definition.dataset))
+    found = list(_dataset(definition.dataset, typed))
     if out_of_a_run:
         found.extend(_data_elsewhere(definition.dataset))
     for kind, parts in (
@@ -166,6 +177,8 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
     ):
         for part in parts:
             found.extend(_part(kind, part, typed))
+            if part.use == "lm_eval" and kind in ("scorer", "aggregate"):
+                found.extend(_library(kind, part, looked_for=definition.format == "lm_eval" and not out_of_a_run))
     model = definition.metadata.get("model")
     if isinstance(model, Mapping) and model.get("key") not in typed:
         found.extend(_model(model, "model"))
@@ -173,19 +186,38 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
     return found
 
 
-def _dataset(dataset: DatasetSpec) -> Iterator[Reach]:
-    yield from _use("dataset", dataset.use, "dataset")
-    if dataset.use == "hub":
-        yield Reach("address", f"the Hugging Face hub: {dataset.options.get('repository')}", "dataset")
-        for name in sorted(set(dataset.options.get("load_dataset_kwargs") or ()) - {"name", "revision"}):
-            yield Reach("file", f"{name}={dataset.options['load_dataset_kwargs'][name]}", "dataset.load_dataset_kwargs")
+def _dataset(dataset: DatasetSpec, typed: Sequence[str]) -> Iterator[Reach]:
+    for use, options in sources_of(dataset.use, dataset.options):
+        yield from _use("dataset", use, "dataset")
+        if use == "generated":
+            yield from _generated(options.get("recipe"), typed)
+        if use == "url":
+            yield from _url(options.get("url"), "dataset.url")
+        if use == "hub":
+            yield Reach("address", f"the Hugging Face hub: {options.get('repository')}", "dataset")
+            for name in sorted(set(options.get("load_dataset_kwargs") or ()) - {"name", "revision"}):
+                yield Reach("file", f"{name}={options['load_dataset_kwargs'][name]}", "dataset.load_dataset_kwargs")
+
+
+def _generated(recipe: object, typed: Sequence[str]) -> Iterator[Reach]:
+    """What the making of rows reaches for, and the rows to begin with."""
+    if not isinstance(recipe, Mapping):
+        return
+    yield from _options(recipe.get("steps"), "dataset.steps", "generated", typed)
+    rows = recipe.get("rows")
+    if isinstance(rows, Mapping) and isinstance(rows.get("options"), Mapping):
+        yield from _dataset(DatasetSpec(use=str(rows.get("use")), options=dict(rows["options"])), typed)
 
 
 def _data_elsewhere(dataset: DatasetSpec) -> Iterator[Reach]:
-    path = dataset.options.get("path")
-    if path is None or is_of_this_project(Path(str(path))) or Path(str(path)).resolve().is_relative_to(_PACKAGE):
-        return
-    yield Reach("file", str(path), "dataset.path")
+    for _, options in sources_of(dataset.use, dataset.options):
+        path = options.get("path")
+        if path is not None and not is_inside_this_project(Path(str(path))) and not _is_of_assay(Path(str(path))):
+            yield Reach("file", str(path), "dataset.path")
+
+
+def _is_of_assay(path: Path) -> bool:
+    return path.resolve().is_relative_to(_PACKAGE)
 
 
 def _part(kind: str, part: PartSpec, typed: Sequence[str]) -> Iterator[Reach]:
@@ -193,9 +225,22 @@ def _part(kind: str, part: PartSpec, typed: Sequence[str]) -> Iterator[Reach]:
     yield from _options(part.options, f"{kind} {part.key}", part.use, typed)
 
 
+def _library(kind: str, part: PartSpec, *, looked_for: bool) -> Iterator[Reach]:
+    """What a task of lm_eval runs. Its reader has looked for that; who wrote a run folder may have left it out."""
+    code = part.options.get("code") or ()
+    for each in code if looked_for else [f"{LM_EVAL}{part.options.get('task')}"]:
+        yield Reach("library", str(each), f"{kind} {part.key}")
+
+
 def _use(kind: str, name: object, where: str) -> Iterator[Reach]:
-    """A name that neither assay nor an installed package has is the author's own Python."""
-    if isinstance(name, str) and ":" in name and name not in catalog.names(kind):
+    """Code that is not assay's: the author's own, or that of an installed package, which a file gives options to.
+
+    An installed metric or post-process rule is as pure as ours, and needs nobody's word.
+    """
+    if not isinstance(name, str) or name in catalog.CATALOG[kind] or name.startswith(HERE):
+        return  # what this process was handed is its user's own, and what it was not handed is nothing
+    installed = name in catalog.published(kind)
+    if (":" in name and not installed) or (installed and kind not in ("metric", "post_process")):
         yield Reach("code", name, where)
 
 
@@ -253,12 +298,14 @@ def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:
     adapter, colon, argument = name.partition(":")
     if adapter in _SILENT_MODELS or (not colon and adapter in catalog.CATALOG["model"] and not options):
         return
-    if not colon and adapter not in catalog.names("model"):
+    if not colon and not catalog.is_name("model", adapter):
         return  # a key that nothing stands behind, which is an error to whoever asks it
     if adapter == "command":
         yield Reach("program", argument, where)
         yield from _variables(options.get("pass_env"), f"{where}.pass_env")
-    elif colon and adapter not in catalog.names("model"):
+    elif adapter in _OF_OTHER_SHAPE:
+        yield from _OF_OTHER_SHAPE[adapter](options, where)
+    elif colon and not catalog.is_name("model", adapter):
         yield Reach("code", name, where)
     elif adapter in PROVIDERS:
         yield from _served(adapter, argument, options, where)
@@ -266,6 +313,31 @@ def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:
         yield Reach("file", name, where)
         for address in _addresses(options):
             yield Reach("key", f"the key that {adapter} finds to {address}", where)
+
+
+def _inference(options: Mapping[str, Any], where: str) -> Iterator[Reach]:
+    yield Reach("code", str(options.get("run_inference_snippet", "")).strip().partition("\n")[0], where)
+    given = options.get("environment")
+    for value in given.values() if isinstance(given, Mapping) else ():
+        if variable := named_variable(str(value)):
+            yield Reach("variable", variable, f"{where}.environment")
+
+
+def _adapted(options: Mapping[str, Any], where: str) -> Iterator[Reach]:
+    address, variable = str(options.get("base_url", "")), str(options.get("api_key_env") or NO_KEY)
+    yield Reach("address", address, where)
+    if variable != NO_KEY:
+        yield Reach("variable", variable, where)
+    if variable != NO_KEY and not belongs_to(variable, address):
+        yield Reach("key", f"{variable} to {address}", where)
+
+
+_OF_OTHER_SHAPE = {"custom_inference": _inference, "adapted": _adapted}
+
+
+def keys_sent_elsewhere(spec: Mapping[str, Any], where: str) -> list[Reach]:
+    """The keys of providers that a model named by a file would get sent to other hosts."""
+    return [each for each in _model(spec, where) if each.kind == "key"]
 
 
 def _addresses(options: object) -> Iterator[str]:

@@ -12,13 +12,14 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from assay.core.errors import UsageError
+from assay.core.errors import SearchFolderError, UsageError
 from assay.reports.marks import Mark, Verdict, agreement_of, append_mark
+from assay.reports.outcomes import OUTCOMES
 from assay.viewer import comparing, overview, samples
-from assay.viewer.library import Library, cost_of, listed
+from assay.viewer.library import RunLibrary, cost_of, listed
 from assay.viewer.query import FLIPS, MARKED, SORTS, Filters, summary
-from assay.viewer.rows import OUTCOMES
 from assay.viewer.run_view import RunView
+from assay.viewer.searches import search_of
 
 MOST_ROWS = 500
 LONGEST_SEARCH = 500
@@ -41,7 +42,7 @@ class Params:
 class Api:
     """Every answer the page can ask for. Methods block; the app calls them in threads."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: RunLibrary) -> None:
         self.library = library
 
     def runs(self, params: Params) -> Any:
@@ -49,13 +50,17 @@ class Api:
         return {"runs": [listed(view) for view in self.library.views()]}
 
     def run(self, params: Params) -> Any:
-        """One run from above."""
+        """One run from above, or a search."""
         view = self._run(params)
-        with view.lock:
-            run, snapshot = view.run_file(), view.snapshot()
+        with view.reading():
+            try:
+                run, snapshot = view.run_file(), view.snapshot()
+            except SearchFolderError:
+                return search_of(view.name, view.folder)
             board, moved_on = view.boards.latest(run)
             definitions: Any = msgspec.to_builtins(run.definitions)
             return {
+                "kind": "run",
                 "name": view.name,
                 "board": board,
                 "board_is_older": moved_on,
@@ -88,7 +93,7 @@ class Api:
         offset = _whole(params, "offset", 0, 0, 1 << 40)
         limit = _whole(params, "limit", 100, 1, MOST_ROWS)
         sort, descending = _sort(params)
-        with _locked([view, *others]):
+        with _reading([view, *others]):
             return samples.page(
                 view, filters, sort=sort, descending=descending, offset=offset, limit=limit, others=others
             )
@@ -97,7 +102,7 @@ class Api:
         """The samples before and after one."""
         view, filters, others = self._table(params)
         sort, descending = _sort(params)
-        with _locked([view, *others]):
+        with _reading([view, *others]):
             return samples.neighbours(
                 view, _one(params, "key"), filters, sort=sort, descending=descending, others=others
             )
@@ -105,14 +110,14 @@ class Api:
     def sample(self, params: Params) -> Any:
         """One sample in full."""
         view, _, others = self._table(params)
-        with _locked([view, *others]):
+        with _reading([view, *others]):
             found = samples.sample(view, _one(params, "key"), whole=params.get("whole") == "1")
             return {**found, "others": samples.same_elsewhere(view, found["key"], others)}
 
     def slices(self, params: Params) -> Any:
         """The matching samples grouped by a label."""
         view, filters, others = self._table(params)
-        with _locked([view, *others]):
+        with _reading([view, *others]):
             rows = view.rows(filters, "order", False, others)
             return overview.slices(view.snapshot(), _one(params, "by"), rows, view.level)
 
@@ -122,13 +127,13 @@ class Api:
         if not 2 <= len(names) <= comparing.MOST_RUNS:
             raise UsageError(f"comparing takes two to {comparing.MOST_RUNS} different runs (`run=A&run=B`)")
         views = [self.library.run(name) for name in names]
-        with _locked(views):
+        with _reading(views):
             return comparing.compare_runs(views)
 
     def marks(self, params: Params) -> Any:
         """Every mark of a run, to take along, and how the scores agree with them."""
         view = self._run(params)
-        with view.lock:
+        with view.reading():
             return {"run": view.name, "marks": list(view.marks().values()), "agreement": self._agreement(view)}
 
     def mark(self, body: bytes) -> Any:
@@ -140,7 +145,7 @@ class Api:
         if len(asked.note) > LONGEST_NOTE:
             raise UsageError(f"a note holds at most {LONGEST_NOTE:,} characters")
         view = self.library.run(asked.run)
-        with view.lock:
+        with view.reading():
             row = view.row_of(asked.key)
             record = view.record(row)
             mark = Mark(
@@ -259,11 +264,11 @@ def _number(params: Params, name: str) -> float | None:
     return found
 
 
-def _locked(views: list[RunView]) -> ExitStack:
-    """The locks of all of them, always taken in the same order."""
+def _reading(views: list[RunView]) -> ExitStack:
+    """All of them stand still; their locks are always taken in the same order."""
     stack = ExitStack()
     for view in sorted(views, key=lambda view: view.name):
-        stack.enter_context(view.lock)
+        stack.enter_context(view.reading())
     return stack
 
 

@@ -17,9 +17,9 @@ from starlette.types import ASGIApp
 
 from assay.core.errors import UsageError
 from assay.viewer.api import Api, Params, Reader
-from assay.viewer.entry import Entry
+from assay.viewer.entry import SessionLinks
 from assay.viewer.guard import Guard
-from assay.viewer.library import Library, UnknownRunError
+from assay.viewer.library import RunLibrary, UnknownRunError
 
 LOOK_SECONDS = 1.0
 QUIET_LOOKS = 15
@@ -27,7 +27,7 @@ LONGEST_BODY = 64 * 1024
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
-def make_app(library: Library, *, entry: Entry, port: int) -> ASGIApp:
+def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
     """The whole viewer, guarded."""
     api = Api(library)
     reads: dict[str, Reader] = {
@@ -54,7 +54,9 @@ def make_app(library: Library, *, entry: Entry, port: int) -> ASGIApp:
 def static_files() -> dict[str, bytes]:
     """The page's files by name, read once: no path is ever made of what a request says."""
     folder = resources.files("assay.viewer") / "static"
-    return {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(tuple(TYPES))}
+    vendored = {f"vendor/{item.name}": item for item in (folder / "vendor").iterdir()}
+    files = {item.name: item for item in folder.iterdir()} | vendored
+    return {name: item.read_bytes() for name, item in files.items() if name.endswith(tuple(TYPES))}
 
 
 def _file(name: str, data: bytes) -> Callable[[Request], Any]:
@@ -103,14 +105,14 @@ def _json(data: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(data), status_code=status, media_type="application/json")
 
 
-def _events(library: Library) -> Callable[[Request], Any]:
+def _events(library: RunLibrary) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         return StreamingResponse(_changes(library), media_type="text/event-stream")
 
     return answer
 
 
-async def _changes(library: Library) -> AsyncIterator[bytes]:
+async def _changes(library: RunLibrary) -> AsyncIterator[bytes]:
     """Names of runs that changed, as they change; a comment now and then, so that a closed page is noticed."""
     seen = await asyncio.to_thread(library.stamps)
     yield b"retry: 2000\n\n"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile
-from assay.reports.leaderboard import build_leaderboard, read_leaderboard
+from assay.reports.board.build import build_leaderboard, read_leaderboard
 from assay.reports.view import view_of
 from assay.viewer.builders import BOARD_FILE, LONG_BYTES, Builders
 from assay.viewer.derived import place_of

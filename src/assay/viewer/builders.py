@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
+import sys
 from collections.abc import Callable
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay.core.run_file import read_run_file, write_whole
+from assay.processes.environment import worker_environment
+from assay.processes.start import Process, start_job, wait_or_kill
 from assay.viewer.derived import place_of
 
 LONG_BYTES = 24 << 20
@@ -23,31 +24,24 @@ class Builders:
     """At most one process per job; a job that ends may be started again."""
 
     def __init__(self) -> None:
-        self._running: dict[tuple[str, Path], BaseProcess] = {}
-        self._context = multiprocessing.get_context("spawn")
+        self._running: dict[tuple[str, Path], Process] = {}
 
     def start(self, job: str, folder: Path) -> None:
-        key = (job, folder)
-        running = self._running.get(key)
-        if running is not None and running.is_alive():
-            return
-        process = self._context.Process(target=JOBS[job], args=(folder,), daemon=True)
-        process.start()
-        self._running[key] = process
+        if not self.busy(job, folder):
+            command = [sys.executable, "-P", "-m", __name__, job, str(folder)]
+            self._running[job, folder] = start_job(command, env=worker_environment())
 
     def busy(self, job: str, folder: Path) -> bool:
         running = self._running.get((job, folder))
-        return running is not None and running.is_alive()
+        return running is not None and running.poll() is None
 
     def wait(self) -> None:
         for process in self._running.values():
-            process.join()
+            process.wait()
 
     def stop(self) -> None:
         for process in self._running.values():
-            if process.is_alive():
-                process.terminate()
-            process.join()
+            wait_or_kill(process, grace_seconds=0.0)
 
 
 def build_index(folder: Path) -> None:
@@ -69,7 +63,7 @@ def build_board(folder: Path) -> None:
     """The leaderboard of a run that has none yet, kept with the size of the journal it was made of."""
     from msgspec.structs import replace
 
-    from assay.reports.leaderboard import build_leaderboard
+    from assay.reports.board.build import build_leaderboard
     from assay.reports.view import view_of
 
     journal = folder / "journal.jsonl"
@@ -80,3 +74,6 @@ def build_board(folder: Path) -> None:
 
 
 JOBS: dict[str, Callable[[Path], None]] = {"index": build_index, "words": build_words, "board": build_board}
+
+if __name__ == "__main__":
+    JOBS[sys.argv[1]](Path(sys.argv[2]))

@@ -8,15 +8,16 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.reports.columns import Columns, Side, read_side
-from assay.reports.diff import paired_diff
-from assay.reports.diff_types import BoardDiff, TaskDiff
-from assay.reports.leaderboard import empty_leaderboard
+from assay.reports.board.build import empty_leaderboard
+from assay.reports.diff.build import paired_diff
+from assay.reports.diff.columns import Columns, Side, read_side
+from assay.reports.diff.types import BoardDiff, TaskDiff
+from assay.reports.outcomes import EXCLUDED
 from assay.reports.view import GROUP, View, common_view
 from assay.viewer.index import Snapshot, measures_of
 from assay.viewer.query import Rows, cluster_column
-from assay.viewer.rows import EXCLUDED
 from assay.viewer.run_view import RunView
+from assay.wording import shortened
 
 MOST_RUNS = 8
 
@@ -68,7 +69,7 @@ def _columns(snapshot: Snapshot, task: int, run: str) -> Columns:
             f"{run}: task `{snapshot.tasks[task]}`: two samples have the same id, so nothing can be paired"
         )
     samples = snapshot.column("index")[rows]
-    return Columns(
+    found = Columns(
         identities=identities,
         samples=samples.astype(np.int64),
         questions=snapshot.column("question")[rows].view(np.int64),
@@ -81,6 +82,7 @@ def _columns(snapshot: Snapshot, task: int, run: str) -> Columns:
         places=rows.astype(np.int64),
         names={},
     )
+    return found.without_numbers() if task >= 0 and snapshot.lacks_weights(task, rows) else found
 
 
 def _pair(first: RunView, second: RunView, found: BoardDiff) -> dict[str, Any]:
@@ -102,6 +104,7 @@ def _task(task: TaskDiff) -> dict[str, Any]:
     return {
         "task": task.task,
         "lower_is_better": task.lower_is_better,
+        "in_overall": task.in_overall,
         **plain,
         **msgspec.to_builtins(task.comparison),
         "adjusted_p": task.adjusted_p,
@@ -112,6 +115,7 @@ def _task(task: TaskDiff) -> dict[str, Any]:
 
 def _overall(found: BoardDiff, tasks: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The mean over tasks; of a single task it is that task's own difference. None when nothing compares."""
+    tasks = [task for task in tasks if task["in_overall"]] if len(tasks) > 1 else tasks
     if not tasks:
         return None
     if found.overall is None:
@@ -139,4 +143,4 @@ def differences(first: RunView, second: RunView) -> list[str]:
 
 def _shown(value: Any) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if len(text) <= 80 else text[:79] + "…"
+    return shortened(text, 80)

@@ -15,13 +15,13 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.user.folder import user_secret
 
-SCHEMA = 4
+SCHEMA = 5
 """Raise it whenever what the files hold changes: older ones are then built again."""
 BUSY_SECONDS = 30.0
 TAIL_BYTES = 256
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class ReadSoFar(Struct, frozen=True, kw_only=True):
     """How far a derived file has come."""
 
     offset: int = 0
@@ -71,12 +71,12 @@ def remove(path: Path) -> None:
         name.unlink(missing_ok=True)
 
 
-def place(connection: sqlite3.Connection) -> Place:
+def place(connection: sqlite3.Connection) -> ReadSoFar:
     row = connection.execute("SELECT offset, rows FROM progress").fetchone()
-    return Place(offset=row[0], rows=row[1]) if row else Place()
+    return ReadSoFar(offset=row[0], rows=row[1]) if row else ReadSoFar()
 
 
-def move(connection: sqlite3.Connection, journal: Path, to: Place) -> None:
+def move(connection: sqlite3.Connection, journal: Path, to: ReadSoFar) -> None:
     """Note how far the file has come, and what the journal looks like just before that point."""
     connection.execute(
         "INSERT OR REPLACE INTO progress(id, offset, rows, tail) VALUES (1, ?, ?, ?)",

@@ -23,7 +23,7 @@ OPEN = """\
 """
 
 
-class Entry:
+class SessionLinks:
     """The links of one viewer and its session."""
 
     def __init__(self, address: str, show: Callable[[str], None]) -> None:

@@ -14,7 +14,7 @@ from assay.viewer import comparing, overview, samples
 from assay.viewer.api import Api, Params
 from assay.viewer.bundle import bundle
 from assay.viewer.journal_lines import ScorePart, TracePart
-from assay.viewer.library import Library, listed
+from assay.viewer.library import RunLibrary, listed
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView
 
@@ -23,6 +23,7 @@ CHUNK_BYTES = 4 << 20
 COMPARED_RUNS = 8
 POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "
+    "media-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
 MADE_BY = ".assay-site"
@@ -30,14 +31,19 @@ MADE_BY = ".assay-site"
 
 def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
     """Write the site and answer the file to open. A folder that holds something else is left alone."""
-    library = Library(roots)
+    library = RunLibrary(roots)
     views = library.views()
     if not views:
         raise UsageError(f"{', '.join(map(str, roots))}: no run folders here (a run folder holds a run.json)")
     _prepare(folder)
     data = folder / "data"
     lines = [listed(view) for view in views]
-    readable = [(n, view) for n, (view, line) in enumerate(zip(views, lines, strict=True)) if "error" not in line]
+    whole = [(n, view) for n, (view, line) in enumerate(zip(views, lines, strict=True)) if "error" not in line]
+    readable = [(n, view) for n, view in whole if lines[n]["kind"] == "run"]
+    for number, view in whole:
+        if lines[number]["kind"] == "search":
+            lines[number]["file"] = f"r{number}"
+            _write(data, f"r{number}", Api(library).run(Params([("run", view.name)])))
     for number, view in readable:
         lines[number]["file"] = f"r{number}"
         lines[number]["chunks"] = _write_run(data, f"r{number}", view, Api(library), most_samples)
@@ -133,8 +139,11 @@ def _write_page(folder: Path) -> None:
     static = resources.files("assay.viewer") / "static"
     files = {item.name: item.read_bytes() for item in static.iterdir() if item.is_file()}
     modules = {name.removesuffix(".js"): text.decode() for name, text in files.items() if name.endswith(".js")}
-    for name in ("style.css", "pages.css", "icon.svg"):
+    for name in ("style.css", "pages.css", "sample.css", "icon.svg"):
         (folder / name).write_bytes(files[name])
+    (folder / "vendor").mkdir()
+    for item in (static / "vendor").iterdir():
+        (folder / "vendor" / item.name).write_bytes(item.read_bytes())
     setup = "window.ASSAY_STATIC = {};\nwindow.assayData = (name, value) => { window.ASSAY_STATIC[name] = value; };\n"
     (folder / "app.js").write_text(setup + bundle(modules, "main"), encoding="utf-8")
     page = files["index.html"].decode()

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assay.viewer.entry import Entry
+from assay.viewer.entry import SessionLinks
 
 POLICY = "; ".join(
     [
@@ -22,6 +22,7 @@ POLICY = "; ".join(
         "script-src 'self'",
         "style-src 'self'",
         "img-src 'self' data:",
+        "media-src data:",
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
@@ -48,7 +49,7 @@ COME_IN = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" conte
 class Guard:
     """Wraps the app: refuses what does not come from our own page, and adds the headers every answer has."""
 
-    def __init__(self, app: ASGIApp, *, entry: Entry, port: int) -> None:
+    def __init__(self, app: ASGIApp, *, entry: SessionLinks, port: int) -> None:
         self._app = app
         self._links = entry
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}

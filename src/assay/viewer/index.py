@@ -20,11 +20,13 @@ from assay.core.journal import Counting
 from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
 from assay.reports.measure import Measure, measure_of
+from assay.reports.outcomes import UNREADABLE, UNSCORED, judged
 from assay.reports.view import GROUP
-from assay.viewer.derived import Place, move, open_to_read, open_to_write, place, place_of
+from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import IndexLine, Lenient, as_record, whole_lines
 from assay.viewer.previews import LONG_LINE, preview_of
-from assay.viewer.rows import PLAIN, UNREADABLE, USUAL, Filler, Names, judged
+from assay.viewer.rows import PLAIN, USUAL, Filler, Names
+from assay.viewer.shared import SharedBeginnings
 
 FILE_NAME = ".viewer.sqlite"
 CHUNK_ROWS = 16384
@@ -35,6 +37,7 @@ CREATE TABLE chunks(name TEXT, first INTEGER, rows INTEGER, data BLOB, PRIMARY K
 CREATE TABLE names(kind TEXT, code INTEGER, text TEXT, PRIMARY KEY (kind, code)) WITHOUT ROWID;
 CREATE TABLE labels(name TEXT, hash BLOB, text TEXT, PRIMARY KEY (name, hash)) WITHOUT ROWID;
 CREATE TABLE superseded(row INTEGER PRIMARY KEY);
+CREATE TABLE shared(task TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID;
 CREATE TABLE previews(row INTEGER PRIMARY KEY, data BLOB);
 """
 
@@ -50,7 +53,7 @@ def update_index(
     group_by: str | None = None,
     *,
     only_prepare: bool = False,
-) -> Place:
+) -> ReadSoFar:
     """Take in what the journal has gained, and answer how far the index has come."""
     journal = folder / "journal.jsonl"
     group_by = group_by or GROUP
@@ -89,7 +92,7 @@ def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, 
                     break
             if writer.rows > start.rows:
                 writer.finish()
-                move(connection, journal, Place(offset=writer.offset, rows=writer.rows))
+                move(connection, journal, ReadSoFar(offset=writer.offset, rows=writer.rows))
             connection.execute("COMMIT")
             known_rows = writer.rows
         except BaseException:
@@ -106,7 +109,7 @@ class _Writer:
         self,
         connection: sqlite3.Connection,
         measures: dict[str, Measure],
-        start: Place,
+        start: ReadSoFar,
         rule: Counting,
         group_by: str,
     ) -> None:
@@ -118,6 +121,7 @@ class _Writer:
         self._old = _chunk(connection, self._first) if start.rows > self._first else {}
         self._held = start.rows - self._first
         self._rule = rule
+        self._shared = SharedBeginnings(_shared(connection))
         self.rows = start.rows
         self.offset = start.offset
 
@@ -126,6 +130,8 @@ class _Writer:
         filler = self._filler
         key, failed = filler.add(line, offset, len(data))
         if line is not None:
+            if line.trace is not None:
+                self._shared.add(line.task, line.trace)
             earlier = self._rule.failed.get(key)
             gone = earlier if self._rule.counts(key, failed, self.rows) else self.rows
             if gone is not None:
@@ -133,7 +139,7 @@ class _Writer:
         if len(data) > LONG_LINE:
             self._connection.execute(
                 "INSERT OR REPLACE INTO previews VALUES (?, ?)",
-                (self.rows, msgspec.json.encode(preview_of(as_record(data)))),
+                (self.rows, msgspec.json.encode(preview_of(as_record(data), self._shared.texts))),
             )
         self.rows += 1
         if self._held + filler.rows == CHUNK_ROWS:
@@ -150,6 +156,7 @@ class _Writer:
                 "INSERT OR IGNORE INTO names VALUES (?, ?, ?)",
                 ((kind, code, text) for code, text in enumerate(names.texts)),
             )
+        self._connection.executemany("INSERT OR REPLACE INTO shared VALUES (?, ?)", self._shared.texts.items())
         self._connection.executemany(
             "INSERT OR IGNORE INTO labels VALUES (?, ?, ?)",
             ((name, h.to_bytes(8, "big"), text) for name, known in self._labels.items() for h, text in known.items()),
@@ -197,6 +204,10 @@ def _labels(connection: sqlite3.Connection) -> dict[str, dict[int, str]]:
     for name, label, text in connection.execute("SELECT name, hash, text FROM labels"):
         found.setdefault(name, {})[int.from_bytes(label, "big")] = text
     return found
+
+
+def _shared(connection: sqlite3.Connection) -> dict[str, str]:
+    return dict(connection.execute("SELECT task, text FROM shared").fetchall())
 
 
 def _rule_so_far(connection: sqlite3.Connection) -> Counting:
@@ -256,6 +267,7 @@ class Snapshot:
             self.tasks = _names(connection, "task")
             self.failures = _names(connection, "failure")
             self.labels = _labels(connection)
+            self.shared = _shared(connection)
             self.names = sorted({name for (name,) in connection.execute("SELECT DISTINCT name FROM chunks")} - {*PLAIN})
             gone = np.fromiter((row for (row,) in connection.execute("SELECT row FROM superseded")), np.int64)
         self.counts = np.ones(self.rows, bool)
@@ -293,6 +305,16 @@ class Snapshot:
 
     def measure(self, task: str) -> Measure:
         return self._measures.get(task, USUAL)
+
+    def lacks_weights(self, task: int, rows: NDArray[Any]) -> bool:
+        """Whether some of these rows of the task have a label without a weight, which leaves them without a mean."""
+        measure = self.measure(self.tasks[task])
+        if not measure.needs_every_label:
+            return False
+        end = f"{measure.scorer}.{measure.field}" if measure.scorer else f".{measure.field}"
+        own = rows[(self.column("task")[rows] == task) & (self._loaded("outcome")[rows] == UNSCORED)]
+        labels = [self.column(name)[own] for name in self.names if name.endswith(end) and not name.startswith("meta:")]
+        return any(bool((~np.isnan(each) if each.dtype.kind == "f" else each != 0).any()) for each in labels)
 
     def forget(self, name: str) -> None:
         """Give a column's memory back."""

@@ -67,21 +67,42 @@ class IndexLine(Struct, gc=False):
     seconds: float = 0.0
 
 
-class _SaidMessage(Struct, gc=False):
-    content: Any = ""
+class _SaidCompletion(Struct, gc=False):
+    reasoning: Any = None
+    refusal: Any = None
+    tool_calls: Any = None
 
 
 class _SaidTrace(Struct, gc=False):
     prediction: str = ""
-    prompt: str | None = None
-    messages: tuple[_SaidMessage, ...] | None = None
+    prompt: Any = None
+    messages: Any = None
+    completions: tuple[_SaidCompletion, ...] = ()
+    items: Any = None
+
+
+class _SaidScore(Struct, gc=False):
+    answer: Any = None
+    reason: Any = None
+    metadata: Any = None
+
+
+class _SaidFailure(Struct, gc=False):
+    stage: str = ""
+    kind: str = ""
+    message: Any = None
 
 
 class SaidLine(Struct, gc=False):
-    """What was asked and answered: the text that search looks through."""
+    """Everything in words about a sample: the text that search looks through."""
 
+    sample_id: Any = ""
+    targets: Any = ()
+    metadata: Any = None
     trace: _SaidTrace | None = None
-    asked: str | None = None
+    asked: Any = None
+    scores: tuple[_SaidScore, ...] = ()
+    failures: tuple[_SaidFailure, ...] = ()
 
 
 class Lenient(Generic[_T]):

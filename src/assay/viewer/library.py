@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import UsageError
+from assay.core.errors import SearchFolderError, UsageError
 from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.run_folders import find_runs
 from assay.viewer.run_view import RunView
+from assay.viewer.searches import listed_search
 
 LOOK_SECONDS = 1.0
 IN_MEMORY = 8
@@ -22,7 +23,7 @@ class UnknownRunError(UsageError):
     """No run has this name."""
 
 
-class Library:
+class RunLibrary:
     """Looks for new run folders as they appear."""
 
     def __init__(self, roots: list[Path]) -> None:
@@ -65,20 +66,24 @@ class Library:
 def listed(view: RunView) -> dict[str, Any]:
     """One line of the list of runs; a run that cannot be read says why."""
     try:
-        with view.lock:
+        with view.reading():
             return _line(view)
     except (UsageError, sqlite3.Error, OSError) as error:
         return {"name": view.name, "error": str(error)}
 
 
 def _line(view: RunView) -> dict[str, Any]:
-    run = view.run_file()
+    try:
+        run = view.run_file()
+    except SearchFolderError:
+        return listed_search(view.name, view.folder)
     board, moved_on = view.boards.latest(run)
     known_done = board is not None and not moved_on and board["complete"]
     # a finished run's leaderboard says it all; only others need their index for the list
     progress = finished_progress(board) if known_done and board else view.progress()
     rows = board["tasks"] if board else []
     return {
+        "kind": "run",
         "name": view.name,
         "model": run.model.get("name"),
         "model_settings": {key: value for key, value in run.model.items() if key != "name"},

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
+from assay.reports.outcomes import FAILED, OUTCOMES, TIMEOUT
 from assay.viewer.index import Snapshot
 from assay.viewer.query import Rows, mean_of, numbers
-from assay.viewer.rows import FAILED, OUTCOMES, TIMEOUT
 
 BINS = 20
 SLICES_SHOWN = 100

@@ -11,11 +11,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
+from assay.reports.board.overall import TaskScore, combined_interval
 from assay.reports.marks import THRESHOLD
-from assay.reports.overall import TaskScore, combined_interval
+from assay.reports.outcomes import OUTCOMES
 from assay.stats.intervals import Interval
 from assay.viewer.index import Snapshot
-from assay.viewer.rows import OUTCOMES, label_hash
+from assay.viewer.rows import label_hash
 
 Rows = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
@@ -147,13 +148,14 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
     have no part in that; by themselves they have the mean of their samples' numbers, and `headline` says that this is
     not the task's score.
     """
+    asked = rows
     rows = rows[~np.isnan(snapshot.column("score")[rows])]
     if not len(rows):
         return None
     tasks = snapshot.column("task")[rows]
     codes = np.unique(tasks).tolist()
     names = {code: snapshot.tasks[code] for code in codes}
-    averaged = [code for code in codes if snapshot.measure(names[code]).headline] if len(codes) > 1 else codes
+    averaged = [code for code in codes if snapshot.measure(names[code]).in_overall] if len(codes) > 1 else codes
     found: dict[str, Any] = {
         "value": None,
         "low": None,
@@ -165,7 +167,7 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
         "left_out": [names[code] for code in codes if code not in averaged],
     }
     means = [_mean_of_task(snapshot, names[code], rows[tasks == code], level) for code in averaged]
-    if not means:
+    if not means or any(snapshot.lacks_weights(code, asked) for code in averaged):
         return found
     interval: Any = means[0][1] if len(means) == 1 else _combined(means, level)
     found["value"] = math.fsum(value for value, _, _ in means) / len(means)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -14,18 +15,10 @@ from assay.core.fingerprint import canonical_json
 from assay.core.journal import key_number
 from assay.core.types import Message
 from assay.reports.measure import Measure
+from assay.reports.outcomes import UNREADABLE, outcome_of
 from assay.reports.per_example import question
 from assay.reports.view import GROUP, metadata_value
 from assay.viewer.journal_lines import AskedTrace, IndexLine
-
-OUTCOMES = (
-    *("right", "partial", "wrong", "unparsed", "unscored"),
-    *("excluded", "failed", "timeout", "unreadable", "scored"),
-)
-"""What became of an attempt, in one word. `unparsed`: no answer could be read out of what the model said; `scored`:
-it has a number, and its task knows no right and wrong.
-"""
-RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE, SCORED = range(len(OUTCOMES))
 
 PLAIN = {
     "offset": "q",
@@ -243,7 +236,7 @@ class Filler:
                 values = {}
             values = values if isinstance(values, dict) else {}
             labels = tuple(
-                (f"meta:{name}", self._known(f"meta:{name}", label_text(value))) for name, value in values.items()
+                (f"meta:{name}", self._known(f"meta:{name}", label_text(value))) for name, value in _keys_of(values)
             )
             group = metadata_value(values, self._group_by)
             found = labels, 0 if group is None else label_hash(group)
@@ -265,6 +258,15 @@ class Filler:
         return columns
 
 
+def _keys_of(metadata: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The keys to slice by; those of the dataset's columns are called as they are in a task: `sample.topic`."""
+    for name, value in metadata.items():
+        if name == "sample" and isinstance(value, dict):
+            yield from ((f"sample.{column}", cell) for column, cell in value.items())
+        else:
+            yield name, value
+
+
 def _array(values: tuple[Any, ...], dtype: str) -> NDArray[Any]:
     """Foreign journals may hold numbers that no column can: those become the nearest one that fits."""
     try:
@@ -272,30 +274,6 @@ def _array(values: tuple[Any, ...], dtype: str) -> NDArray[Any]:
     except OverflowError:
         limits = np.iinfo(dtype)
         return np.array([max(limits.min, min(value, limits.max)) for value in values], dtype)
-
-
-def outcome_of(line: IndexLine, score: float) -> int:
-    """As far as one line tells; whether a score is right needs all scores of its task, see `judged`."""
-    if line.excluded:
-        return EXCLUDED
-    if line.failures:
-        return TIMEOUT if any(failure.kind == "timeout" for failure in line.failures) else FAILED
-    if math.isnan(score):
-        return UNSCORED
-    return SCORED if all(part.extracted for part in line.scores) else UNPARSED
-
-
-def judged(outcomes: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:
-    """The outcomes with right, partial and wrong told apart, by how far each score is from wrong to right.
-
-    An answer that could not be read is told apart from a wrong one.
-    """
-    found = outcomes.copy()
-    scored = outcomes == SCORED
-    found[scored & (shares <= 0.0)] = WRONG
-    found[scored & (shares > 0.0)] = PARTIAL
-    found[(scored | (outcomes == UNPARSED)) & (shares >= 1.0)] = RIGHT
-    return found
 
 
 def _number(value: Any) -> float | None:

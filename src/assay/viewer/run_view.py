@@ -6,7 +6,8 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,8 +16,8 @@ import numpy as np
 from assay.core.errors import UsageError
 from assay.core.journal import key_number
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
-from assay.evaluation import planned
 from assay.reports.marks import Mark, read_marks
+from assay.reports.outcomes import FAILED, TIMEOUT
 from assay.viewer import words
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
@@ -24,7 +25,6 @@ from assay.viewer.derived import remove
 from assay.viewer.index import Snapshot, index_path, measures_of, update_index
 from assay.viewer.journal_lines import Lenient, SaidLine, as_record, read_at
 from assay.viewer.query import Filters, Other, Rows, base_order, matching, sorted_rows
-from assay.viewer.rows import FAILED, TIMEOUT
 from assay.viewer.run_folders import is_being_written
 
 KEPT = 8
@@ -68,6 +68,8 @@ class RunView:
         self._checked = -1
         self._kept = Kept()
         self._words_offset = 0
+        self._readers = 0
+        self._standing: Snapshot | None = None
 
     def run_file(self) -> RunFile:
         """`run.json`, read again when it changed; another version is refused with a sentence."""
@@ -106,7 +108,28 @@ class RunView:
         except OSError:
             return 0
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """While the block lasts the run stands still: all that is asked of it is answered from one snapshot."""
+        with self.lock:
+            self._readers += 1
+            try:
+                yield
+            finally:
+                self._readers -= 1
+                if not self._readers:
+                    self._standing = None
+
     def snapshot(self) -> Snapshot:
+        """The index as it was when the reading began; outside of one, as it is now."""
+        if self._standing is not None:
+            return self._standing
+        found = self._latest()
+        if self._readers:
+            self._standing = found
+        return found
+
+    def _latest(self) -> Snapshot:
         """The index, brought up to the journal's end, or as far as a process of its own has come with it."""
         run, size = self.run_file(), self.size()
         if self._snapshot is not None and size == self._checked:
@@ -137,7 +160,7 @@ class RunView:
         """How far the run is, and how far the index of it."""
         run, snapshot, size = self.run_file(), self.snapshot(), self.size()
         outcomes = snapshot.column("outcome")[snapshot.counts]
-        total = sum(planned(definition, run.config) for definition in run.definitions)
+        total = sum(run.config.attempts_of(definition) for definition in run.definitions)
         done = len(outcomes)
         return {
             "total": total,
@@ -162,7 +185,7 @@ class RunView:
     def stamp(self) -> tuple[int, ...]:
         """Changes whenever there may be something new to show."""
         found = [self._marks_stamp()]
-        for name in ("run.json", "journal.jsonl", "leaderboard.json"):
+        for name in ("run.json", "journal.jsonl", "leaderboard.json", "summary.json"):
             try:
                 stat = (self.folder / name).stat()
                 found += [stat.st_size, stat.st_mtime_ns]

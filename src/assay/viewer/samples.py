@@ -9,16 +9,18 @@ import msgspec
 import numpy as np
 
 from assay.core.run_file import RunFile
+from assay.reports.conversation import asked_of, last_asked, shared_beginning, turns_of, worked_examples
 from assay.reports.marks import Mark
+from assay.reports.outcomes import OUTCOMES
 from assay.viewer.index import Snapshot
 from assay.viewer.overview import value_histogram
 from assay.viewer.previews import LONG_LINE, preview_of
 from assay.viewer.query import Filters, Rows, summary
-from assay.viewer.rows import OUTCOMES
 from assay.viewer.run_view import RunView
 
 LONG_TEXT = 100_000
 """Texts in a sample longer than this are cut unless everything is asked for."""
+LONG_INPUT = 4000
 
 
 def page(
@@ -69,7 +71,7 @@ def previews_of(run: RunView, snapshot: Snapshot, rows: list[int]) -> dict[int, 
     """From the journal itself; only of very long lines a preview is kept in the index."""
     lengths = snapshot.column("length")
     stored = snapshot.previews([row for row in rows if lengths[row] > LONG_LINE])
-    return {row: stored[row] if row in stored else preview_of(run.record(row)) for row in rows}
+    return {row: stored[row] if row in stored else preview_of(run.record(row), snapshot.shared) for row in rows}
 
 
 def _row(snapshot: Snapshot, row: int, preview: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
@@ -121,15 +123,62 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
     record = run.record(row)
     cut: list[dict[str, Any]] = []
     mark = run.marked_rows().get(row)
+    shown: list[Any] = msgspec.to_builtins(turns_of(record))
     return {
-        **_row(snapshot, row, preview_of(record), mark),
+        **_row(snapshot, row, preview_of(record, snapshot.shared), mark),
         "record": record if whole else shortened(record, "", cut),
+        "turns": shown if whole else shortened(shown, "turns", []),
+        **_asked_in(record, snapshot.shared),
+        "expected": expected_in(record),
+        "attempts": _attempts(snapshot, row),
         "cut": cut,
         "line": row + 1,
         "request": None if whole else shortened(request_of(run.run_file(), record), "", []),
         "mark": msgspec.to_builtins(mark) if mark is not None else None,
         "earlier": [shortened(run.record(old), "", []) for old in rows[:-1][-10:]],
     }
+
+
+def _asked_in(record: dict[str, Any], beginnings: dict[str, str]) -> dict[str, Any]:
+    """What the sample itself asks, and what to fold before it: what every sample of the task begins with."""
+    asked = asked_of(record)
+    shared = shared_beginning(beginnings.get(str(record.get("task", "")), ""), asked)
+    inside = worked_examples(asked[shared.turns][1], shared.characters) if shared.characters else 0
+    turns = sum(role == "assistant" for role, _ in asked[: shared.turns])
+    folded = {"turns": shared.turns, "characters": shared.characters, "examples": turns + inside}
+    return {"input": last_asked(asked, shared).strip()[:LONG_INPUT], "shared": folded}
+
+
+def expected_in(record: dict[str, Any]) -> str | None:
+    """What the answer was held against where the sample has no targets: what its scorers wrote down."""
+    scores = record.get("scores")
+    for score in scores if isinstance(scores, list) else []:
+        told = score.get("metadata") if isinstance(score, dict) else None
+        if not isinstance(told, dict):
+            continue
+        columns = told.get("expected")
+        if isinstance(columns, dict) and columns:
+            alone = len(columns) == 1
+            return "\n".join(str(cell) if alone else f"{name}: {cell}" for name, cell in columns.items())
+        for name in ("answer_gt", "ground_truth_correct_choice"):
+            if isinstance(told.get(name), str):
+                return str(told[name])
+    return None
+
+
+def _attempts(snapshot: Snapshot, row: int) -> list[dict[str, Any]]:
+    """Every attempt at the same sample, in order."""
+    task, index = snapshot.column("task"), snapshot.column("index")
+    rows = np.flatnonzero((index == index[row]) & (task == task[row]) & snapshot.counts)
+    ordered = rows[np.argsort(snapshot.column("attempt")[rows], kind="stable")]
+    return [
+        {
+            "key": f"{int(snapshot.column('key')[at]):016x}",
+            "attempt": int(snapshot.column("attempt")[at]),
+            "outcome": OUTCOMES[int(snapshot.column("outcome")[at])],
+        }
+        for at in ordered.tolist()
+    ]
 
 
 def same_elsewhere(run: RunView, key: str, others: list[RunView]) -> dict[str, str | None]:
@@ -172,7 +221,7 @@ def shortened(value: Any, path: str, cut: list[dict[str, Any]]) -> Any:
         return value[:LONG_TEXT]
     if isinstance(value, dict):
         return {name: shortened(inner, f"{path}.{name}" if path else name, cut) for name, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [shortened(inner, f"{path}[{n}]", cut) for n, inner in enumerate(value)]
     return value
 

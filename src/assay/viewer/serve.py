@@ -12,8 +12,8 @@ import uvicorn
 
 from assay.core.errors import UsageError
 from assay.viewer.app import make_app
-from assay.viewer.entry import Entry
-from assay.viewer.library import Library
+from assay.viewer.entry import SessionLinks
+from assay.viewer.library import RunLibrary
 
 FIRST_PORT = 8750
 TRIES = 20
@@ -21,11 +21,11 @@ TRIES = 20
 
 def serve(roots: list[Path], *, port: int | None, browser: bool) -> None:
     """Serve until interrupted. Links, each of which opens the viewer once, are all that is written to stdout."""
-    library = Library(roots)
+    library = RunLibrary(roots)
     library.views()  # a folder that is not there is told before anything is opened
     listening = listen(port)
     number = listening.getsockname()[1]
-    entry = Entry(f"http://127.0.0.1:{number}/", lambda link: print(link, flush=True))
+    entry = SessionLinks(f"http://127.0.0.1:{number}/", lambda link: print(link, flush=True))
     config = uvicorn.Config(
         make_app(library, entry=entry, port=number),
         log_level="warning",

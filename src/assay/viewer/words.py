@@ -1,41 +1,52 @@
-"""Full-text search: an FTS5 file beside the run, over what was asked and what was answered.
+"""Full-text search: an FTS5 file beside the run, over everything in words about a sample, its id included.
 
 It holds only which word is in which row (`detail=none`): small and quick to build. A phrase in quotes is looked up
-word by word and then checked against the journal itself.
+word by word and then checked against the journal itself. Scripts that put no blanks between words are kept as pairs of
+neighbouring characters, and looked up as a phrase is.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.viewer.derived import Place, move, open_to_read, open_to_write, place, place_of
+from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import Lenient, SaidLine, whole_lines
-from assay.viewer.previews import text_of
 
 FILE_NAME = ".viewer-words.sqlite"
 INDEXED_CHARACTERS = 100_000
-"""Of each prompt and each answer; what lies beyond is shown but not found by search."""
+"""Of each text; what lies beyond is shown but not found by search."""
+NO_WORDS = frozenset({"role", "type", "logprobs", "raw"})
+"""Fields whose values nobody looks for."""
 COMMIT_ROWS = 65536
 LARGE = 200_000
 MANY = 5000
 
 _TABLES = """
 CREATE VIRTUAL TABLE words USING fts5(said, content='', columnsize=0, detail=none,
-    tokenize="unicode61 remove_diacritics 0");
+    tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co'");
 """
+
+_UNSPACED = re.compile(
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese, Chinese: scripts without blanks between words."""
 
 
 def words_path(folder: Path) -> Path:
     return place_of(folder, FILE_NAME)
 
 
-def update_words(folder: Path, fingerprint: str, *, only_prepare: bool = False) -> Place:
+def update_words(folder: Path, fingerprint: str, *, only_prepare: bool = False) -> ReadSoFar:
     """Take in what the journal has gained, and answer how far search reaches."""
     journal = folder / "journal.jsonl"
     with open_to_write(words_path(folder), journal, fingerprint, _TABLES) as connection:
@@ -52,14 +63,16 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
         start = place(connection)
         offset, row = start.offset, start.rows
         for begins, lines in whole_lines(journal, start.offset):
-            texts = [(row + n, said(line)) for n, data in enumerate(lines) if (line := decode(data)) is not None]
+            texts = [
+                (row + n, tokens(said(line))) for n, data in enumerate(lines) if (line := decode(data)) is not None
+            ]
             connection.executemany("INSERT INTO words(rowid, said) VALUES (?, ?)", texts)
             row += len(lines)
             offset = begins + sum(map(len, lines)) + len(lines)
             if row - start.rows >= COMMIT_ROWS:
                 break
         if row > start.rows:
-            move(connection, journal, Place(offset=offset, rows=row))
+            move(connection, journal, ReadSoFar(offset=offset, rows=row))
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
@@ -68,25 +81,80 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
 
 
 def said(line: SaidLine) -> str:
-    """The text of a row that can be searched."""
+    """The text of a row that can be searched: its id, what was asked, thought, called, answered, judged, broken."""
+    found: list[str] = []
     trace = line.trace
+    _collect(line.sample_id, found)
     if trace is None:
-        return (line.asked or "")[:INDEXED_CHARACTERS]
-    answer = trace.prediction[:INDEXED_CHARACTERS]
-    if trace.prompt is not None:
-        return f"{trace.prompt[:INDEXED_CHARACTERS]}\n{answer}"
-    asked = "\n".join(text_of(message.content) for message in trace.messages or ())
-    return f"{asked[:INDEXED_CHARACTERS]}\n{answer}"
+        _collect(line.asked, found)
+    else:
+        _collect(trace.prompt, found)
+        _collect(trace.messages, found)
+        _collect(trace.prediction, found)
+        for completion in trace.completions:
+            for part in (completion.reasoning, completion.refusal, completion.tool_calls):
+                _collect(part, found)
+        _collect(trace.items, found)
+    _collect(line.targets, found)
+    for score in line.scores:
+        for part in (score.answer, score.reason, score.metadata):
+            _collect(part, found)
+    for failure in line.failures:
+        found.append(f"{failure.stage} {failure.kind}")
+        _collect(failure.message, found)
+    _collect(line.metadata, found)
+    return "\n".join(found)
+
+
+def _collect(value: Any, found: list[str]) -> None:
+    """Every text inside a value, images and sounds left out."""
+    if isinstance(value, str):
+        if not value.startswith("data:"):
+            found.append(value[:INDEXED_CHARACTERS])
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in NO_WORDS:
+                _collect(inner, found)
+    elif isinstance(value, list):
+        for inner in value:
+            _collect(inner, found)
+    elif value is not None and not isinstance(value, bool):
+        found.append(str(value))
+
+
+def tokens(text: str) -> str:
+    """The text as the tokenizer gets it: a run of characters without blanks becomes pairs, and its last character."""
+    return text if text.isascii() else _UNSPACED.sub(_pairs, text)
+
+
+def _pairs(run: re.Match[str]) -> str:
+    text = run[0]
+    return f" {' '.join([*(text[at : at + 2] for at in range(len(text) - 1)), text[-1]])} "
 
 
 def words_of(query: str) -> list[str]:
     """The words of a query as the tokenizer would see them; the last one may be the beginning of a word."""
-    return re.findall(r"[^\W_]+", query)
+    parts = ["".join(run) for is_word, run in groupby(query, _in_word) if is_word]
+    return [word for part in parts for word in _words_in(part)]
+
+
+def _in_word(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN"
+
+
+def _words_in(part: str) -> list[str]:
+    """A word as it is; of a run of characters without blanks its pairs, or its one character."""
+    found, at = [], 0
+    for run in _UNSPACED.finditer(part):
+        found += [part[at : run.start()], *(run[0][n : n + 2] for n in range(max(1, len(run[0]) - 1)))]
+        at = run.end()
+    return [word for word in (*found, part[at:]) if word]
 
 
 def phrases_of(query: str) -> list[str]:
-    """What stands in quotes, to be found as it is."""
-    return [found for found in re.findall(r'"([^"]+)"', query) if len(words_of(found)) > 1]
+    """What must be found as it is: what stands in quotes, and runs that are kept as pairs."""
+    quoted = [found for found in re.findall(r'"([^"]+)"', query) if len(words_of(found)) > 1]
+    return quoted + [run for run in _UNSPACED.findall(query) if len(run) > 2]
 
 
 def expressions(query: str) -> list[str]:
@@ -94,8 +162,10 @@ def expressions(query: str) -> list[str]:
     words = words_of(query)
     if not words:
         return []
-    exact = " AND ".join(f'"{word}"' for word in words)
-    return [exact, f"{exact} *"] if query[-1].isalnum() and len(words[-1]) >= 2 else [exact]
+    single = [len(word) == 1 and _UNSPACED.match(word) is not None for word in words]
+    exact = " AND ".join(f'"{word}"{" *" if alone else ""}' for word, alone in zip(words, single, strict=True))
+    open_ended = _in_word(query[-1]) and len(words[-1]) >= 2 and not _UNSPACED.match(words[-1])
+    return [exact, f"{exact} *"] if open_ended else [exact]
 
 
 def search(path: Path, query: str) -> NDArray[np.int32]:

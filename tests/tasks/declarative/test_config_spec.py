@@ -16,17 +16,16 @@ from assay.tasks.declarative.config_spec import (
     substitute,
     typed_config,
 )
+from assay.tasks.declarative.records import Parameter
+from assay.tasks.declarative.shape import Report
 from assay.tasks.declarative.yaml_reader import Document
 
-BASE = {"display_name": "P", "description": None, "default_value": None, "nullable": False}
-LIMITS = {"min": None, "max": None}
+
+def parameter(kind: str, *, key: str = "p", **extra: Any) -> Parameter:
+    return Parameter(type=kind, key=key, **extra)
 
 
-def parameter(kind: str, **extra: Any) -> dict[str, Any]:
-    return {**BASE, **(LIMITS if kind in ("int", "float") else {}), "type": kind, "key": "p", **extra}
-
-
-def resolved(spec: dict[str, Any], **given: Any) -> Any:
+def resolved(spec: Parameter, **given: Any) -> Any:
     return resolve_config([spec], given, task="t", models=["m"], datasets=["d"])["p"]
 
 
@@ -45,13 +44,13 @@ def resolved(spec: dict[str, Any], **given: Any) -> Any:
         (parameter("list", dtype="float"), [1, 2.5]),
         (parameter("list", dtype="string"), []),
         (parameter("list", dtype="boolean"), [True]),
-        (parameter("categorical", allowed_values=["a", "b"], multiple=False), "a"),
-        (parameter("categorical", allowed_values=["a", "b"], multiple=True), ["a", "b"]),
+        (parameter("categorical", allowed_values=("a", "b"), multiple=False), "a"),
+        (parameter("categorical", allowed_values=("a", "b"), multiple=True), ["a", "b"]),
         (parameter("dict", value_dtype="float"), {"a": 1}),
         (parameter("int", nullable=True), None),
     ],
 )
-def test_values_of_the_right_kind_are_kept(spec: dict[str, Any], value: Any) -> None:
+def test_values_of_the_right_kind_are_kept(spec: Parameter, value: Any) -> None:
     assert resolved(spec, p=value) == value
 
 
@@ -61,6 +60,7 @@ def test_values_of_the_right_kind_are_kept(spec: dict[str, Any], value: Any) -> 
         (parameter("float"), "0.5", "must be a number"),
         (parameter("float"), True, "must be a number"),
         (parameter("float"), float("nan"), "must be a number"),
+        (parameter("float"), 10**400, "must be a number"),
         (parameter("float", max=1), 1.5, "at most 1"),
         (parameter("int", min=1), 0, "at least 1"),
         (parameter("int"), 1.0, "whole number"),
@@ -71,12 +71,12 @@ def test_values_of_the_right_kind_are_kept(spec: dict[str, Any], value: Any) -> 
         (parameter("dataset"), "e", "does not exist"),
         (parameter("list", dtype="integer"), [1, "2"], "integer values only"),
         (parameter("list", dtype="string"), "a", "must be a list"),
-        (parameter("categorical", allowed_values=["red", "blue"], multiple=False), "rad", "Did you mean `red`?"),
-        (parameter("categorical", allowed_values=["a"], multiple=True), "a", "write a list"),
+        (parameter("categorical", allowed_values=("red", "blue"), multiple=False), "rad", "Did you mean `red`?"),
+        (parameter("categorical", allowed_values=("a",), multiple=True), "a", "write a list"),
         (parameter("dict", value_dtype="float"), {"a": "x"}, "float values only"),
     ],
 )
-def test_values_of_the_wrong_kind_are_refused(spec: dict[str, Any], value: Any, says: str) -> None:
+def test_values_of_the_wrong_kind_are_refused(spec: Parameter, value: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         resolved(spec, p=value)
 
@@ -100,21 +100,21 @@ def test_an_unknown_parameter_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
-        ({"type": "int"}, "3", 3),
-        ({"type": "float"}, "0.5", 0.5),
-        ({"type": "boolean"}, "true", True),
-        ({"type": "boolean"}, "False", False),
-        ({"type": "string"}, "3", "3"),
-        ({"type": "string"}, "a=b", "a=b"),
-        ({"type": "list", "dtype": "integer"}, "1,2", [1, 2]),
-        ({"type": "list", "dtype": "string"}, "1,b", ["1", "b"]),
-        ({"type": "list", "dtype": "integer"}, "[1, 2]", [1, 2]),
-        ({"type": "categorical", "multiple": True}, "a,b", ["a", "b"]),
-        ({"type": "int", "nullable": True}, "null", None),
+        (parameter("int"), "3", 3),
+        (parameter("float"), "0.5", 0.5),
+        (parameter("boolean"), "true", True),
+        (parameter("boolean"), "False", False),
+        (parameter("string"), "3", "3"),
+        (parameter("string"), "a=b", "a=b"),
+        (parameter("list", dtype="integer"), "1,2", [1, 2]),
+        (parameter("list", dtype="string"), "1,b", ["1", "b"]),
+        (parameter("list", dtype="integer"), "[1, 2]", [1, 2]),
+        (parameter("categorical", multiple=True), "a,b", ["a", "b"]),
+        (parameter("int", nullable=True), "null", None),
     ],
 )
-def test_flags_are_read_by_the_kind_of_their_parameter(kind: dict[str, Any], text: str, value: Any) -> None:
-    assert typed_config({"p": text}, [{**BASE, "key": "p", **kind}]) == {"p": value}
+def test_flags_are_read_by_the_kind_of_their_parameter(kind: Parameter, text: str, value: Any) -> None:
+    assert typed_config({"p": text}, [kind]) == {"p": value}
 
 
 def put(value: Any, **config: Any) -> Any:
@@ -138,11 +138,20 @@ def test_substitution_happens_once() -> None:
 def test_an_unknown_placeholder_names_its_field() -> None:
     with pytest.raises(UsageError, match="Did you mean `field`"):
         put({"a": "<< config.feild >>"}, field=1)
-    with pytest.raises(UsageError, match="declares no parameters"):
-        check_placeholders({"a": "<< config.x >>"}, [], Document(value=None, path=Path("t.yaml"), marks={}))
 
 
-def declarative(name: str, spec: list[dict[str, Any]], given: dict[str, Any]) -> TaskDefinition:
+def test_every_placeholder_that_is_none_is_reported() -> None:
+    report = Report(Document(value=None, path=Path("t.yaml"), marks={}))
+    check_placeholders({"a": "<< config.x >>", "b": ["<< conf.y >> and << config.y | upper >>"]}, ["y"], report)
+    check_placeholders("[INST] <<SYS>> 1 << 2 <</SYS>> << config.y >>", ["y"], report)
+    assert [(where, message.partition(":")[0]) for where, message in report.errors] == [
+        (("a",), "`<< config.x >>` names no parameter. Known here"),
+        (("b", 0), "`<< conf.y >>` is no placeholder"),
+        (("b", 0), "`<< config.y | upper >>` is no placeholder"),
+    ]
+
+
+def declarative(name: str, spec: list[Parameter], given: dict[str, Any]) -> TaskDefinition:
     warnings: list[str] = []
     resolve_config(spec, given, task=name, warnings=warnings)
     part = PartSpec(key="p", use="p")

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from assay.core.config import RunConfig
-from assay.evaluation import run_evaluation
-from assay.reports.leaderboard import Leaderboard
+from assay.reports.board.build import Leaderboard
+from assay.runs.evaluate import run_evaluation
 from assay.tasks.declarative.load import read_yaml_tasks
 
 ROOT = Path(__file__).parents[3]

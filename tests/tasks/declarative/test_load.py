@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.tasks.declarative.yaml_tasks import PYTHON, ROWS, TASK, Read, run
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.seams import BuildContext
 from assay.core.task import task_fingerprint
-from assay.core.types import TaskDefinition
-from assay.evaluation import run_evaluation
-from assay.models.providers import NO_KEY
-from assay.models.toy import ToyModel
-from assay.reports.leaderboard import Leaderboard, build_leaderboard
-from assay.reports.python_metrics import run_python_metrics
+from assay.models.adapters.providers import NO_KEY
+from assay.models.adapters.toy import ToyModel
 from assay.tasks.build import build_task
-from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
+from assay.tasks.declarative.load import check_yaml_file
+from assay.tasks.load import files_of
 
-Read = Callable[..., list[TaskDefinition]]
-ROWS = "".join(f'{{"q": "q{n}", "a": "{n % 3}", "n": {n}}}\n' for n in range(6))
-TASK = """\
-key: t
-display_name: T
-description: d
-config_spec:
-  - {type: string, key: word, display_name: W, default_value: hello}
-definition:
-  dataset: {key: data}
-  solver:
-    type: single_turn_solver
-    input_builder:
-      type: chat_completion
-      input_messages: [{role: user, content: "<< config.word >> {{ sample.q }}"}]
-  scorers:
-    - {type: string_equals, ground_truth: "{{ sample.a }}"}
-"""
 RUN = """\
 datasets:
   - {key: data, display_name: D, source: {type: local, file_path: data.jsonl}}
@@ -67,40 +45,8 @@ evaluation:
 """
 
 
-@pytest.fixture
-def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data.jsonl").write_text(ROWS)
-    (tmp_path / "task.yaml").write_text(TASK)
-
-    def reader(text: str = TASK, **options: Any) -> list[TaskDefinition]:
-        path = tmp_path / "file.yaml"
-        path.write_text(text)
-        return read_yaml_tasks(path, **options)
-
-    return reader
-
-
-def run(definitions: list[TaskDefinition], model: Any, folder: Path, **config: Any) -> Leaderboard:
-    config = {"include_per_example": True, **config}
-    return run_evaluation(definitions, RunConfig(**config), model=model, folder=folder).leaderboard
-
-
 def specification(text: str) -> str:
     return RUN.replace("    - {task_key: t, model_key: m}\n", text)
-
-
-def test_a_task_becomes_plain_data(read: Read) -> None:
-    (definition,) = read(config={"word": "hi"})
-    assert definition.name == "t"
-    assert definition.format == "declarative"
-    assert definition.metric == "accuracy"
-    assert (definition.dataset.use, definition.dataset.size) == ("table", 6)
-    assert definition.solver.options["input_builder"]["input_messages"][0]["content"] == "hi {{ sample.q }}"
-    assert [(part.key, part.use) for part in definition.scorers] == [("string_equals", "string_equals")]
-    (aggregate,) = definition.aggregates
-    assert (aggregate.key, aggregate.use) == ("string_equals.mean", "mean")
-    assert aggregate.options == {"scorer": "string_equals", "field": "is_correct", "name": "accuracy"}
 
 
 def test_flags_become_the_kind_their_parameter_wants(read: Read) -> None:
@@ -112,23 +58,6 @@ def test_an_unknown_parameter_is_a_warning_and_an_ill_typed_one_an_error(read: R
     assert "no parameter `wrod`" in read(config={"wrod": 1})[0].metadata["warnings"][0]
     with pytest.raises(UsageError, match="must be text"):
         read(config={"word": ["a"]})
-
-
-def test_repeated_scorers_and_metrics_get_names_of_their_own(read: Read) -> None:
-    text = TASK + (
-        '    - {type: string_equals, ground_truth: "x", metrics: ['
-        "{type: mean, field: is_correct}, {type: mean, field: is_correct, name: b}, {type: max, field: is_correct}]}\n"
-        '    - {type: string_equals, ground_truth: "y", key: named}\n'
-    )
-    (definition,) = read(text)
-    assert [part.key for part in definition.scorers] == ["string_equals", "string_equals_2", "named"]
-    assert [part.key for part in definition.aggregates] == [
-        "string_equals.mean",
-        "string_equals_2.mean",
-        "string_equals_2.mean_2",
-        "string_equals_2.max",
-        "named.mean",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -299,120 +228,9 @@ def test_validating_a_task_needs_neither_its_dataset_nor_its_model(tmp_path: Pat
 
 # --- whole runs, worked out by hand ------------------------------------------------------------------------------
 
-PYTHON = """\
-key: t
-display_name: T
-description: d
-definition:
-  dataset: {key: data}
-  solver:
-    type: single_turn_solver
-    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.n }}"}]}
-  scorers:
-    - type: python
-      key: p
-      compute_scores_snippet: |
-        def compute_scores(sample, solver_output):
-            n = sample["n"]
-            if n == 5:
-                raise ValueError("five")
-            return {"scores": {"value": n, "gt": n % 2 == 0, "pred": str(n < 3), "label": "low" if n < 2 else "high",
-                               "tp": n, "fp": 1, "fn": 2}, "metadata": {"said": str(solver_output.output)}}
-      metrics:
-        - {type: mean, field: value}
-        - {type: max, field: value}
-        - {type: min, field: value, name: least}
-        - {type: std_dev, field: value}
-        - {type: frequency, field: label}
-        - {type: binary-classification, field_gt: gt, field_pred: pred, positive_answer: true, negative_answer: false}
-        - {type: multiclass-classification, key: multi, field_gt: gt, field_pred: pred}
-        - {type: recall, num_true_positives_field: tp, num_false_negatives_field: fn}
-        - {type: precision, num_true_positives_field: tp, num_false_positives_field: fp, name: p1}
-        - type: f1_score
-          num_true_positives_field: tp
-          num_false_positives_field: fp
-          num_false_negatives_field: fn
-        - {type: weighted_average, field: label, weights: {low: 1, high: 3}}
-        - type: python
-          compute_metrics_snippet: |
-            def compute_metrics(scores):
-                assert scores[0].metadata["said"] == "answer 0"
-                return {"total": sum(score.values["value"] for score in scores), "n": len(scores)}
-  actions:
-    - key: not-four
-      action: exclude_from_metrics
-      filter: {op: greater_or_equal, expression: "{{ scores.p.value }}", value: 4}
-"""
-
-
-def test_every_metric_by_hand_with_one_failed_and_one_excluded(read: Read, tmp_path: Path) -> None:
-    board = run(read(PYTHON), lambda prompt: f"answer {prompt}", tmp_path / "run")
-    row = board.tasks[0]
-    # samples 0 to 3 count: 4 is excluded by the rule, 5 broke its scorer
-    assert (row.scored, row.excluded, row.failed, row.complete) == (4, 1, 1, False)
-    found = {summary.name: summary.value for summary in row.aggregates}
-    assert found == pytest.approx(
-        {
-            "value_mean": 1.5,
-            "value_max": 3.0,
-            "least": 0.0,
-            "value_std_dev": 1.25**0.5,  # of the population
-            "label_low": 0.5,
-            "label_high": 0.5,
-            # gt is true for 0 and 2, pred for 0, 1 and 2: tp 2, fp 1, fn 0, tn 1
-            "binary-classification_accuracy": 3 / 4,
-            "precision": 2 / 3,
-            "binary-classification_recall": 1.0,
-            "binary-classification_f1_score": 4 / 5,
-            "multi_accuracy": 3 / 4,
-            "True_precision": 2 / 3,
-            "True_recall": 1.0,
-            "False_precision": 1.0,
-            "False_recall": 1 / 2,
-            "recall_recall": 6 / 14,  # tp sum to 6, fn to 8
-            "p1": 6 / 10,
-            "f1_score_f1_score": 12 / (12 + 4 + 8),
-            "label_weighted_average": 2.0,
-            "total": 6.0,
-            "n": 4.0,
-        }
-    )
-
-
-def test_names_that_collide_are_told_apart_by_their_metric(read: Read, tmp_path: Path) -> None:
-    board = run(read(PYTHON), lambda prompt: f"answer {prompt}", tmp_path / "run")
-    names = [summary.name for summary in board.tasks[0].aggregates]
-    assert len(set(names)) == len(names)
-    assert {"binary-classification_accuracy", "multi_accuracy", "recall_recall", "f1_score_f1_score"} <= set(names)
-
-
-def test_python_metrics_are_kept_and_never_run_by_a_report(read: Read, tmp_path: Path) -> None:
-    run(read(PYTHON), lambda prompt: f"answer {prompt}", tmp_path / "run")
-    again = build_leaderboard(tmp_path / "run")
-    assert {s.name: s.value for s in again.tasks[0].aggregates}["total"] == 6.0
-    (tmp_path / "run" / "python_metrics.json").unlink()
-    without = {s.name: s for s in build_leaderboard(tmp_path / "run").tasks[0].aggregates}
-    assert without["python"].value is None
-    assert "has not been run" in (without["python"].reason or "")
-
-
-def test_python_metrics_of_strangers_are_left_alone(
-    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    definitions = read(PYTHON)
-    run(definitions, lambda prompt: f"answer {prompt}", tmp_path / "run")
-    kept = tmp_path / "run" / "python_metrics.json"
-    kept.unlink()
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    asyncio.run(run_python_metrics(tmp_path / "run", definitions))
-    assert not kept.exists()
-    asyncio.run(run_python_metrics(tmp_path / "run", definitions, trust=True))
-    assert kept.exists()
-
 
 def test_a_second_run_goes_on_with_what_failed(read: Read, tmp_path: Path) -> None:
-    asked: list[str] = []
+    asked: deque[str] = deque()  # what is in a list that a model closes over tells it from others
 
     def model(prompt: str) -> str:
         asked.append(prompt)
@@ -461,9 +279,9 @@ def test_a_judge_is_cached_limited_and_counted_apart(
     read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "judges.py").write_text(
-        "from assay import Completion\n"
+        "import assay\nfrom assay import Completion\n"
         "class Judge:\n"
-        "    name = 'judge'; settings = {}; cacheable = True; asked = 0\n"
+        "    name = 'judge'; settings = {}; capabilities = assay.Capabilities(cacheable=True); asked = 0\n"
         "    async def generate(self, request):\n"
         "        Judge.asked += 1\n"
         "        return Completion(text='good', tokens_in=10, tokens_out=1)\n"
@@ -519,27 +337,19 @@ def test_the_limits_of_a_judges_model_file_hold_and_are_no_part_of_the_task(
     ]
 
 
-def test_a_failing_action_is_a_failure_at_its_stage(read: Read, tmp_path: Path) -> None:
-    text = (
-        TASK
-        + "  actions: [{key: x, action: exclude_from_metrics, filter: {op: is_true, expression: '{{ sample.q }}'}}]\n"
-    )
-    board = run(read(text), lambda prompt: "1", tmp_path / "run")
-    assert board.tasks[0].failures == {"action/filter": 6}
-    assert board.tasks[0].score is None or board.tasks[0].scored == 0
+OTHER_FILES = {
+    "app.yaml": "key: a\ndisplay_name: A\n",
+    "rule.yaml": "key: r\naction: exclude_from_metrics\nfilter: {op: exists, expression: x}\n",
+    "scorer.yaml": "type: string_equals\nground_truth: x\n",
+}
 
 
-@pytest.mark.parametrize(
-    ("expression", "excluded"),
-    [
-        ("{{ sample.n }}", 0),
-        ("{{ solver_output.output }}", 6),
-        ("{{ scores.string_equals.is_correct }}", 0),
-        ("solver_output.messages[0].content | length", 0),
-    ],
-)
-def test_actions_see_sample_answer_and_scores(read: Read, tmp_path: Path, expression: str, excluded: int) -> None:
-    rule = f"{{op: equals, expression: '{expression}', value: 77}}"
-    text = TASK + f"  actions: [{{key: x, action: exclude_from_metrics, filter: {rule}}}]\n"
-    board = run(read(text), lambda prompt: "77", tmp_path / "run")
-    assert board.tasks[0].excluded == excluded
+def test_files_of_a_project_that_are_no_tasks_are_called_what_they_are(read: Read, tmp_path: Path) -> None:
+    for name, text in OTHER_FILES.items():
+        (tmp_path / name).write_text(text)
+        form, tasks, _ = check_yaml_file(tmp_path / name)
+        assert (tasks, "which is not read by itself" in form) == (0, True)
+        with pytest.raises(UsageError, match=r"this looks like .*, not a task; a task has `definition`"):
+            read(text)
+    (tmp_path / "file.yaml").unlink()
+    assert [path.name for path in files_of(str(tmp_path))] == ["task.yaml"]

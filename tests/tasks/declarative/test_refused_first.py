@@ -11,7 +11,7 @@ from tests.reports.yaml_runs import ASKS, EQUALS, python_scorer, write_task
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Request
-from assay.evaluation import run_evaluation
+from assay.runs.evaluate import run_evaluation
 from assay.tasks.build import build_task
 from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
 from assay.tasks.load import load_tasks

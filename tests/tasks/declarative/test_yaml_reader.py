@@ -151,6 +151,12 @@ def test_a_reference_alone_may_be_a_list_but_not_beside_other_keys(tmp_path: Pat
         read(tmp_path, "a:\n  b: 1\n  $ref: list.yaml\n")
 
 
+def test_only_mappings_are_merged_also_out_of_another_file(tmp_path: Path) -> None:
+    (tmp_path / "list.yaml").write_text("- 1\n- 2\n")
+    with pytest.raises(UsageError, match="`<<` merges mappings"):
+        read(tmp_path, "a:\n  <<: {$ref: list.yaml}\n")
+
+
 def test_files_that_refer_to_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("$ref: file.yaml\n")
     with pytest.raises(UsageError, match="refers to itself"):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.core.run_file import write_whole
-from assay.reports.diff_markdown import comparison_cells, interval_text, signed, what_changed
-from assay.reports.diff_types import BoardDiff, Flip, TaskDiff
-from assay.reports.diff_words import probability
+from assay.reports.diff.types import BoardDiff, Flip, TaskDiff
+from assay.reports.diff.words import probability
+from assay.reports.documents.diff import comparison_cells, interval_text, no_number_changed, signed, what_changed
+from assay.reports.documents.leaderboard import number
 from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import folded, grid, listed, page, said
-from assay.reports.html.plots import Mark, forest
-from assay.reports.markdown import number
+from assay.reports.html.page import asked, folded, grid, listed, page, said
+from assay.reports.html.plots import PlotRow, forest
 
 
 def write_diff_page(path: Path, found: BoardDiff) -> None:
@@ -42,7 +42,7 @@ def differences(found: BoardDiff) -> Child:
         interval = found.overall.interval
         tone = _tone(found.overall.difference) if found.overall.significant else ""
         marks.append(
-            Mark(label="overall", value=found.overall.difference, low=interval.low, high=interval.high, tone=tone)
+            PlotRow(label="overall", value=found.overall.difference, low=interval.low, high=interval.high, tone=tone)
         )
     header = ["task", "A", "B", "difference", f"{found.level * 100:g} % interval", "p", "p (Holm)"]
     header += ["better", "worse", "same", "effect", "detectable"]
@@ -65,7 +65,7 @@ def changed(found: BoardDiff) -> Html:
     for task in found.tasks:
         sentences += [[tag("b", task.task), ": ", sentence] for sentence in what_changed(task)]
     sentences += found.unequal
-    return listed(sentences or ["nothing"])
+    return listed(sentences or [no_number_changed(found)])
 
 
 def slices(found: BoardDiff) -> Html:
@@ -123,20 +123,20 @@ def _flip(flip: Flip) -> Html:
         ),
         folded(
             "Question",
-            said(flip.prompt_b) if flip.same_prompt else [tag("h4", "A"), said(flip.prompt_a)],
-            None if flip.same_prompt else [tag("h4", "B"), said(flip.prompt_b)],
+            asked(flip.prompt_b) if flip.same_prompt else [tag("h4", "A"), asked(flip.prompt_a)],
+            None if flip.same_prompt else [tag("h4", "B"), asked(flip.prompt_b)],
         ),
         class_="flip",
     )
 
 
-def _mark(task: TaskDiff) -> Mark:
+def _mark(task: TaskDiff) -> PlotRow:
     comparison = task.comparison
     if comparison is None:
-        return Mark(label=task.task, value=None)
+        return PlotRow(label=task.task, value=None)
     tone = _tone(comparison.difference or 0.0) if task.significant else ""
     interval = comparison.interval
-    return Mark(label=task.task, value=comparison.difference, low=interval.low, high=interval.high, tone=tone)
+    return PlotRow(label=task.task, value=comparison.difference, low=interval.low, high=interval.high, tone=tone)
 
 
 def _row(task: TaskDiff) -> list[Child]:

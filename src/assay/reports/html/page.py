@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import resources
 
+from assay.reports.conversation import ends_kept
 from assay.reports.html.element import Child, Html, inside, raw, tag
 
 # even if markup slipped through, the browser would load and run nothing
@@ -13,7 +14,6 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) -> str:
     """A whole document from (anchor, heading, content) sections."""
-    style = resources.files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -21,7 +21,7 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
-        tag("style", raw(style)),
+        tag("style", raw(style_sheet())),
     )
     links = [tag("a", heading, href=f"#{anchor}") for anchor, heading, _ in sections]
     body = tag(
@@ -32,6 +32,10 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
         tag("footer", "Made by assay. This file needs no network and runs no script."),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def style_sheet() -> str:
+    return resources.files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
 
 
 def grid(
@@ -72,6 +76,11 @@ def listed(sentences: Sequence[Child]) -> Html:
 def folded(summary: Child, *content: Child, opened: bool = False) -> Html:
     """Shown on demand on a screen, always on paper."""
     return tag("details", tag("summary", summary), inside(content), open=opened)
+
+
+def asked(text: str | None, longest: int = 2000) -> Html:
+    """What a model was asked, as text: the middle is left out where it gets long, never what it ends with."""
+    return said(text if text is None else ends_kept(text, longest), longest + 100)
 
 
 def said(text: str | None, longest: int = 2000) -> Html:

@@ -11,7 +11,7 @@ from assay.reports.html.element import Child, Html, tag
 from assay.stats.calibration import ReliabilityBin
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class PlotRow(Struct, frozen=True, kw_only=True):
     """One row of a plot: a value, and where it may well lie."""
 
     label: str
@@ -25,7 +25,7 @@ class Mark(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def forest(marks: Sequence[Mark], *, zero: bool = False, digits: int = 3) -> Html:
+def forest(marks: Sequence[PlotRow], *, zero: bool = False, digits: int = 3) -> Html:
     """A forest plot: a point and its interval per row; with `zero`, differences around a line at 0."""
     low, high = _range(marks, zero=zero)
     rows = []
@@ -51,7 +51,7 @@ def forest(marks: Sequence[Mark], *, zero: bool = False, digits: int = 3) -> Htm
     return _scrolling(tag("table", tag("tbody", rows, axis), class_="plot forest"))
 
 
-def bars(marks: Sequence[Mark]) -> Html:
+def bars(marks: Sequence[PlotRow]) -> Html:
     """A bar per row from 0, with its interval drawn over it."""
     high = max(1.0, *(mark.value or 0.0 for mark in marks), *(mark.high or 0.0 for mark in marks))
     rows = []
@@ -127,11 +127,57 @@ def reliability(bins: Sequence[ReliabilityBin], label: str) -> Html:
     )
 
 
+class CurvePoint(Struct, frozen=True, kw_only=True):
+    """Something that was scored at some time, and what a reader is told who points at it."""
+
+    at: int
+    score: float
+    title: str
+
+
+def best_so_far(
+    kept: Sequence[CurvePoint], dropped: Sequence[CurvePoint], *, last: int, label: str, unit: bool
+) -> Html:
+    """The best score over time as a line; what was kept as points, what was dropped as crosses."""
+    left, top, width, height = 52.0, 14.0, 696.0, 232.0
+    scores = [each.score for each in (*kept, *dropped)]
+    low, high = (0.0, 1.0) if unit else (min(scores), max(scores))
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+
+    def x(at: float) -> float:
+        return left + width * at / max(last, 1)
+
+    def y(score: float) -> float:
+        return top + height * (high - score) / (high - low)
+
+    drawn: list[Child] = []
+    for value in _ticks(low, high):
+        drawn.append(tag("line", x1=left, x2=left + width, y1=y(value), y2=y(value), class_="axis"))
+        drawn.append(tag("text", f"{value:g}", x=left - 8, y=y(value) + 4, text_anchor="end"))
+    for value in _ticks(0.0, max(last, 1)):
+        drawn.append(tag("text", f"{value:g}", x=x(value), y=top + height + 20, text_anchor="middle"))
+    for each in dropped:
+        at, level = x(each.at), y(each.score)
+        arms = f"M{at - 3:.1f} {level - 3:.1f}l6 6m0 -6l-6 6"
+        drawn.append(tag("path", tag("title", each.title), d=arms, class_="cross"))
+    best, path = kept[0].score, f"M{x(kept[0].at):.1f} {y(kept[0].score):.1f}"
+    for each in kept[1:]:
+        best = max(best, each.score)
+        path += f"H{x(each.at):.1f}V{y(best):.1f}"
+    drawn.append(tag("path", d=f"{path}H{x(last):.1f}", class_="best"))
+    for each in kept:
+        point = tag("title", each.title)
+        drawn.append(tag("circle", point, cx=x(each.at), cy=y(each.score), r=4.0, class_="point"))
+    box = f"0 0 {left + width + 12:g} {top + height + 34:g}"
+    return tag("svg", tag("title", label), drawn, viewBox=box, width="100%", role="img", class_="curve")
+
+
 def _scrolling(plot: Html) -> Html:
     return tag("div", plot, class_="scroll", tabindex="0")
 
 
-def _track(mark: Mark, low: float, high: float, *, zero: bool) -> Html:
+def _track(mark: PlotRow, low: float, high: float, *, zero: bool) -> Html:
     drawn = [tag("line", x1="0", x2="100%", y1="12", y2="12", class_="axis")]
     if zero:
         drawn.append(tag("line", x1=_at(0.0, low, high), x2=_at(0.0, low, high), y1="0", y2="24", class_="ideal"))
@@ -157,7 +203,7 @@ def _axis(low: float, high: float, *, zero: bool) -> Html:
     return tag("svg", drawn, width="100%", height="22", role="img", aria_hidden="true")
 
 
-def _range(marks: Sequence[Mark], *, zero: bool) -> tuple[float, float]:
+def _range(marks: Sequence[PlotRow], *, zero: bool) -> tuple[float, float]:
     seen = [each for mark in marks for each in (mark.value, mark.low, mark.high) if each is not None]
     if not zero:
         return min([0.0, *seen]), max([1.0, *seen])
@@ -184,7 +230,7 @@ def _at(value: float, low: float, high: float) -> str:
     return f"{100 * (min(max(value, low), high) - low) / (high - low):.3f}%"
 
 
-def _told(mark: Mark, digits: int, *, zero: bool) -> Child:
+def _told(mark: PlotRow, digits: int, *, zero: bool) -> Child:
     if mark.value is None:
         return "–"
     sign = "+" if zero else ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.reports.columns import Side, read_side
-from assay.reports.diff import diff_of
+from assay.reports.diff.build import diff_of
+from assay.reports.diff.columns import Side, read_side
 from assay.reports.html.diff_page import changed, differences, flips
 from assay.reports.html.element import Child, tag
 from assay.reports.html.page import page
@@ -24,8 +24,8 @@ from assay.reports.html.run_sections import (
     wrong_section,
 )
 from assay.reports.html.standings_page import scores_section, standings_section
-from assay.reports.shared_samples import over_shared, unequal_tasks
-from assay.reports.standings import side_labels, standings_of
+from assay.reports.standings.build import side_labels, standings_of
+from assay.reports.standings.shared_samples import over_shared, unequal_tasks
 from assay.reports.view import View
 
 SAMPLES = 5

@@ -8,13 +8,12 @@ import numpy as np
 
 from assay.core.fingerprint import canonical_json
 from assay.core.types import Summary
-from assay.reports.board import Leaderboard, TaskRow
-from assay.reports.columns import Side
-from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import folded, grid, listed, said
-from assay.reports.html.plots import Mark, bars, forest, reliability
-from assay.reports.markdown import interval, notes, number, optional_cells, optional_columns
-from assay.reports.more_tables import (
+from assay.costs.spending import is_told, money
+from assay.reports.board.cost_notes import price_notes
+from assay.reports.board.types import Leaderboard, TaskRow
+from assay.reports.diff.columns import Side
+from assay.reports.documents.leaderboard import interval, notes, number, optional_cells, optional_columns
+from assay.reports.documents.more_tables import (
     IF_CALIBRATED,
     JUDGE_COLUMNS,
     REPETITIONS,
@@ -24,8 +23,10 @@ from assay.reports.more_tables import (
     if_calibrated_text,
     left_out_text,
 )
+from assay.reports.html.element import Child, Html, tag
+from assay.reports.html.page import asked, folded, grid, listed, said
+from assay.reports.html.plots import PlotRow, bars, forest, reliability
 from assay.reports.per_example import PerExample
-from assay.reports.spending import is_told, money, price_notes
 
 Named = Sequence[tuple[str, Side]]
 """Results with the labels they go by."""
@@ -80,12 +81,12 @@ def forest_section(named: Named) -> Child:
             (board.overall_interval.low, board.overall_interval.high) if board.overall_interval else (None, None)
         )
         series = label if len(named) > 1 else ""
-        marks.append(Mark(label="overall", series=series, value=board.overall_score, low=low, high=high))
+        marks.append(PlotRow(label="overall", series=series, value=board.overall_score, low=low, high=high))
     falling = _marks(named, lower_is_better=True)
     return [forest(marks), [tag("p", "Lower is better:", class_="soft"), forest(falling)] if falling else None]
 
 
-def _marks(named: Named, *, lower_is_better: bool) -> list[Mark]:
+def _marks(named: Named, *, lower_is_better: bool) -> list[PlotRow]:
     return [
         _mark(task, label if len(named) > 1 else "", row)
         for task in _tasks(named)
@@ -96,7 +97,7 @@ def _marks(named: Named, *, lower_is_better: bool) -> list[Mark]:
 
 def bars_section(named: Named) -> Html:
     marks = [
-        Mark(
+        PlotRow(
             label=task,
             series=label if len(named) > 1 else "",
             value=row.score,
@@ -278,18 +279,21 @@ def wrong_section(named: Named, samples: int) -> Child:
     parts: list[Child] = []
     for label, side in named:
         for task, columns in side.tasks.items():
-            marks = side.measures[task].marks(columns.scores[columns.scored])
-            full = np.inf if marks is None else marks[1]
+            measure = side.measures[task]
+            turn = -1.0 if measure.lower_is_better else 1.0
+            marks = measure.marks(turn * columns.scores[columns.scored])
+            full = np.inf if marks is None else turn * marks[1]
             scored = np.flatnonzero(columns.scored & (columns.scores < full))
             lowest = scored[np.lexsort((columns.places[scored], columns.scores[scored]))][:samples]
             if len(lowest):
                 name = f"{label}: {task}" if len(named) > 1 else task
                 parts.append(tag("h3", f"{name}: {len(scored):,}, {len(lowest)} shown"))
-                parts += [_answer(side.example(task, int(columns.places[row]))) for row in lowest]
+                parts += [answer_card(side.example(task, int(columns.places[row]))) for row in lowest]
     return parts or None
 
 
-def _answer(example: PerExample) -> Html:
+def answer_card(example: PerExample) -> Html:
+    """One attempt: what was said, what it was read as, what was expected, and the question on demand."""
     return tag(
         "div",
         tag(
@@ -305,7 +309,7 @@ def _answer(example: PerExample) -> Html:
             tag("div", tag("h4", "Target"), said(" / ".join(example.targets))),
             class_="sides",
         ),
-        folded("Question", said(example.prompt)),
+        folded("Question", asked(example.prompt)),
         class_="flip",
     )
 
@@ -339,6 +343,13 @@ def provenance_section(named: Named) -> Child:
         if len(named) > 1:
             parts.append(tag("h3", label))
         parts.append(grid(["", ""], [[name, value] for name, value in facts]))
+        called: list[list[Child]] = [
+            [row.task, row.display_name or "", scorer.display_name or scorer.key, scorer.purpose]
+            for row in board.tasks
+            for scorer in row.scorers
+        ]
+        if called:
+            parts.append(grid(["task", "called", "scorer", "purpose"], called))
         parts.append(grid(["task", "how its number is made", "content sha256", "task fingerprint"], rows))
     return parts
 
@@ -371,9 +382,9 @@ def _row(side: Side, task: str) -> TaskRow | None:
     return next((row for row in side.board.tasks if row.task == task), None)
 
 
-def _mark(task: str, series: str, row: TaskRow) -> Mark:
+def _mark(task: str, series: str, row: TaskRow) -> PlotRow:
     low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
-    return Mark(label=task, series=series, value=row.score, low=low, high=high)
+    return PlotRow(label=task, series=series, value=row.score, low=low, high=high)
 
 
 def _broken(row: TaskRow) -> str:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.core.run_file import write_whole
-from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import grid, listed, page
-from assay.reports.html.plots import Mark, forest
-from assay.reports.markdown import interval, number
-from assay.reports.standings import ModelRow, Standings
-from assay.reports.standings_tables import (
+from assay.reports.documents.leaderboard import interval, number
+from assay.reports.documents.standings import (
     NORMALISED,
     category_names,
     cell_besides,
@@ -19,6 +15,10 @@ from assay.reports.standings_tables import (
     place_header,
     task_names,
 )
+from assay.reports.html.element import Child, Html, tag
+from assay.reports.html.page import grid, listed, page
+from assay.reports.html.plots import PlotRow, forest
+from assay.reports.standings.build import ModelRow, Standings
 
 
 def write_standings_page(path: Path, found: Standings) -> None:
@@ -70,7 +70,7 @@ def scores_section(found: Standings) -> Child:
 def tasks_forest(found: Standings) -> Html:
     """Every task's interval, the models side by side."""
     marks = [
-        Mark(
+        PlotRow(
             label=task,
             series=row.label,
             value=cell.score,
@@ -103,9 +103,9 @@ def slices_section(found: Standings) -> Html:
     return grid(header, rows, numeric=range(3, 6))
 
 
-def _mark(row: ModelRow) -> Mark:
+def _mark(row: ModelRow) -> PlotRow:
     low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
-    return Mark(label=row.label, value=row.overall, low=low, high=high)
+    return PlotRow(label=row.label, value=row.overall, low=low, high=high)
 
 
 def _cell(row: ModelRow, task: str) -> Child:

@@ -49,7 +49,7 @@ class Candidate:
     def answer(self, request: Request) -> dict[str, Any]:
         try:
             return self.perform(request)
-        except values.TooLargeError as error:
+        except values.ValueTooLargeError as error:
             return {"limit": str(error)}
         except BaseException as error:
             return {"error": describe(error)}
@@ -110,7 +110,7 @@ class Candidate:
         number = self.number_by_identity.get(identity)
         if number is None:
             if len(self.kept) >= MAX_HANDLES:
-                raise values.TooLargeError("too many objects are held")
+                raise values.ValueTooLargeError("too many objects are held")
             number = len(self.kept)
             self.kept.append(value)
             self.number_by_identity[identity] = number

@@ -25,7 +25,7 @@ MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ChildSettings:
     """What every child of this zygote gets, prepared once."""
 
     program: bytes
@@ -37,7 +37,7 @@ class Settings:
     """The macOS sandbox profile; empty elsewhere."""
 
 
-def run(request: dict[str, Any], descriptors: list[int], settings: Settings) -> NoReturn:
+def run(request: dict[str, Any], descriptors: list[int], settings: ChildSettings) -> NoReturn:
     try:
         prepare(request, descriptors, settings)
         frames.send({"id": "ready"})
@@ -70,7 +70,7 @@ def report_and_die(error: BaseException) -> NoReturn:
         os._exit(frames.SETUP_FAILED)
 
 
-def prepare(request: dict[str, Any], descriptors: list[int], settings: Settings) -> None:
+def prepare(request: dict[str, Any], descriptors: list[int], settings: ChildSettings) -> None:
     place_descriptors(descriptors)
     limit_resources(request, settings.max_tasks)
     if kernel.LINUX:
@@ -153,7 +153,7 @@ def leave(code: object = None) -> NoReturn:
     raise SystemExit(code)
 
 
-def try_filter(settings: Settings) -> None:
+def try_filter(settings: ChildSettings) -> None:
     """Install the filter in a throw-away child, so that a kernel that refuses it is known before any candidate."""
     if not settings.program:
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from . import kernel
 
@@ -252,9 +252,3 @@ def _search(ranges: Sequence[tuple[int, Block]]) -> Block:
     if len(below) <= 255:
         return [(0x35, len(below), 0, first), *below, *above]
     return [(0x35, 0, 1, first), (0x05, 0, 0, len(below)), *below, *above]
-
-
-def every_number(machine: str) -> Iterable[tuple[str, int]]:
-    """Each call the policy names and its number, for the test that no number is claimed twice."""
-    for table in (ALLOWED, REFUSED, DEADLY, CONDITIONAL):
-        yield from _numbers(table, machine).items()

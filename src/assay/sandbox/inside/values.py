@@ -28,7 +28,7 @@ Tree = Any
 Keep = Callable[[Any], Tree]
 
 
-class TooLargeError(Exception):
+class ValueTooLargeError(Exception):
     """A value has more nodes, depth or digits than may travel."""
 
 
@@ -47,7 +47,7 @@ class Encoder:
     def encode(self, value: Any, depth: int = 0) -> Tree:
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise TooLargeError("the value is too deep or has too many parts")
+            raise ValueTooLargeError("the value is too deep or has too many parts")
         kind = type(value)
         if value is None or kind is bool:
             return value
@@ -78,7 +78,7 @@ def _encode_int(_encoder: Encoder, value: int, _depth: int) -> Tree:
     if -SMALL < number < SMALL:
         return number
     if number.bit_length() > 4_000_000:
-        raise TooLargeError("the integer has too many digits")
+        raise ValueTooLargeError("the integer has too many digits")
     return ["i", hex(number)]
 
 
@@ -125,14 +125,14 @@ def _encode_range(encoder: Encoder, value: range, depth: int) -> Tree:
 def _encode_decimal(_encoder: Encoder, value: Decimal, _depth: int) -> Tree:
     sign, digits, exponent = Decimal.as_tuple(value)
     if isinstance(exponent, int) and (abs(exponent) > MAX_EXPONENT or len(digits) > MAX_EXPONENT):
-        raise TooLargeError("the Decimal is too long")
+        raise ValueTooLargeError("the Decimal is too long")
     return ["D", sign, "".join(map(str, digits)), exponent]
 
 
 def _encode_fraction(encoder: Encoder, value: Fraction, depth: int) -> Tree:
     parts = (int(value.numerator), int(value.denominator))
     if max(part.bit_length() for part in parts) > MAX_BITS:
-        raise TooLargeError("the Fraction is too long")
+        raise ValueTooLargeError("the Fraction is too long")
     return ["F", encoder.many(parts, depth)]
 
 

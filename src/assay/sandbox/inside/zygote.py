@@ -38,7 +38,7 @@ def main(control_number: int) -> NoReturn:
     control.set_inheritable(False)
     try:
         config = json.loads(control.recv(1 << 16))
-        zygote = Zygote(control, config)
+        zygote = ForkServer(control, config)
         zygote.shut_in()
     except BaseException as error:
         tell(control, {"failed": f"{type(error).__name__}: {error}", "errno": getattr(error, "errno", None)})
@@ -54,7 +54,7 @@ def tell(control: socket.socket, message: dict[str, Any], descriptors: list[int]
     control.sendmsg([json.dumps(message).encode() + b"\n"], beside)
 
 
-class Zygote:
+class ForkServer:
     """A warm, confined interpreter whose only act is to fork."""
 
     def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ class Zygote:
         host = confine.Host()
         failing = "uid_map" if "unmappable" in self.pretend else None
         layers = confine.apply(self.plan, host, self.wait_outside, failing)
-        self.settings = child.Settings(
+        self.settings = child.ChildSettings(
             program=self.filter(),
             landlock_abi=abi_of(layers),
             max_tasks=self.max_tasks(host),

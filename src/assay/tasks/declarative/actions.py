@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any
 
 from assay.core.errors import FailureError
+from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.prompts.filters import Filter, FilterError
+from assay.prompts.template import expression_reads
 from assay.snippets.payload import solver_output
 
 
@@ -18,12 +18,13 @@ class ExcludeFromMetrics:
     def __init__(self, rule: Filter, expression: str, has_solver: bool) -> None:
         self._filter = rule
         self._has_solver = has_solver
-        self._scorers = {bare or quoted for bare, quoted in _SCORER.findall(expression)}
-        self._reads_answer = has_solver and "solver_output" in expression
+        paths = expression_reads(expression).paths
+        self._scorers = {path[1] for path in paths if path[0] == "scores" and len(path) > 1}
+        self._reads_answer = has_solver and any(path[0] == "solver_output" for path in paths)
 
     def __call__(self, sample: Sample, trace: Trace | None, scores: tuple[Score, ...]) -> bool:
         self._refuse_what_is_missing(sample, trace, scores)
-        variables: dict[str, Any] = {
+        variables: dict[str, object] = {
             "sample": sample.row or {},
             "scores": {score.name: dict(score.values) for score in scores},
         }
@@ -44,20 +45,17 @@ class ExcludeFromMetrics:
 
     def _failure(self, sample: Sample, message: str) -> FailureError:
         message = f"sample `{sample.id}`: {message}"
-        return FailureError(Failure(stage="action", part=self._filter.where, kind="filter", message=message))
+        where = self._filter.where
+        return FailureError(Failure(stage="action", part=where, field=where, kind="filter", message=message))
 
 
 def exclude_from_metrics(
     *,
     rule: str,
-    filter: Mapping[str, Any],  # noqa: A002 - the field's own name
+    filter: Mapping[str, object],  # noqa: A002 - the field's own name
     has_solver: bool = True,
-    context: object = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> ExcludeFromMetrics:
     """Keeps samples that match a filter over `sample`, `solver_output` and `scores` out of the aggregates."""
     made = Filter(filter, where=f"actions.{rule}.filter")
     return ExcludeFromMetrics(made, str(filter["expression"]), has_solver)
-
-
-_SCORER = re.compile(r"""\bscores\s*(?:\.\s*(\w+)|\[\s*['"]([^'"]+)['"]\s*\])""")
-"""A scorer whose values an expression reads."""

@@ -2,45 +2,54 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
-from assay.tasks.declarative.shape import PLACEHOLDER
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, dotted, nearest
+from assay.tasks.declarative.records import Options, Parameter
+from assay.tasks.declarative.shape import PLACEHOLDER, PLACEHOLDER_INSIDE, Report
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
 
-_INSIDE = re.compile(r"<<\s*config\.([A-Za-z0-9_\-]+)\s*>>")
-_DTYPES: dict[str, str] = {"string": "string", "integer": "int", "float": "float", "boolean": "boolean"}
+_MISWRITTEN = re.compile(r"<<\s*conf\w*\s*[.|\[][^<>\n]{0,200}>>")
+"""What was meant for a placeholder, right or wrong: `<< conf.x >>`, `<< config.x | upper >>`."""
+_NO_PARAMETERS = "The task declares no parameters (`config_spec`)."
+_DTYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,)}
 
 
 def resolve_config(
-    spec: Iterable[Mapping[str, Any]],
-    given: Mapping[str, Any],
+    spec: Iterable[Parameter],
+    given: Mapping[str, Plain],
     *,
     task: str,
     models: Collection[str] | None = None,
     datasets: Collection[str] | None = None,
     warnings: list[str] | None = None,
-) -> dict[str, Any]:
+) -> Options:
     """The value of every parameter: given, else default, else null where allowed, else an error before anything runs.
 
     `models` and `datasets` are the keys that exist; None leaves the check to whoever resolves the key.
     """
-    parameters = {str(parameter["key"]): parameter for parameter in spec}
+    parameters = {parameter.key: parameter for parameter in spec}
     for name in given:
         if name not in parameters and warnings is not None:
-            hint = nearest(name, parameters) if parameters else "It has none."
+            hint = hint_here(name, parameters) if parameters else "It has none."
             warnings.append(f"task `{task}`: {no_parameter(name)}; the value is ignored. {hint}")
     known = {"model": models, "dataset": datasets}
-    return {
-        name: _value(parameter, given[name], task, known) if name in given else _default(parameter, task, known)
-        for name, parameter in parameters.items()
+    values = {**values_known(parameters.values()), **{name: given[name] for name in parameters if name in given}}
+    checked: Options = {
+        name: None if value is None and name not in given else _value(parameters[name], value, task, known)
+        for name, value in values.items()
     }
+    missing = [parameter for name, parameter in parameters.items() if name not in values]
+    if missing:
+        lacking = " and ".join(f"the parameter `{each.key}` ({each.type}) has no value" for each in missing)
+        flags = " ".join(f"--config {each.key}=…" for each in missing)
+        raise NoValueError(f"task `{task}`: {lacking}; give {'it' if len(missing) == 1 else 'them'} with {flags}")
+    return {name: checked[name] for name in parameters}
 
 
 def refuse_unused(given: Iterable[str], definitions: Iterable[TaskDefinition]) -> None:
@@ -57,54 +66,53 @@ def no_parameter(name: str) -> str:
     return f"there is no parameter `{name}`"
 
 
-def _default(parameter: Mapping[str, Any], task: str, known: Mapping[str, Collection[str] | None]) -> Any:
-    if parameter["default_value"] is not None:
-        return _value(parameter, parameter["default_value"], task, known)
-    if parameter["nullable"]:
-        return None
-    raise UsageError(
-        f"task `{task}`: the parameter `{parameter['key']}` ({parameter['type']}) has no value; "
-        f"give it with --config {parameter['key']}=…"
-    )
+class NoValueError(UsageError):
+    """A parameter that must be given was not: nothing is wrong with the file."""
 
 
-def _value(parameter: Mapping[str, Any], value: Any, task: str, known: Mapping[str, Collection[str] | None]) -> Any:
-    problem = _problem(parameter, value, known)
+def values_known(spec: Iterable[Parameter]) -> Options:
+    """The parameters that have a value when none is given."""
+    return {each.key: each.default_value for each in spec if each.default_value is not None or each.nullable}
+
+
+def _value(parameter: Parameter, value: Plain, task: str, known: Mapping[str, Collection[str] | None]) -> Plain:
+    problem = value_problem(parameter, value, known)
     if problem:
-        raise UsageError(f"task `{task}`: the parameter `{parameter['key']}` {problem}")
-    return float(value) if parameter["type"] == "float" and value is not None else value
+        raise UsageError(f"task `{task}`: the parameter `{parameter.key}` {problem}")
+    return float(value) if parameter.type == "float" and isinstance(value, int) else value
 
 
-def _problem(  # noqa: PLR0911 - one line per kind of parameter
-    parameter: Mapping[str, Any], value: Any, known: Mapping[str, Collection[str] | None]
+def value_problem(  # noqa: PLR0911 - one line per kind of parameter
+    parameter: Parameter, value: Plain, known: Mapping[str, Collection[str] | None] | None = None
 ) -> str | None:
-    kind = parameter["type"]
+    """Why a value is none of this parameter's, as the end of a sentence."""
+    kind = parameter.type
     if value is None:
-        return None if parameter["nullable"] else f"must not be null; it is a {kind}"
+        return None if parameter.nullable else f"must not be null; it is a {kind}"
     if kind in ("float", "int"):
         return _number_problem(parameter, kind, value)
     if kind == "boolean":
         return None if isinstance(value, bool) else f"must be true or false, got {value!r}"
     if kind == "list":
-        return _list_problem(parameter["dtype"], value)
+        return _list_problem(parameter.dtype, value)
     if kind == "dict":
-        return _dict_problem(parameter["value_dtype"], value)
+        return _dict_problem(parameter.value_dtype, value)
     if kind == "categorical":
         return _category_problem(parameter, value)
     if not isinstance(value, str):
         return f"must be text, got {value!r}"
-    keys = known.get(kind)
+    keys = (known or {}).get(kind)
     if keys is not None and value not in keys and not PLACEHOLDER.match(value):
-        return f"names the {kind} `{value}`, which does not exist. {nearest(value, keys)}"
+        return f"names the {kind} `{value}`, which does not exist. {hint_here(value, keys)}"
     return None
 
 
-def _number_problem(parameter: Mapping[str, Any], kind: str, value: Any) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+def _number_problem(parameter: Parameter, kind: str, value: Plain) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         return f"must be a number, got {value!r}"
     if kind == "int" and not isinstance(value, int):
         return f"must be a whole number, got {value!r}"
-    low, high = parameter["min"], parameter["max"]
+    low, high = parameter.min, parameter.max
     if low is not None and value < low:
         return f"must be at least {low:g}, got {value!r}"
     if high is not None and value > high:
@@ -112,120 +120,124 @@ def _number_problem(parameter: Mapping[str, Any], kind: str, value: Any) -> str 
     return None
 
 
-def _item_problem(dtype: str, value: Any) -> bool:
-    kind = _DTYPES[dtype]
-    if kind == "string":
-        return not isinstance(value, str)
-    if kind == "boolean":
-        return not isinstance(value, bool)
-    if isinstance(value, bool):
-        return True
-    return not isinstance(value, int) if kind == "int" else not isinstance(value, (int, float))
+def _item_problem(dtype: str, value: Plain) -> bool:
+    return dtype != "boolean" if isinstance(value, bool) else not isinstance(value, _DTYPES[dtype])
 
 
-def _list_problem(dtype: str, value: Any) -> str | None:
+def _list_problem(dtype: str, value: Plain) -> str | None:
     if not isinstance(value, list):
         return f"must be a list, got {value!r}"
     bad = [item for item in value if _item_problem(dtype, item)]
     return f"must hold {dtype} values only, got {bad[0]!r}" if bad else None
 
 
-def _dict_problem(dtype: str, value: Any) -> str | None:
+def _dict_problem(dtype: str, value: Plain) -> str | None:
     if not isinstance(value, dict):
         return f"must be a mapping, got {value!r}"
     bad = [item for item in value.values() if _item_problem(dtype, item)]
     return f"must hold {dtype} values only, got {bad[0]!r}" if bad else None
 
 
-def _category_problem(parameter: Mapping[str, Any], value: Any) -> str | None:
-    allowed = parameter["allowed_values"]
-    if parameter["multiple"] and not isinstance(value, list):
+def _category_problem(parameter: Parameter, value: Plain) -> str | None:
+    allowed = parameter.allowed_values
+    if parameter.multiple and not isinstance(value, list):
         return f"takes several values; write a list, got {value!r}"
-    if not parameter["multiple"] and not isinstance(value, str):
+    if not parameter.multiple and not isinstance(value, str):
         return f"takes one of {', '.join(allowed)}, got {value!r}"
     chosen = value if isinstance(value, list) else [value]
     bad = [item for item in chosen if item not in allowed]
-    return f"must be among the allowed values, got `{bad[0]}`. {nearest(str(bad[0]), allowed)}" if bad else None
+    return f"must be among the allowed values, got `{bad[0]}`. {hint_here(str(bad[0]), allowed)}" if bad else None
 
 
-def typed_config(given: Mapping[str, Any], spec: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def typed_config(given: Mapping[str, Plain], spec: Iterable[Parameter]) -> Options:
     """Values for these parameters: a text, as the command line gives it, is read by the kind of its parameter."""
-    kinds = {str(parameter["key"]): parameter for parameter in spec}
+    kinds = {parameter.key: parameter for parameter in spec}
     return {name: _as_parameter(value, kinds.get(name)) for name, value in given.items()}
 
 
-def _as_parameter(value: Any, parameter: Mapping[str, Any] | None) -> Any:
+def _as_parameter(value: Plain, parameter: Parameter | None) -> Plain:
     if parameter is None:
         return value
     if isinstance(value, str):
         return _typed(value, parameter)
-    texts = parameter["type"] in ("string", "model", "dataset", "dataset_column", "categorical", "task_result")
+    texts = parameter.type in ("string", "model", "dataset", "dataset_column", "categorical", "task_result")
     if texts and isinstance(value, (int, float)):
         return msgspec.json.encode(value).decode()
     return value
 
 
-def _typed(text: str, parameter: Mapping[str, Any] | None) -> Any:
-    kind = parameter["type"] if parameter is not None else "string"
-    if text == "null" and parameter is not None and parameter["nullable"]:
+def _typed(text: str, parameter: Parameter) -> Plain:
+    kind = parameter.type
+    if text == "null" and parameter.nullable:
         return None
-    several = kind == "list" or (kind == "categorical" and parameter is not None and parameter["multiple"])
+    several = kind == "list" or (kind == "categorical" and parameter.multiple)
     if several and not text.lstrip().startswith("["):
         items = [item.strip() for item in text.split(",") if item.strip()]
-        texts = kind == "categorical" or (parameter is not None and parameter["dtype"] == "string")
-        return items if texts else [_json(item) for item in items]
+        return [item if parameter.dtype == "string" else _json(item) for item in items]
     if several or kind in ("float", "int", "boolean", "dict"):
         return _json(text)
     return text
 
 
-def _json(text: str) -> Any:
+def _json(text: str) -> Plain:
     try:
-        return msgspec.json.decode(text.strip().lower() if text.strip() in ("True", "False") else text)
+        value: Plain = msgspec.json.decode(text.strip().lower() if text.strip() in ("True", "False") else text)
+        return value
     except (msgspec.DecodeError, UnicodeDecodeError):
         return text
 
 
-def substitute(value: Any, config: Mapping[str, Any], document: Document, where: FieldPath = ()) -> Any:
-    """Every `<< config.x >>` replaced, once: a whole value keeps its type, inside text it becomes its Python form."""
+def substitute(
+    value: Plain,
+    config: Mapping[str, Plain],
+    document: Document,
+    where: FieldPath = (),
+    *,
+    awaited: Collection[str] = (),
+) -> Plain:
+    """Every `<< config.x >>` replaced, once: a whole value keeps its type, inside text it becomes its Python form.
+
+    A text with an `awaited` parameter, whose value is not known yet, stays as it is.
+    """
     if isinstance(value, str):
-        return _substituted(value, config, document, where) if "<<" in value else value
+        if "<<" not in value or any(found[1] in awaited for found in PLACEHOLDER_INSIDE.finditer(value)):
+            return value
+        return _substituted(value, config, document, where)
     if isinstance(value, dict):
-        return {name: substitute(item, config, document, (*where, name)) for name, item in value.items()}
+        return {
+            name: substitute(item, config, document, (*where, name), awaited=awaited) for name, item in value.items()
+        }
     if isinstance(value, list):
-        return [substitute(item, config, document, (*where, at)) for at, item in enumerate(value)]
+        return [substitute(item, config, document, (*where, at), awaited=awaited) for at, item in enumerate(value)]
     return value
 
 
-def _substituted(text: str, config: Mapping[str, Any], document: Document, where: FieldPath) -> Any:
-    def named(name: str) -> Any:
+def _substituted(text: str, config: Mapping[str, Plain], document: Document, where: FieldPath) -> Plain:
+    def named(name: str) -> Plain:
         if name not in config:
-            hint = nearest(name, config) if config else "The task declares no parameters (`config_spec`)."
+            hint = hint_here(name, config) if config else _NO_PARAMETERS
             raise document.error(where, f"`<< config.{name} >>` names no parameter. {hint}")
         return config[name]
 
     whole = PLACEHOLDER.match(text)
     if whole and whole[1] == "config":
         return named(whole[2])
-    return _INSIDE.sub(lambda found: str(named(found[1])), text)
+    return PLACEHOLDER_INSIDE.sub(lambda found: str(named(found[1])), text)
 
 
-def placeholders_in(value: Any, where: FieldPath = ()) -> Iterable[tuple[FieldPath, str]]:
-    """Every parameter name used in a value, with the field that uses it."""
+def check_placeholders(value: Plain, names: Collection[str], report: Report, where: FieldPath = ()) -> None:
+    """Report every placeholder of an undeclared parameter, and every one that is none for a slip of the pen."""
     if isinstance(value, str):
-        for found in _INSIDE.finditer(value):
-            yield where, found[1]
+        for found in PLACEHOLDER_INSIDE.finditer(value):
+            if found[1] not in names:
+                hint = hint_here(found[1], names) if names else _NO_PARAMETERS
+                report.wrong(where, f"`<< config.{found[1]} >>` names no parameter. {hint}")
+        for found in _MISWRITTEN.finditer(value):
+            if not PLACEHOLDER_INSIDE.fullmatch(found[0]):
+                report.wrong(where, f"`{found[0]}` is no placeholder: write `<< config.NAME >>`, without filters")
     elif isinstance(value, dict):
         for name, item in value.items():
-            yield from placeholders_in(item, (*where, name))
+            check_placeholders(item, names, report, (*where, name))
     elif isinstance(value, list):
         for at, item in enumerate(value):
-            yield from placeholders_in(item, (*where, at))
-
-
-def check_placeholders(value: Any, names: Collection[str], document: Document, where: FieldPath = ()) -> None:
-    """Refuse a placeholder of an undeclared parameter even before the configuration is known."""
-    for at, name in placeholders_in(value, where):
-        if name not in names:
-            hint = nearest(name, names) if names else "The task declares no parameters (`config_spec`)."
-            raise document.error(at, f"`<< config.{name} >>` names no parameter ({dotted(at)}). {hint}")
+            check_placeholders(item, names, report, (*where, at))

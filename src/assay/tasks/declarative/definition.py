@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from random import Random
 
 import msgspec
+from msgspec import Struct
 
+from assay.catalog import CATALOG
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
-from assay.tasks.declarative.aggregates import aggregates_of, free_name, headline
-from assay.tasks.declarative.config_spec import check_placeholders, resolve_config, substitute
-from assay.tasks.declarative.library import Library
-from assay.tasks.declarative.schema import checked_task
+from assay.tasks.declarative.aggregates import aggregates_of, headline
+from assay.tasks.declarative.config_spec import NoValueError, resolve_config, substitute, values_known
+from assay.tasks.declarative.library import Library, SampleChoice
+from assay.tasks.declarative.part_keys import scorer_keys
+from assay.tasks.declarative.records import (
+    ActionEntry,
+    BenchmarkTask,
+    Options,
+    ScorerEntry,
+    SolverEntry,
+    SystemTask,
+    TaskEntry,
+)
+from assay.tasks.declarative.schema import check_definition, checked_definition, checked_task
+from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS
-from assay.tasks.declarative.yaml_reader import Document, FieldPath
+from assay.tasks.declarative.shape import PLACEHOLDER, mappings
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain
 
 SNIPPET_FIELDS = (
     "run_solver_snippet",
@@ -25,98 +38,138 @@ SNIPPET_FIELDS = (
     "compute_evidence_snippet",
 )
 """The fields that hold Python; each defines the function that it is named after."""
-_NOT_OPTIONS = ("type", "key", "purpose", "metrics", "display_name")
 _EVIDENCE = "evidence"
+
+
+class _Parts(Struct, frozen=True, kw_only=True):
+    """What a definition is made of, as the catalog names it."""
+
+    solver: PartSpec
+    scorers: tuple[PartSpec, ...]
+    aggregates: tuple[PartSpec, ...]
+    metric: str
+    actions: tuple[PartSpec, ...] = ()
 
 
 def task_definition(
     document: Document,
     where: FieldPath,
-    task: Mapping[str, Any],
+    task: TaskEntry,
     library: Library,
     *,
-    config: Mapping[str, Any],
+    config: Mapping[str, Plain],
+    config_at: FieldPath | None = None,
     name: str | None = None,
     dataset_key: str | None = None,
     num_samples: int | None = None,
     subsampling: str | None = None,
+    trials: int | None = None,
 ) -> TaskDefinition:
-    """One task with its configuration, as every other format gives it too."""
+    """One task with its configuration, as every other format gives it too.
+
+    `config_at` is the field that gives the configuration; None for the command line.
+    """
     warnings: list[str] = []
-    parameters = resolve_config(task["config_spec"], config, task=task["key"], warnings=warnings)
-    definition = _configured(document, where, task, parameters)
-    parts = (
-        _system_parts(definition)
-        if definition["type"] == "system_task"
-        else _benchmark_parts(document, (*where, "definition"), definition, library)
-    )
-    dataset = _dataset(
-        document, where, definition, library, dataset_key=dataset_key, num_samples=num_samples, subsampling=subsampling
-    )
-    aggregates: tuple[PartSpec, ...] = parts["aggregates"]
-    snippets = check_snippets(document, (*where, "definition"), definition)
-    metadata: dict[str, Any] = {"display_name": task["display_name"]}
-    for key, value in (
-        ("tags", task["tags"]),
+    inside = (*where, "definition")
+    with _at(document, config_at) if config_at is not None else nullcontext():
+        parameters = resolve_config(task.config_spec, config, task=task.key, warnings=warnings)
+    written = substitute(task.definition, parameters, document, inside)
+    definition = checked_definition(document, written, inside)
+    if isinstance(definition, SystemTask):
+        parts = _system_parts(definition)
+        dataset = _no_dataset(document, where, dataset_key)
+    else:
+        parts = _benchmark_parts(document, inside, definition, library)
+        dataset = _dataset(
+            document, inside, definition, library, dataset_key, written=task.definition, how=(num_samples, subsampling)
+        )
+    snippets = _snippets_in(written)
+    asked = definition.trials if isinstance(definition, BenchmarkTask) else None
+    times = trials if trials is not None else asked.num_trials if asked is not None else None
+    metadata: dict[str, object] = {"display_name": task.display_name}
+    if isinstance(definition, BenchmarkTask):
+        metadata["scorers"] = {
+            key: {"purpose": scorer.purpose, **({"display_name": scorer.display_name} if scorer.display_name else {})}
+            for key, scorer in _keyed(definition.scorers)
+        }
+    for field, value in (
+        ("tags", list(task.tags)),
         ("config", parameters),
         ("snippets", snippets),
+        ("trials", times),
         ("paces", dict(library.paces)),
         ("typed_models", sorted(library.typed)),
+        ("missing_models", sorted(set(library.missing_models))),
         ("variables", sorted({*document.variables, *library.variables})),
     ):
         if value:
-            metadata[key] = value
+            metadata[field] = value
     metadata["files"] = sorted({str(path) for path in (*document.files, *library.files)})
     if found := [*document.warnings, *library.warnings, *warnings]:
         metadata["warnings"] = list(dict.fromkeys(found))
     return TaskDefinition(
-        name=name or task["key"],
+        name=name or task.key,
         format="declarative",
         dataset=dataset,
-        metric=headline(aggregates) if definition["type"] != "system_task" else _EVIDENCE,
-        description=task["description"],
+        solver=parts.solver,
+        scorers=parts.scorers,
+        aggregates=parts.aggregates,
+        actions=parts.actions,
+        metric=parts.metric,
+        description=task.description,
         source=document.mark(where).file,
         metadata=metadata,
-        **parts,
     )
 
 
-def _configured(
-    document: Document, where: FieldPath, task: Mapping[str, Any], parameters: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The definition with every `<< config.x >>` put in, checked once more now that all values are known."""
-    written = substitute(task["definition"], parameters, document, (*where, "definition"))
-    checked = checked_task(document, {**task, "definition": written}, where, placeholders=False)
-    definition: dict[str, Any] = checked["definition"]
-    return definition
+def _no_dataset(document: Document, where: FieldPath, dataset_key: str | None) -> DatasetSpec:
+    """What a system task runs over: one sample with nothing in it."""
+    if dataset_key is not None:
+        raise document.error(where, "a system task takes no dataset")
+    made = DatasetSpec(use="inline", options={"name": "system", "samples": [{}]}, size=1)
+    return msgspec.structs.replace(made, sha256=_inline_hash(made))
 
 
 def _dataset(
     document: Document,
     where: FieldPath,
-    definition: Mapping[str, Any],
+    definition: BenchmarkTask,
     library: Library,
+    given: str | None,
     *,
-    dataset_key: str | None,
-    num_samples: int | None,
-    subsampling: str | None,
+    written: Options,
+    how: tuple[int | None, str | None],
 ) -> DatasetSpec:
-    if definition["type"] == "system_task":
-        if dataset_key is not None:
-            raise document.error(where, "a system task takes no dataset")
-        made = DatasetSpec(use="inline", options={"name": "system", "samples": [{}]}, size=1)
-        return msgspec.structs.replace(made, sha256=_inline_hash(made))
-    named = definition["dataset"] or {}
-    key = dataset_key or named.get("key")
-    if named.get("fast_subset_size") is not None:
-        document.warn((*where, "definition", "dataset", "fast_subset_size"), "is old and ignored")
+    """What the task names, or what was given in its place; `written` is the definition with its placeholders."""
+    named = definition.dataset
+    size: SampleChoice = {"num_samples": how[0], "subsampling": how[1]}
+    if named is not None and named.fast_subset_size is not None:
+        document.warn((*where, "dataset", "fast_subset_size"), "is old and ignored")
+    if named is not None and named.keys is not None:
+        if given is not None:
+            raise document.error((*where, "dataset", "keys"), "this task names several datasets, so none can be given")
+        with _at(document, (*where, "dataset", "keys")):
+            return library.side_by_side(_names_of_datasets(named.keys, written), **size)
+    key = given or (named.key if named is not None else None)
     if key is None:
-        raise document.error(
-            (*where, "definition"),
-            "this task evaluates a dataset: name it with --dataset KEY, or `dataset_key` in a run file",
-        )
-    with _at(document, (*where, "definition", "dataset", "key")):
-        return library.dataset(key, num_samples=num_samples, subsampling=subsampling)
+        message = "this task evaluates a dataset: name it with --dataset KEY, or `dataset_key` in a run file"
+        raise NoValueError(document.sentence(where, message))
+    with _at(document, (*where, "dataset", "key")):
+        if given is None and named is not None and named.source == "task_result":
+            return library.task_result(key, **size)
+        return library.dataset(key, **size)
+
+
+def _names_of_datasets(keys: Sequence[str], written: Options) -> dict[str, str]:
+    """What templates call each dataset: the parameter that names it, or its key."""
+    dataset = written.get("dataset")
+    texts = dataset.get("keys") if isinstance(dataset, dict) else None
+    names: dict[str, str] = {}
+    for at, key in enumerate(keys):
+        text = texts[at] if isinstance(texts, list) else key
+        placeholder = PLACEHOLDER.match(text) if isinstance(text, str) else None
+        names[placeholder[2] if placeholder else key] = key
+    return names
 
 
 def _inline_hash(spec: DatasetSpec) -> str:
@@ -126,32 +179,33 @@ def _inline_hash(spec: DatasetSpec) -> str:
     return sha256
 
 
-def _system_parts(definition: Mapping[str, Any]) -> dict[str, Any]:
-    options = {"compute_evidence_snippet": definition["compute_evidence_snippet"]}
-    return {
-        "solver": PartSpec(key="solver", use="no_solver"),
-        "scorers": (PartSpec(key=_EVIDENCE, use="system_evidence", options=options),),
-        "aggregates": (PartSpec(key=f"{_EVIDENCE}.{_EVIDENCE}", use=_EVIDENCE, options={"scorer": _EVIDENCE}),),
-    }
+def _system_parts(definition: SystemTask) -> _Parts:
+    options = {"compute_evidence_snippet": definition.compute_evidence_snippet}
+    return _Parts(
+        solver=PartSpec(key="solver", use="no_solver"),
+        scorers=(PartSpec(key=_EVIDENCE, use="system_evidence", options=options),),
+        aggregates=(PartSpec(key=f"{_EVIDENCE}.{_EVIDENCE}", use=_EVIDENCE, options={"scorer": _EVIDENCE}),),
+        metric=_EVIDENCE,
+    )
 
 
-def _benchmark_parts(
-    document: Document, where: FieldPath, definition: Mapping[str, Any], library: Library
-) -> dict[str, Any]:
-    has_solver = definition["solver"] is not None
-    keyed = _keyed(definition["scorers"])
+def _benchmark_parts(document: Document, where: FieldPath, definition: BenchmarkTask, library: Library) -> _Parts:
+    has_solver = definition.solver is not None
+    keyed = _keyed(definition.scorers)
     with _at(document, (*where, "solver")):
-        solver = _solver(definition["solver"], definition["scorers"], library)
+        solver = _solver(definition.solver, definition.scorers, library)
     scorers = []
     for at, (key, scorer) in enumerate(keyed):
         with _at(document, (*where, "scorers", at, "model_key")):
             scorers.append(_scorer(key, scorer, has_solver, library))
-    return {
-        "solver": solver,
-        "scorers": tuple(scorers),
-        "aggregates": aggregates_of(keyed, document, (*where, "scorers")),
-        "actions": tuple(_action(action, has_solver) for action in definition["actions"] or ()),
-    }
+    aggregates = aggregates_of(keyed)
+    return _Parts(
+        solver=solver,
+        scorers=tuple(scorers),
+        aggregates=aggregates,
+        metric=headline(aggregates),
+        actions=tuple(_action(action, has_solver) for action in definition.actions or ()),
+    )
 
 
 @contextmanager
@@ -159,121 +213,119 @@ def _at(document: Document, where: FieldPath) -> Iterator[None]:
     """What is wrong with a key is told with the field that names it."""
     try:
         yield
+    except PlacedError:
+        raise
     except UsageError as error:
         raise document.error(where, str(error)) from error
 
 
-def _keyed(scorers: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Every scorer with its key; one without is called by its type, numbered on repeats."""
-    taken = {str(scorer["key"]) for scorer in scorers if scorer["key"]}
-    keyed = []
-    for scorer in scorers:
-        key = scorer["key"] or free_name(scorer["type"], taken)
-        taken.add(key)
-        keyed.append((key, scorer))
-    return keyed
+def _keyed(scorers: Sequence[ScorerEntry]) -> list[tuple[str, ScorerEntry]]:
+    """Every scorer with its key."""
+    keys = scorer_keys([(scorer.key, scorer.type) for scorer in scorers])
+    return list(zip(keys, scorers, strict=True))
 
 
-def _solver(solver: Mapping[str, Any] | None, scorers: Sequence[Mapping[str, Any]], library: Library) -> PartSpec:
+def _solver(solver: SolverEntry | None, scorers: Sequence[ScorerEntry], library: Library) -> PartSpec:
     if solver is None:
         return PartSpec(key="solver", use="no_solver")
-    options = {name: value for name, value in solver.items() if name not in ("type", "message_format")}
-    if solver["type"] in LIKELIHOOD_SOLVERS:
-        return _likelihood_solver(solver["type"], options, scorers)
-    if solver["type"] == "multi_turn_solver":
-        options["message_builders"] = [_with_model(each, library) for each in options["message_builders"]]
-    return PartSpec(key="solver", use=solver["type"], options=options)
+    if solver.type in LIKELIHOOD_SOLVERS:
+        return _likelihood_solver(solver, scorers)
+    options: Options = {name: value for name, value in solver.options.items() if value is not None}
+    if isinstance(settings := options.get("generation"), dict):
+        options["generation"] = {name: value for name, value in settings.items() if value is not None}
+    if isinstance(few_shot := options.get("few_shot"), dict):
+        options["few_shot"] = _few_shot(few_shot, library)
+    if solver.type == "multi_turn_solver":
+        options["message_builders"] = _with_models(options["message_builders"], library)
+    return PartSpec(key="solver", use=solver.type, options=options)
 
 
-def _likelihood_solver(kind: str, options: dict[str, Any], scorers: Sequence[Mapping[str, Any]]) -> PartSpec:
+def _few_shot(given: Options, library: Library) -> Options:
+    """The examples themselves: which they are is part of what the task is."""
+    kept: Options = {name: value for name, value in given.items() if value is not None}
+    count, seed = kept.get("count"), kept.pop("seed", None)
+    rows = mappings(kept.pop("examples", None))
+    if isinstance(named := kept.pop("dataset", None), dict):
+        rows = library.rows(str(named["key"]))
+    # one more, because a sample is no example of itself
+    wanted = len(rows) if not isinstance(count, int) else min(len(rows), count + 1)
+    chosen = rows[:wanted] if not isinstance(seed, int) else Random(seed).sample(rows, wanted)
+    return {**kept, "examples": list(chosen)}
+
+
+def _likelihood_solver(solver: SolverEntry, scorers: Sequence[ScorerEntry]) -> PartSpec:
     """What the scorers want decides what is asked: how choices are compared, and whether without the prompt too."""
-    use = LIKELIHOOD_SOLVERS[kind]
-    asked = {name: value for name, value in options.items() if value is not None}
-    wanted = [scorer["normalize"] for scorer in scorers if scorer["type"] == use == "choice_likelihood"]
+    use = LIKELIHOOD_SOLVERS[solver.type]
+    options: Options = {name: value for name, value in solver.options.items() if value is not None}
+    wanted = [scorer.options["normalize"] for scorer in scorers if scorer.type == use == "choice_likelihood"]
     if wanted:
-        asked["normalize"] = wanted[0]
+        options["normalize"] = wanted[0]
         if "unconditional" in wanted[1:]:
-            asked["unconditional"] = True
-    return PartSpec(key="solver", use=use, options=asked)
+            options["unconditional"] = True
+    return PartSpec(key="solver", use=use, options=options)
 
 
-def _with_model(builder: Mapping[str, Any], library: Library) -> dict[str, Any]:
-    """A builder that asks another model, with that model beside its key."""
-    made = dict(builder)
-    if made["type"] == "generate_message":
-        made["model"] = library.other_model(made["model_key"])
-    if made["type"] == "loop":
-        made["message_builders"] = [_with_model(each, library) for each in made["message_builders"]]
+def _with_models(builders: Plain, library: Library) -> list[Plain]:
+    """Message builders; those that ask another model have it beside its key."""
+    made: list[Plain] = []
+    for builder in mappings(builders):
+        own: Options = {}
+        if builder["type"] == "generate_message":
+            own["model"] = library.other_model(str(builder["model_key"]))
+        if builder["type"] == "loop":
+            own["message_builders"] = _with_models(builder["message_builders"], library)
+        made.append({**builder, **own})
     return made
 
 
-def _scorer(key: str, scorer: Mapping[str, Any], has_solver: bool, library: Library) -> PartSpec:
-    options = {name: value for name, value in scorer.items() if name not in _NOT_OPTIONS and value is not None}
+def _scorer(key: str, scorer: ScorerEntry, has_solver: bool, library: Library) -> PartSpec:
+    given: Options = {name: value for name, value in scorer.options.items() if value is not None}
     for name in ("model_key", "judge_model_key"):
-        if name in options:
-            options["model"] = library.other_model(options[name])
-    if not has_solver:
+        if name in given:
+            given["model"] = library.other_model(str(given[name]))
+    use, options = _catalog_part(scorer.type, given)
+    if not has_solver and use in CATALOG["scorer"]:
         options["has_solver"] = False
-    return PartSpec(key=key, use=scorer["type"], options=options)
+    return PartSpec(key=key, use=use, options=options)
 
 
-def _action(action: Mapping[str, Any], has_solver: bool) -> PartSpec:
-    options = {"rule": action["key"], "filter": action["filter"]}
-    if not has_solver:
-        options["has_solver"] = False
-    return PartSpec(key=action["key"], use=action["action"], options=options)
+def _catalog_part(kind: str, options: Options) -> tuple[str, Options]:
+    """The catalog's scorer behind a type: metrics and assertions are options of one scorer each."""
+    if kind == "metric":
+        own = options.pop("options", {})
+        return "metric", {**(own if isinstance(own, dict) else {}), **options}
+    if kind in METRIC_TYPES:
+        return "metric", {"metric": kind, **options}
+    if kind in ASSERTION_TYPES:
+        text = {"text": options.pop("text")} if "text" in options else {}
+        return "assertions", {"assertions": [{"type": kind, **options}], **text}
+    return kind, options
 
 
-def check_snippets(document: Document, where: FieldPath, value: Any) -> list[str]:
-    """The fields that hold Python; each is parsed, never executed."""
+def _action(action: ActionEntry, has_solver: bool) -> PartSpec:
+    options: Options = {"rule": action.key, "filter": action.filter}
+    return PartSpec(
+        key=action.key, use=action.action, options=options if has_solver else {**options, "has_solver": False}
+    )
+
+
+def _snippets_in(value: Plain) -> list[str]:
+    """The fields that hold Python."""
     found: list[str] = []
     if isinstance(value, dict):
         for name, item in value.items():
-            if name in SNIPPET_FIELDS and isinstance(item, str):
-                _check_snippet(document, (*where, name), item, name.removesuffix("_snippet"))
-                found.append(name)
-            else:
-                found.extend(check_snippets(document, (*where, name), item))
+            found.extend([name] if name in SNIPPET_FIELDS and isinstance(item, str) else _snippets_in(item))
     elif isinstance(value, list):
-        for at, item in enumerate(value):
-            found.extend(check_snippets(document, (*where, at), item))
+        for item in value:
+            found.extend(_snippets_in(item))
     return found
 
 
-def _check_snippet(document: Document, where: FieldPath, source: str, function: str) -> None:
-    names = set(_names_given(_parsed(document, where, source)))
-    if function not in names and "*" not in names:
-        told = ", ".join(f"`{name}`" for name in sorted(names)[:10]) or "nothing"
-        raise document.error(where, f"the snippet must define a function `{function}`; it defines {told}")
-
-
-def _names_given(tree: ast.AST) -> Iterator[str]:
-    """Every name that code gives a value to outside of its functions and classes; `*` for who knows which."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        if isinstance(node, ast.alias):
-            yield node.asname or node.name
-        yield from _names_given(node)
-
-
-def _parsed(document: Document, where: FieldPath, source: str) -> ast.Module:
-    try:
-        return ast.parse(source)
-    except SyntaxError as error:
-        raise document.error(where, f"line {error.lineno} of the snippet: {error.msg}") from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise document.error(where, f"the snippet cannot be parsed: {error}") from error
-
-
-def check_only(document: Document, where: FieldPath, value: Any) -> dict[str, Any]:
-    """A task by itself: fields, placeholders and snippets, without configuration, datasets or models."""
+def check_only(document: Document, where: FieldPath, value: Plain) -> None:
+    """A task by itself, without datasets or models: with the parameters that have a default, the others left open."""
     task = checked_task(document, value, where)
-    names = [parameter["key"] for parameter in task["config_spec"]]
-    check_placeholders(task["definition"], names, document, (*where, "definition"))
-    if not names:
-        check_snippets(document, (*where, "definition"), task["definition"])
-    return task
+    inside = (*where, "definition")
+    known = values_known(task.config_spec)
+    awaited = [each.key for each in task.config_spec if each.key not in known]
+    written = substitute(task.definition, known, document, inside, awaited=awaited)
+    check_definition(document, written, inside)

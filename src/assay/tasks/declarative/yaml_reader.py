@@ -8,12 +8,11 @@ size, its depth and what its aliases expand to are bounded, and it reads nothing
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -21,11 +20,17 @@ from assay.bounded_yaml import CORE_SCHEMA, MAX_DEPTH, MAX_NODES, Yaml12Loader, 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.tasks.project import is_hidden, root_of
+from assay.wording import hint
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 MAX_FILES = 200
 
 FieldPath = tuple[str | int, ...]
+if TYPE_CHECKING:
+    Plain = bool | int | float | str | list["Plain"] | dict[str, "Plain"] | None
+    """What YAML can say."""
+else:
+    Plain = Any  # a record may hold one, and msgspec has no end with a type that holds itself
 
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))\Z")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
@@ -33,7 +38,7 @@ _NULLS = {"", "~", "null", "Null", "NULL"}
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Position:
     """Where a value stood: file, and line and column counted from one."""
 
     file: str
@@ -44,26 +49,34 @@ class Mark:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+class PlacedError(UsageError):
+    """What is wrong, with its file, line and column: a sentence for each thing."""
+
+
+PLACED_SENTENCE = re.compile(r"(.+?:\d+:\d+): (?:([\w$-]+(?:\.[\w$-]+|\[\d+\])*): )?(.*)")
+"""Place, field and message of such a sentence."""
+
+
 @dataclass(slots=True)
 class Document:
     """The plain value of a YAML file, and the place of every field in it."""
 
-    value: Any
+    value: Plain
     path: Path
-    marks: dict[FieldPath, Mark]
+    marks: dict[FieldPath, Position]
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     """Every file that was read on the way, the document's own first."""
     variables: list[str] = field(default_factory=list)
     """The `$NAME`s that were left as they stand, because the file may not read variables."""
 
-    def mark(self, where: FieldPath) -> Mark:
+    def mark(self, where: FieldPath) -> Position:
         """The place of a field, or of the nearest field around it."""
         for end in range(len(where), -1, -1):
             found = self.marks.get(where[:end])
             if found is not None:
                 return found
-        return Mark(str(self.path), 1, 1)
+        return Position(str(self.path), 1, 1)
 
     def directory(self, where: FieldPath) -> Path:
         """The folder of the file in which a field was written: what its relative paths are relative to."""
@@ -73,8 +86,8 @@ class Document:
         named = dotted(where)
         return f"{self.mark(where)}: {named + ': ' if named else ''}{message}"
 
-    def error(self, where: FieldPath, message: str) -> UsageError:
-        return UsageError(self.sentence(where, message))
+    def error(self, where: FieldPath, message: str) -> PlacedError:
+        return PlacedError(self.sentence(where, message))
 
     def warn(self, where: FieldPath, message: str) -> None:
         self.warnings.append(self.sentence(where, message))
@@ -88,11 +101,9 @@ def dotted(where: FieldPath) -> str:
     return text
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name: the closest one, or all of them."""
-    known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"Did you mean `{near[0]}`?" if near else f"Known here: {', '.join(known)}"
+def hint_here(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence about a name that a file does not know."""
+    return hint(name, sorted(known), "Known here")
 
 
 def read_yaml(
@@ -136,11 +147,9 @@ class _Reader:
     files: list[Path] = field(default_factory=list)
     nodes: int = 0
 
-    def file(self, path: Path, where: FieldPath, marks: dict[FieldPath, Mark], above: tuple[Path, ...]) -> Any:
+    def file(self, path: Path, where: FieldPath, marks: dict[FieldPath, Position], above: tuple[Path, ...]) -> Plain:
         """The value of one YAML file, its marks put under `where`."""
         resolved = path.resolve()
-        if resolved in above:
-            raise UsageError(f"{path}: the file refers to itself through `$ref`")
         node = composed(self.text(path), str(path), Yaml12Loader)
         if node is None:
             raise UsageError(f"{path}:1:1: the file is empty")
@@ -160,8 +169,8 @@ class _Reader:
         return text
 
     def value(
-        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Mark], path: Path, above: tuple[Path, ...]
-    ) -> Any:
+        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position], path: Path, above: tuple[Path, ...]
+    ) -> Plain:
         self.nodes += weight(node)
         if self.nodes > MAX_NODES:
             raise UsageError(
@@ -179,10 +188,10 @@ class _Reader:
         return self.mapping(node, where, marks, path, above)
 
     def mapping(
-        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Mark], path: Path, above: tuple[Path, ...]
-    ) -> dict[str, Any]:
-        merged: dict[str, Any] = {}
-        own: dict[str, Any] = {}
+        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position], path: Path, above: tuple[Path, ...]
+    ) -> Plain:
+        merged: dict[str, Plain] = {}
+        own: dict[str, Plain] = {}
         for key_node, value_node in node.value:
             if key_node.tag == _STANDARD + "merge":
                 for name, value in self.merged(value_node, where, marks, path, above).items():
@@ -203,16 +212,17 @@ class _Reader:
         return self.reference(result, where, marks, path, above) if "$ref" in own else result
 
     def merged(
-        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Mark], path: Path, above: tuple[Path, ...]
-    ) -> dict[str, Any]:
+        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position], path: Path, above: tuple[Path, ...]
+    ) -> dict[str, Plain]:
         """What a merge key brings in: one mapping, or several of which the first wins."""
         parts = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        result: dict[str, Any] = {}
+        result: dict[str, Plain] = {}
         for part in parts:
-            if not isinstance(part, yaml.MappingNode):
+            inner: dict[FieldPath, Position] = {}
+            mapping = self.mapping(part, where, inner, path, above) if isinstance(part, yaml.MappingNode) else None
+            if not isinstance(mapping, dict):
                 raise UsageError(f"{_at(_mark(part, path), where)}: `<<` merges mappings, this is something else")
-            inner: dict[FieldPath, Mark] = {}
-            for name, value in self.mapping(part, where, inner, path, above).items():
+            for name, value in mapping.items():
                 if name not in result:
                     result[name] = value
             for at, mark in inner.items():
@@ -224,7 +234,7 @@ class _Reader:
             raise UsageError(f"{_at(_mark(node, path), where)}: a key must be plain text")
         return str(node.value)
 
-    def scalar(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> Any:
+    def scalar(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> Plain:
         tag, text = node.tag, str(node.value)
         if tag == "!include":
             return self.included(node, where, path)
@@ -245,32 +255,37 @@ class _Reader:
 
     def included(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> str:
         target = self.inside(str(node.value), node, where, path, "!include")
-        return self.text(target).strip()
+        try:
+            return self.text(target).strip()
+        except UsageError as error:
+            raise PlacedError(f"{_at(_mark(node, path), where)}: !include: {error}") from error
 
     def reference(
         self,
-        value: dict[str, Any],
+        value: dict[str, Plain],
         where: FieldPath,
-        marks: dict[FieldPath, Mark],
+        marks: dict[FieldPath, Position],
         path: Path,
         above: tuple[Path, ...],
-    ) -> Any:
+    ) -> Plain:
         """A mapping with `$ref`: the other file's content, whose keys win over the ones written beside it."""
         named, at = value["$ref"], marks[(*where, "$ref")]
         if not isinstance(named, str) or named.startswith("#") or "://" in named:
             raise UsageError(f"{_at(at, where)}: `$ref` names a file; `#…` and addresses are not supported")
         target = self.inside(named, at, where, path, "$ref")
+        if target.resolve() in above:
+            raise PlacedError(f"{_at(at, where)}: the file refers to itself through `$ref`")
         siblings = {name: item for name, item in value.items() if name != "$ref"}
-        inner: dict[FieldPath, Mark] = {}
+        inner: dict[FieldPath, Position] = {}
         content = self.file(target, where, inner, above)
         if siblings and not isinstance(content, dict):
             raise UsageError(f"{_at(at, where)}: {named} is not a mapping, so nothing may stand beside its `$ref`")
         marks.update(inner)
-        return {**siblings, **content} if siblings else content
+        return {**siblings, **content} if isinstance(content, dict) else content
 
-    def inside(self, named: str, at: yaml.Node | Mark, where: FieldPath, path: Path, what: str) -> Path:
+    def inside(self, named: str, at: yaml.Node | Position, where: FieldPath, path: Path, what: str) -> Path:
         """The file a tag names, which must exist, be one and lie inside the project."""
-        mark = at if isinstance(at, Mark) else _mark(at, path)
+        mark = at if isinstance(at, Position) else _mark(at, path)
         if not named.strip():
             raise UsageError(f"{_at(mark, where)}: {what} names no file")
         target = path.parent / named
@@ -318,9 +333,9 @@ def _may_hold_secret(where: FieldPath) -> bool:
     return bool(where) and (where[0] == "secrets" or "config" in where or where[-1] == "api_key")
 
 
-def _at(mark: Mark, where: FieldPath) -> str:
+def _at(mark: Position, where: FieldPath) -> str:
     return f"{mark}: {dotted(where)}" if where else str(mark)
 
 
-def _mark(node: yaml.Node, path: Path) -> Mark:
-    return Mark(str(path), node.start_mark.line + 1, node.start_mark.column + 1)
+def _mark(node: yaml.Node, path: Path) -> Position:
+    return Position(str(path), node.start_mark.line + 1, node.start_mark.column + 1)

@@ -20,7 +20,7 @@ export function paramsOf(state) {
 
 export function filterBar(run, runs, state, change) {
   const set = (changes) => change({ ...changes, offset: "" });
-  const search = h("input", { type: "search", class: "search", value: state.q, placeholder: 'Search prompts and answers; "a phrase" in quotes', "aria-label": "Search in prompts and answers" });
+  const search = h("input", { type: "search", class: "search", value: state.q, placeholder: 'Search ids, messages, answers, reasons; "a phrase" in quotes', "aria-label": "Search samples" });
   let waiting;
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => set({ q: search.value }), 250); });
   const failures = [...new Set(run.failures.map((each) => each.kind))];
@@ -64,7 +64,7 @@ function range(run, state, set) {
 }
 
 function against(run, runs, state, set) {
-  const others = runs.filter((each) => each.name !== run.name && !each.error);
+  const others = runs.filter((each) => each.name !== run.name && each.kind === "run");
   if (!others.length) return null;
   const names = [["", "beside another run…"], ...others.map((each) => [each.name, `${each.model} · ${each.name}`])];
   return h("span", { class: "row tight" },
@@ -72,9 +72,9 @@ function against(run, runs, state, set) {
     state.against.length ? select("Change", [["", "changed or not"], ["flipped", "flipped"], ["same", "not flipped"], ["better", "better there"], ["worse", "worse there"]], state.flip, (flip) => set({ flip })) : null);
 }
 
-// Outcomes as toggles, with how many of the matching samples there are.
-export function outcomeBar(counts, state, change) {
-  return h("div", { class: "row wrap outcomes", role: "group", "aria-label": "Outcome" }, Object.keys(OUTCOMES).filter((name) => counts[name] || state.outcome.includes(name)).map((name) => {
+// Outcomes as toggles, with how many of the matching samples there are; those of the whole run stay to be added.
+export function outcomeBar(counts, everywhere, state, change) {
+  return h("div", { class: "row wrap outcomes", role: "group", "aria-label": "Outcome" }, Object.keys(OUTCOMES).filter((name) => counts[name] || everywhere[name] || state.outcome.includes(name)).map((name) => {
     const on = state.outcome.includes(name);
     const next = on ? state.outcome.filter((each) => each !== name) : [...state.outcome, name];
     return button([h("span", { class: `sign o-${name}`, "aria-hidden": "true" }, OUTCOMES[name][0]), OUTCOMES[name][1], counts[name] === undefined ? null : h("b", null, " " + count(counts[name]))],

@@ -25,7 +25,8 @@ async function go() {
   const mine = ++turn;
   const root = h("div", { class: "page page-" + route.page });
   header(route);
-  // the old page stays until the new one has something to show
+  // the old page stays for a moment, until the new one has something to show
+  const waiting = setTimeout(() => { if (mine === turn) fill(document.getElementById("page"), h("p", { class: "empty", role: "status" }, "Loading…")); }, 400);
   try {
     const page = await (PAGES[route.page] || pageRuns)(root, route);
     if (mine !== turn) return;
@@ -35,10 +36,13 @@ async function go() {
     shownPage = { route };
     fill(root, h("div", { class: "error", role: "alert" }, h("h1", null, "This could not be shown"), h("p", null, error.message), link(toRuns(), null, "All runs")));
   }
+  clearTimeout(waiting);
   const main = fill(document.getElementById("page"), root);
   if (mine > 1) main.focus({ preventScroll: true });
   document.title = title(route);
   if (!shownPage.keepsScroll) scrollTo(0, 0);
+  // a search has no samples, marks or provenance of its own
+  if (shownPage.tabs === false) document.querySelector(".tabs").remove();
   if (shownPage.ready) shownPage.ready();
 }
 
@@ -114,6 +118,8 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !event.target.closest("dialog")) event.target.blur();
     return;
   }
+  // what has the focus acts on Enter itself: a link is followed, a button pressed
+  if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
   if (event.key === "?") return help();
   const act = shownPage && shownPage.keys && shownPage.keys[event.key];
   if (act) {

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { button, fill, h, link, section, select, table, th } from "./dom.js";
 import { badge, differenceWhisker, weakTag } from "./charts.js";
 import { paramsOf, stateOf } from "./filters.js";
-import { PAGE, pages } from "./page_samples.js";
+import { PAGE, answerOf, pages } from "./page_samples.js";
 import { replace, toCompare, toRun, toSample } from "./route.js";
 import { count, interval, number, oneLineOf, pValue, plural, signed } from "./words.js";
 
@@ -18,7 +18,7 @@ export async function pageCompare(root, route) {
   let cursor = -1;
   let latest = 0;
   const [top, bar, body, pager] = [h("div"), h("div", { class: "filters" }), h("div"), h("nav", { class: "pager", "aria-label": "pages" })];
-  const search = h("input", { type: "search", class: "search", value: state.q, placeholder: "Search prompts and answers of the first run", "aria-label": "Search in prompts and answers" });
+  const search = h("input", { type: "search", class: "search", value: state.q, placeholder: "Search the samples of the first run", "aria-label": "Search samples" });
   let waiting;
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => change({ q: search.value, offset: "" }), 250); });
 
@@ -54,10 +54,10 @@ export async function pageCompare(root, route) {
     const sides = [each, ...each.others];
     return h("tr", { tabindex: -1, onclick: (event) => { if (!event.target.closest("a")) open(i); } },
       h("td", { class: "c-id" }, link(address(each), null, oneLineOf(each.id)), each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null, h("div", { class: "quiet small" }, each.task)), h("td", { class: "text" }, h("div", { class: "clamp" }, oneLineOf(each.prompt))), h("td", { class: "target" }, h("div", { class: "clamp" }, oneLineOf(each.target))),
-      sides.map((side, n) => (side === null ? h("td", { class: "quiet side", "data-run": short(runs[n]) }, "not in this run") : h("td", { class: "side", "data-run": short(runs[n]) }, h("div", { class: "row tight" }, badge(side.outcome), weakTag(side), h("b", null, number(side.score, 2)), n && side.score !== null && each.score !== null && side.score !== each.score ? h("span", { class: side.worth > each.worth ? "good" : "bad" }, signed(side.score - each.score, 2)) : null), h("div", { class: "clamp" }, oneLineOf(side.failure !== null ? `${side.kind}: ${side.failure}` : side.answer))))));
+      sides.map((side, n) => (side === null ? h("td", { class: "quiet side", "data-run": short(runs[n]) }, "not in this run") : h("td", { class: "side", "data-run": short(runs[n]) }, h("div", { class: "row tight" }, badge(side.outcome), weakTag(side), h("b", null, number(side.score, 2)), n && side.score !== null && each.score !== null && side.score !== each.score ? h("span", { class: side.worth > each.worth ? "good" : "bad" }, signed(side.score - each.score, 2)) : null), h("div", { class: "clamp" }, side.failure !== null ? oneLineOf(`${side.kind}: ${side.failure}`) : answerOf(side))))));
   }
 
-  const address = (each) => toSample(runs[0], each.key, { against: runs.slice(1), ...(state.flip ? { flip: state.flip } : {}) });
+  const address = (each) => toSample(runs[0], each.key, { from: "compare", against: runs.slice(1), ...(state.flip ? { flip: state.flip } : {}) });
   function open(i) { if (rows[i]) location.hash = address(rows[i]); }
   function choose(i) {
     const shown = body.querySelectorAll("tbody tr");

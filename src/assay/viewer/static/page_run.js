@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { button, fill, h, link, section, select, table, th } from "./dom.js";
 import { bars, progressBar, stack, whisker } from "./charts.js";
+import { pageSearch } from "./page_search.js";
 import { toMarks, toSample, toSamples } from "./route.js";
 import { OUTCOMES, count, interval, meanNote, money, number, oneLineOf, percent, plural, seconds, short } from "./words.js";
 
@@ -15,6 +16,7 @@ export async function pageRun(root, route) {
 
   async function load() {
     const run = await get("run", { run: route.run });
+    if (run.kind === "search") { pageSearch(root, run); return run; }
     fill(top, headline(run));
     fill(below, run.board ? leaderboard(run) : null, distributions(run), failures(run), slices(run));
     return run;
@@ -23,7 +25,7 @@ export async function pageRun(root, route) {
   function slices(run) {
     const keys = ["task", "outcome", ...run.keys.map((each) => each.key)];
     if (run.provenance.config.repeat > 1) keys.push("attempt");
-    if (by === null || !keys.includes(by)) by = run.keys.length && !run.keys[0].key.startsWith("label:") ? run.keys[0].key : "task";
+    if (by === null || !keys.includes(by)) by = (run.keys.find((each) => !each.key.startsWith("label:") && !each.more && each.values.length > 1 && each.values.length <= 50) || { key: "task" }).key;
     drawSlices();
     return section("Slices", h("p", { class: "quiet" }, "The score over parts of the samples, with the interval each part has by itself."),
       h("div", { class: "row" }, h("label", null, "by ", select("Slice by", keys.map((key) => [key, key]), by, (value) => { by = value; drawSlices(); }))), sliceBox);
@@ -43,7 +45,8 @@ export async function pageRun(root, route) {
       found.groups > found.shown ? h("p", { class: "quiet" }, `the ${found.shown} largest of ${plural(found.groups, "group")}`) : null);
   }
 
-  await load();
+  const shown = await load();
+  if (shown.kind === "search") return { refresh: load, tabs: false };
   return { refresh: load, keys: { "/": () => { location.hash = toSamples(route.run); }, Enter: () => { location.hash = toSamples(route.run); } } };
 }
 

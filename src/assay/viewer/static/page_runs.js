@@ -67,6 +67,7 @@ export async function pageRuns(root, route) {
     if (run.error) {
       return h("tr", { class: "broken" }, h("td"), h("td", { colspan: COLUMNS.length }, h("strong", null, run.name), " ", h("span", { class: "bad" }, run.error)));
     }
+    if (run.kind === "search") return searchRow(run);
     const box = h("input", { type: "checkbox", "aria-label": `choose ${run.name}`, checked: chosen.has(run.name), onchange: () => { if (box.checked) chosen.add(run.name); else chosen.delete(run.name); chosenChanged(); } });
     return h("tr", null, h("td", { class: "c-choose" }, box),
       h("td", { class: "c-model" }, link(toRun(run.name), { class: "strong" }, run.model || run.name), h("div", { class: "quiet small" }, run.name)),
@@ -84,6 +85,14 @@ export async function pageRuns(root, route) {
     keys: { "/": () => search.focus() },
     async refresh() { runs = (await get("runs")).runs; draw(); },
   };
+}
+
+function searchRow(run) {
+  const scores = run.best === undefined ? null : h("div", { title: run.on }, h("b", null, `${number(run.seed)} → ${number(run.best)}`), h("div", { class: "quiet small" }, run.on));
+  return h("tr", { class: "search-row" }, h("td"),
+    h("td", { class: "c-model" }, link(toRun(run.name), { class: "strong" }, run.name), h("div", { class: "quiet small" }, `search by ${run.model}`)),
+    h("td", { class: "c-tasks" }, h("span", { class: "chip" }, "search"), run.tasks.map((task) => h("span", { class: "chip" }, task))),
+    h("td", { class: "c-score" }, scores), h("td", { class: "quiet", colspan: 3 }, run.verdict), h("td", { class: "c-age" }, age(run.changed)));
 }
 
 function tasksOf(run) {

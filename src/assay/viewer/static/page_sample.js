@@ -4,30 +4,36 @@ import { get, isStatic, sendMark } from "./api.js";
 import { button, copy, fill, h, link, section, toast } from "./dom.js";
 import { badge, weakTag } from "./charts.js";
 import { paramsOf, stateOf } from "./filters.js";
-import { conversation, failureCard, fold, facts, json, prose, scoreCard, targetsCard } from "./sample_parts.js";
-import { replace, toSample, toSamples } from "./route.js";
+import { block, chooseText, conversation, facts, failureCard, fold, isRendered, json, prose, scoreCard, targetsCard } from "./sample_parts.js";
+import { lastSeen, replace, toCompare, toSample, toSamples } from "./route.js";
 import { count, number } from "./words.js";
 
 export async function pageSample(root, route) {
-  const params = paramsOf(stateOf(route.params));
+  const from = (route.params.from || [""])[0];
+  const params = { ...paramsOf(stateOf(route.params)), ...(from ? { from } : {}) };
   let whole = false;
   let sample = await get("sample", { run: route.run, key: route.key, against: route.params.against });
+  const back = () => (from === "compare" && params.against ? toCompare([route.run, ...params.against], { flip: params.flip || "all" }) : toSamples(route.run, params));
+  lastSeen.set(route.run, sample.key);
   let near = { position: null, total: 0, previous: null, next: null };
+  // answers that are run rather than read are shown as the code they are, where no fence says so
+  const isCode = (sample.record.scores || []).some((score) => score.metadata && Array.isArray(score.metadata.checks)) && !/```/.test((sample.record.trace || {}).prediction || "");
+  const glance = h("div", { class: "card glance" });
   const places = h("div", { class: "places" });
   const body = h("div", { class: "sample-body" });
   const marking = h("div", { class: "marking" });
 
   function draw() {
     const { record } = sample;
-    const trace = record.trace || {};
+    const compared = record.trace ? targetsCard(sample) : null;
+    fill(glance, glanceAt());
     fill(body,
       h("div", { class: "column" },
-        section("Asked", conversation(record.trace || { prompt: record.asked })),
-        record.trace ? section("Answered", prose(trace.prediction, { label: "raw answer" }), cutNote("trace.prediction"), completionNotes(trace)) : null,
+        section("Conversation", conversation(sample, isCode ? "python" : null), cutNote("trace.prediction"), completionNotes(record.trace || {})),
         record.unreadable !== undefined ? section("This line of the journal is no record", prose(record.unreadable)) : null),
       h("div", { class: "column" },
         (record.failures || []).length ? section("What broke", record.failures.map(failureCard)) : null,
-        record.trace ? section("Against the targets", targetsCard(record)) : null,
+        compared ? section("Answer and target", compared) : null,
         (record.scores || []).length ? section("Scores", record.scores.map(scoreCard)) : null,
         (record.excluded || []).length ? section("Excluded", h("p", null, `taken out of the aggregates by: ${record.excluded.join(", ")}`)) : null,
         section("Facts", facts(sample))),
@@ -36,6 +42,32 @@ export async function pageSample(root, route) {
         sample.earlier.length ? fold(`Earlier lines of this attempt (${sample.earlier.length})`, sample.earlier.map(json)) : null,
         fold("The whole record as JSON", json(record))));
     drawMark();
+  }
+
+  // Input, target, answer, score, outcome and attempts, before anything has to be scrolled or opened.
+  function glanceAt() {
+    const { record } = sample;
+    const box = (label, ...children) => h("div", null, h("div", { class: "label" }, label), ...children);
+    const text = (value) => h("div", { class: "text", dir: "auto", tabindex: String(value).length > 400 ? 0 : null }, value === "" ? h("span", { class: "quiet" }, "(empty)") : value);
+    const targets = record.targets || [];
+    const expected = targets.length ? targets.slice(0, 5).join("\n") : sample.expected;
+    return [box("Input", text(sample.input)),
+      box(targets.length > 1 ? `Target (${count(targets.length)} accepted)` : "Target", expected === null ? h("div", { class: "quiet" }, "none") : text(expected)),
+      box(sample.extracted === null ? "Answer" : "Answer (as read)", record.trace ? text(sample.extracted ?? sample.answer) : h("div", { class: "quiet" }, "none")),
+      box("Score", h("div", { class: "value" }, number(sample.score)), badge(sample.outcome, true), weakTag(sample), attemptLinks())];
+  }
+
+  function attemptLinks() {
+    if (sample.attempts.length < 2) return null;
+    return h("div", { class: "attempts", role: "group", "aria-label": "Attempts" }, sample.attempts.map((each) => (each.key === sample.key
+      ? h("span", { class: "here", "aria-current": "true" }, badge(each.outcome), count(each.attempt))
+      : link(toSample(route.run, each.key, params), { "aria-label": `attempt ${each.attempt}, ${each.outcome}` }, badge(each.outcome), count(each.attempt)))));
+  }
+
+  function textSwitch() {
+    const choice = (kind, label) => button(label, () => { chooseText(kind); made.replaceWith(textSwitch()); draw(); besides(); }, { class: isRendered() === (kind === "rendered") ? "toggle on" : "toggle", "aria-pressed": isRendered() === (kind === "rendered") });
+    const made = h("span", { class: "row tight", role: "group", "aria-label": "Show texts" }, choice("rendered", "Rendered"), choice("raw", "Raw"));
+    return made;
   }
 
   function cutNote(path) {
@@ -53,11 +85,7 @@ export async function pageSample(root, route) {
   }
 
   function completionNotes(trace) {
-    return (trace.completions || []).map((each) => [
-      each.reasoning ? fold("Reasoning", prose(each.reasoning)) : null,
-      each.refusal ? h("p", { class: "bad" }, "refused: ", each.refusal) : null,
-      each.finish_reason === "length" ? h("p", { class: "note" }, "the answer was cut off at the token limit") : null,
-      each.tool_calls ? fold("Tool calls", json(each.tool_calls)) : null]);
+    return (trace.completions || []).map((each) => (each.finish_reason === "length" ? h("p", { class: "note" }, "the answer was cut off at the token limit") : null));
   }
 
   function drawMark() {
@@ -96,10 +124,10 @@ export async function pageSample(root, route) {
   const here = () => location.href.split("#")[0] + toSample(route.run, sample.key);
 
   fill(root, h("div", { class: "headline" },
-    link(toSamples(route.run, params), { class: "button", "aria-label": "back to the table" }, "‹ Samples"),
-    h("h1", { class: "name" }, sample.id || sample.key), h("span", { class: "quiet" }, sample.task, sample.attempt > 1 ? ` · attempt ${sample.attempt}` : ""), badge(sample.outcome, true), weakTag(sample), sample.score !== null ? h("b", { class: "big" }, number(sample.score)) : null,
-    h("span", { class: "room" }), button("Copy JSON", copyJson), button("Copy link", () => copy(here(), "Link copied")), places),
-    marking, body);
+    link(back(), { class: "button" }, from === "compare" ? "‹ Compare" : "‹ Samples"),
+    h("h1", { class: "name" }, sample.id || sample.key), h("span", { class: "quiet" }, sample.task, sample.attempt > 1 ? ` · attempt ${sample.attempt}` : ""), 
+    h("span", { class: "room" }), textSwitch(), button("Copy JSON", copyJson), button("Copy link", () => copy(here(), "Link copied")), places),
+    glance, marking, body);
   draw();
   await Promise.all([drawPlaces(), besides()]);
 
@@ -107,14 +135,14 @@ export async function pageSample(root, route) {
     for (const name of route.params.against || []) {
       const key = (sample.others || {})[name];
       const other = key ? await get("sample", { run: name, key }).catch(() => null) : null;
-      body.querySelector(".column").append(section(`In ${name}`, other ? [badge(other.outcome, true), other.score !== null ? h("b", null, " " + number(other.score)) : null, prose((other.record.trace || {}).prediction || other.failure || "")] : h("p", { class: "quiet" }, "this run has no such sample")));
+      body.querySelector(".column").append(section(`In ${name}`, other ? [badge(other.outcome, true), other.score !== null ? h("b", null, " " + number(other.score)) : null, block((other.record.trace || {}).prediction || other.failure || "")] : h("p", { class: "quiet" }, "this run has no such sample")));
     }
   }
 
   return {
     keys: {
       j: () => step(near.next), k: () => step(near.previous), ArrowRight: () => step(near.next), ArrowLeft: () => step(near.previous), c: copyJson,
-      1: () => isStatic || mark("right"), 2: () => isStatic || mark("wrong"), 3: () => isStatic || mark("unclear"), 0: () => isStatic || mark(null), Escape: () => { location.hash = toSamples(route.run, params); },
+      1: () => isStatic || mark("right"), 2: () => isStatic || mark("wrong"), 3: () => isStatic || mark("unclear"), 0: () => isStatic || mark(null), Escape: () => { location.hash = back(); },
     },
     refresh: drawPlaces,
   };

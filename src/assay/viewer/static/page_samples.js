@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
 import { badge, bars, weakTag } from "./charts.js";
 import { filterBar, outcomeBar, paramsOf, stateOf } from "./filters.js";
-import { replace, toSample, toSamples } from "./route.js";
+import { lastSeen, push, replace, toSample, toSamples } from "./route.js";
 import { MARKS, count, interval, meanNote, meanOf, number, oneLineOf, percent, plural, seconds, signed } from "./words.js";
 
 export const PAGE = 100;
@@ -27,7 +27,8 @@ export async function pageSamples(root, route) {
     if (!root.isConnected) return Promise.resolve();
     const rebuilt = changes === null || "meta" in changes || "against" in changes || "value" in changes;
     state = changes === null ? stateOf({}) : { ...state, ...changes };
-    replace(toSamples(route.run, paramsOf(state)));
+    // every choice is a step to come back from; what is being typed is not
+    (changes && "q" in changes ? replace : push)(toSamples(route.run, paramsOf(state)));
     if (rebuilt) drawBar();
     cursor = -1;
     return load();
@@ -52,7 +53,7 @@ export async function pageSamples(root, route) {
     body.classList.remove("waiting");
     rows = found.rows;
     all = found.total;
-    fill(numbers, h("div", null, summaryLine(found, run), outcomeBar(found.summary.outcomes, state, change)), spread(found));
+    fill(numbers, h("div", null, summaryLine(found, run), outcomeBar(found.summary.outcomes, run.summary.outcomes, state, change)), spread(found));
     fill(body, rows.length ? table("Samples", head(), rows.map(row), { class: "samples" }) : h("p", { class: "empty" }, "No sample matches these filters."));
     fill(pager, pages(found.offset, found.total, (offset) => { change({ offset: offset || "" }).then(() => scrollTo(0, 0)); }));
     if (cursor >= 0) choose(Math.min(cursor, rows.length - 1));
@@ -64,7 +65,7 @@ export async function pageSamples(root, route) {
   }
 
   function head() {
-    const named = state.against.length ? [...COLUMNS.slice(0, 2), ["changed", "there", "num"], ...COLUMNS.slice(2)] : COLUMNS;
+    const named = state.against.length ? [...COLUMNS.slice(0, 2), ["changed", "there", "there num"], ...COLUMNS.slice(2)] : COLUMNS;
     return named.map(([sort, label, kind]) => {
       const on = (state.sort || "order") === sort;
       const down = state.dir === "desc";
@@ -81,12 +82,12 @@ export async function pageSamples(root, route) {
       state.against.length ? h("td", { class: "num" }, other ? there(each, other) : "–") : null,
       h("td", { class: "c-id" }, link(address(each), null, oneLineOf(each.id)), each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null),
       h("td", { class: "text" }, oneLineOf(each.prompt)),
-      h("td", { class: "text" }, each.failure !== null ? h("span", { class: "bad" }, `${each.kind}: ${oneLineOf(each.failure)}`) : oneLineOf(each.answer)),
+      h("td", { class: "text" }, each.failure !== null ? h("span", { class: "bad" }, `${each.kind}: ${oneLineOf(each.failure)}`) : answerOf(each)),
       h("td", { class: "target" }, oneLineOf(each.target)), h("td", { class: "quiet c-task" }, each.task),
       h("td", { class: "num quiet c-time" }, seconds(each.seconds)), h("td", { class: "num quiet c-tokens" }, count(each.tokens_out)));
   }
 
-  const address = (each) => toSample(route.run, each.key, paramsOf({ ...state, offset: "" }));
+  const address = (each) => toSample(route.run, each.key, paramsOf(state));
   function open(i) { if (rows[i]) location.hash = address(rows[i]); }
 
   function choose(i) {
@@ -109,11 +110,19 @@ export async function pageSamples(root, route) {
   await load();
   return {
     refresh: load,
+    ready: () => choose(rows.findIndex((each) => each.key === lastSeen.get(route.run))),
     keys: {
       j: () => choose(cursor + 1), k: () => choose(cursor - 1), ArrowDown: () => choose(cursor + 1), ArrowUp: () => choose(cursor - 1),
       Enter: () => open(Math.max(cursor, 0)), n: () => turnPage(1), p: () => turnPage(-1), "/": () => bar.search.focus(),
     },
   };
+}
+
+// What was scored stands first: the answer as it was read, then what the model wrote.
+export function answerOf(each) {
+  const read = each.extracted === null ? "" : oneLineOf(each.extracted);
+  const whole = oneLineOf(each.answer);
+  return read && read !== whole ? [h("b", { class: "read", title: "the answer as it was read" }, read), h("span", { class: "quiet" }, " " + whole)] : whole;
 }
 
 function there(each, other) {

@@ -40,6 +40,14 @@ export function toCompare(runs, params) {
   return `#/compare?${query({ run: runs, ...params })}`;
 }
 
+// The sample of a run that was read last: a table that is come back to begins there.
+export const lastSeen = new Map();
+
+// Another state of the same page, to come back from.
+export function push(hash) {
+  history.pushState(null, "", hash);
+}
+
 // Another state of the same page: the address changes, the history does not grow.
 export function replace(hash) {
   history.replaceState(null, "", hash);

@@ -1,6 +1,7 @@
-// The parts of a sample's page: messages, targets with the difference marked, scores with their evidence.
+// The parts of a sample's page: turns, calls, targets with what differs, scores with their evidence.
 
-import { fill, h, table, th } from "./dom.js";
+import { button, copy, fill, h, table, th } from "./dom.js";
+import { code, picture, rendered, sound, tree } from "./render.js";
 import { likeness, textDiff } from "./text_diff.js";
 import { count, number, seconds } from "./words.js";
 
@@ -39,41 +40,117 @@ export function fold(title, ...children) {
   return box;
 }
 
-export function conversation(trace) {
-  if (Array.isArray(trace.messages)) return h("div", { class: "messages" }, trace.messages.map(message));
-  if (typeof trace.prompt === "string") return prose(trace.prompt, { label: "prompt" });
-  return h("p", { class: "quiet" }, "Nothing was asked: the attempt broke before.");
+// Rendered or raw, as the reader chose last.
+export function isRendered() {
+  try { return localStorage.getItem("assay-text") !== "raw"; } catch { return true; }
 }
 
-function message(each) {
-  const role = String(each.role || "?");
-  return h("div", { class: "message r-" + (/^(system|user|assistant|tool)$/.test(role) ? role : "other") }, h("div", { class: "role" }, role, each.name ? ` · ${each.name}` : ""),
-    content(each.content), each.tool_calls ? json(each.tool_calls) : null);
+export function chooseText(kind) {
+  try { localStorage.setItem("assay-text", kind); } catch { /* private windows keep nothing */ }
 }
 
-function content(value) {
-  if (typeof value === "string") return prose(value);
-  if (Array.isArray(value)) return value.map((part) => (part && typeof part.text === "string" ? prose(part.text) : json(part)));
-  return value === null || value === undefined ? null : json(value);
+// A text to read, rendered where that helps, with a button that copies it as it is.
+export function block(text, props) {
+  const { label, language } = props || {};
+  const shown = !isRendered() ? null : language ? code(text, language) : rendered(text);
+  return h("div", { class: "block", role: label ? "group" : null, "aria-label": label }, shown || prose(text, isRendered() && !language ? { class: "prose plain-text" } : {}),
+    text === "" ? null : button("Copy", () => copy(text, "Copied"), { class: "copy", "aria-label": `Copy ${label || "this text"}` }));
 }
 
-// What was compared, and the nearest target, with what differs marked in both.
-export function targetsCard(record) {
+export function data(value) {
+  return isRendered() && value !== null && typeof value === "object" ? h("div", { class: "tree" }, tree(value, 2)) : typeof value === "string" ? prose(value) : json(value);
+}
+
+// The turns in their order; what every sample of the task begins with is folded.
+export function conversation(sample, language) {
+  const { turns, shared } = sample;
+  if (!turns.length) return h("p", { class: "quiet" }, "Nothing was asked: the attempt broke before.");
+  const begin = turns.findIndex((each) => each.role !== "system" && each.role !== "developer");
+  const folded = begin >= 0 && shared.turns > begin ? turns.slice(begin, shared.turns) : [];
+  const shownTurns = folded.length ? [...turns.slice(0, begin), ...turns.slice(shared.turns)] : turns;
+  const first = folded.length ? begin : -1;
+  const answer = turns[turns.length - 1];
+  return h("div", { class: "messages" }, shownTurns.map((each, i) => [
+    i === first ? fold(sharedTitle(folded.filter((turn) => turn.role === "assistant").length), folded.map((turn) => turnCard(turn))) : null,
+    turnCard(each, { answer: each === answer && each.role === "assistant", language, cut: each === turns[shared.turns] ? shared : null }),
+  ]));
+}
+
+function sharedTitle(examples) {
+  return examples ? `${count(examples)} worked ${examples === 1 ? "example" : "examples"}, the same in every sample` : "The beginning, the same in every sample";
+}
+
+function turnCard(turn, about) {
+  const { answer, language, cut } = about || {};
+  const role = String(turn.role || "?");
+  const parts = turn.parts.map((part, i) => partOf(part, { label: answer && part.kind === "text" ? "answer" : null, language: answer ? language : null, cut: i === 0 ? cut : null }));
+  return h("div", { class: "turn r-" + (/^(system|user|assistant|tool)$/.test(role) ? role : "other") },
+    h("div", { class: "role" }, role, turn.name ? ` · ${turn.name}` : ""), parts.length ? parts : h("p", { class: "quiet" }, "(empty)"));
+}
+
+function partOf(part, about) {
+  const { label, language, cut } = about || {};
+  const text = part.text || "";
+  switch (part.kind) {
+    case "text":
+      if (!cut || !cut.characters) return block(text, { label, language });
+      return [fold(sharedTitle(cut.examples), prose(text.slice(0, cut.characters))), block(text.slice(cut.characters), { label, language })];
+    case "reasoning": return h("div", { class: "reasoning" }, h("div", { class: "label" }, "reasoning"), block(text, { label: "reasoning" }));
+    case "refusal": return h("p", { class: "bad" }, "refused: ", text);
+    case "image": return picture(text);
+    case "audio": return sound(text);
+    case "call": return callCard(part);
+    default: return data(part.value);
+  }
+}
+
+function callCard(call) {
+  return h("div", { class: "call" }, h("div", { class: "tool" }, "→ ", call.name), h("div", { class: "inside" }, data(call.value ?? null)),
+    call.result ? h("div", { class: "result" }, h("div", { class: "label" }, "result"), call.result.map((part) => partOf(part))) : h("p", { class: "quiet result" }, "no result in this record"));
+}
+
+// What was compared, and what was expected. Only what was not right is shown with what differs; a right answer is never red.
+export function targetsCard(sample) {
+  const { record } = sample;
   const scores = record.scores || [];
   const read = scores.find((score) => score.answer !== null && score.answer !== undefined);
   const answer = read ? read.answer : (record.trace || {}).prediction || "";
   const targets = record.targets || [];
-  if (!targets.length) return h("div", null, read ? field("read out of it", prose(answer)) : null, h("p", { class: "quiet" }, "This sample has no targets."));
-  // code is judged by its checks: marking where it differs from an expression would say nothing
-  const checked = scores.some((score) => score.metadata && Array.isArray(score.metadata.checks));
+  if (!targets.length) return null;
+  const marks = scores.flatMap((score) => evidenceOf(score)).filter((each) => each.kind === "span" && each.in !== "prediction");
+  // code is judged by its checks, which stand with the score
+  if (scores.some((score) => score.metadata && Array.isArray(score.metadata.checks))) return null;
+  // where a scorer says what it saw, marking where a text differs would say nothing
+  const settled = marks.length || sample.outcome === "right" || scores.some((score) => evidenceOf(score).length);
+  if (sample.outcome === "right" && !marks.length && targets.length === 1) return null; // both stand at the top already
   const nearest = [...targets].sort((a, b) => likeness(answer, b) - likeness(answer, a))[0];
-  const parts = checked || answer === nearest ? null : textDiff(answer, nearest);
-  const marked = (without) => (parts ? parts.filter(([kind]) => kind !== without).map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text))) : null);
+  const parts = settled || answer === nearest ? null : textDiff(answer, nearest);
+  const marked = (without) => parts.filter(([kind]) => kind !== without).map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text)));
+  const box = (content) => h("pre", { class: "prose", dir: "auto" }, content);
   return h("div", { class: "compare-two" },
-    field(read ? "post-processing made of it" : "the answer", marked("added") ? h("pre", { class: "prose", dir: "auto" }, marked("added")) : prose(answer)),
-    field(targets.length > 1 ? `nearest of ${count(targets.length)} targets` : "target", marked("removed") ? h("pre", { class: "prose", dir: "auto" }, marked("removed")) : prose(nearest)),
+    field("answer, as read", parts ? box(marked("added")) : marks.length ? box(withMarks(answer, marks)) : prose(answer)),
+    field(targets.length > 1 ? `nearest of ${count(targets.length)} targets` : "target", parts ? box(marked("removed")) : prose(nearest)),
     answer === nearest ? h("p", { class: "good" }, "✓ the same, character by character") : null,
     targets.length > 1 ? fold("All targets", targets.map((target) => prose(target))) : null);
+}
+
+export function evidenceOf(score) {
+  const found = score.metadata && score.metadata.evidence;
+  return Array.isArray(found) ? found.filter((each) => each && typeof each === "object") : [];
+}
+
+// A text with places in it marked, as a scorer named them: what was found is good, unless it was forbidden.
+export function withMarks(text, marks) {
+  const characters = Array.from(text);
+  const pieces = [];
+  let at = 0;
+  for (const mark of [...marks].sort((a, b) => a.start - b.start)) {
+    if (!(mark.start >= at && mark.end > mark.start && mark.end <= characters.length)) continue;
+    pieces.push(characters.slice(at, mark.start).join(""), h("mark", { class: mark.good === false ? "bad-hit" : null, title: mark.note || null }, characters.slice(mark.start, mark.end).join("")));
+    at = mark.end;
+  }
+  pieces.push(characters.slice(at).join(""));
+  return pieces;
 }
 
 function field(label, ...children) {
@@ -84,14 +161,15 @@ export function scoreCard(score) {
   const values = Object.entries(score.values || {}).map(([name, value]) => h("div", { class: "value-pair" }, h("span", { class: "quiet" }, name), " ", h("b", null, typeof value === "number" ? number(value) : String(value))));
   return h("div", { class: "card score" }, h("h3", null, score.name), h("div", { class: "row wrap" }, values),
     score.extracted === false ? h("p", { class: "bad" }, "nothing could be read out of the answer") : null,
-    score.answer !== null && score.answer !== undefined ? field("compared", prose(score.answer)) : null,
-    score.reason ? field("reason", prose(score.reason)) : null, score.metadata ? evidence(score.metadata) : null);
+    evidenceOf(score).filter((each) => each.kind !== "span").map((each) => h("p", { class: each.good === false ? "bad" : each.good ? "good" : "" }, each.good === false ? "✗ " : each.good ? "✓ " : "", String(each.note ?? ""))),
+    score.reason ? field("reason", block(score.reason)) : null, score.metadata ? evidence(score.metadata) : null);
 }
 
 // Checks as a table, texts as texts, the rest as JSON: whatever a scorer left behind can be read.
 function evidence(metadata) {
   const parts = [];
   for (const [name, value] of Object.entries(metadata)) {
+    if (name === "evidence") continue;
     if (name === "checks" && Array.isArray(value)) parts.push(field("checks", checks(value)));
     else if (typeof value === "string" && (value.length > 60 || value.includes("\n"))) parts.push(open(name, prose(value)));
     else if (value !== null && typeof value === "object") parts.push(open(name, json(value)));
@@ -116,7 +194,15 @@ function checks(list) {
 
 export function failureCard(failure) {
   return h("div", { class: "card failure" }, h("h3", null, `${failure.stage} / ${failure.kind}`), failure.part ? h("p", { class: "quiet" }, failure.part) : null, prose(failure.message || ""),
+    failure.traceback ? prose(failure.traceback, { label: "traceback" }) : null,
     h("p", { class: "quiet small" }, failure.retryable ? "The same command makes this attempt again; it may pass then." : "The same command makes this attempt again."));
+}
+
+// Metadata, and the short columns of the dataset's row, which a record keeps under `sample`.
+function columnsOf({ sample, ...metadata }) {
+  const row = sample && typeof sample === "object" && !Array.isArray(sample) ? sample : null;
+  const rest = Object.entries(row || sample === undefined ? metadata : { ...metadata, sample });
+  return [...rest.map(([name, value]) => [`metadata: ${name}`, value]), ...Object.entries(row || {}).map(([name, value]) => [`column: ${name}`, value])];
 }
 
 export function facts(sample) {
@@ -130,7 +216,7 @@ export function facts(sample) {
     ["finish reason", completions.map((each) => each.finish_reason || "not told").join(", ")],
     ["from the cache", completions.some((each) => each.cached) ? "yes" : "no"],
     ["attempt", count(record.attempt || 1)], ["position", count(record.index)], ["journal line", count(sample.line)], ["key", sample.key],
-    ...Object.entries(record.metadata || {}).map(([name, value]) => [`metadata: ${name}`, typeof value === "string" ? value : JSON.stringify(value)]),
+    ...columnsOf(record.metadata || {}).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
   ];
   return h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", null, name), h("dd", null, value === "" ? "–" : value)]));
 }

@@ -160,19 +160,46 @@ function sorted(rows, sort, down) {
   return rows.map((row, i) => [key(row), i, row]).sort(([a, i], [b, j]) => (a === null || b === null ? (a === null) - (b === null) || i - j : (down ? b - a : a - b) || i - j)).map(([, , row]) => row);
 }
 
+// Scripts without blanks between words: looked for as they stand, wherever they stand.
+const UNSPACED = /[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u{20000}-\u{3ffff}]+/gu;
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+
 async function search(file, rows, query) {
-  const quoted = [...query.matchAll(/"([^"]+)"/g)].map((found) => found[1].toLowerCase().split(/\s+/).join(" "));
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
+  const asked = query.toLowerCase();
+  const quoted = [...asked.matchAll(/"([^"]+)"/g)].map((found) => found[1].split(/\s+/).join(" "));
+  quoted.push(...(asked.match(UNSPACED) || []));
+  const words = asked.replace(UNSPACED, " ").match(WORD) || [];
+  const openEnded = /[\p{L}\p{M}\p{N}]$/u.test(asked);
   const found = new Set();
   for (const chunk of new Set(rows.map((row) => row.chunk))) {
     for (const [key, sample] of Object.entries(await load(`${file}-s${chunk}`))) {
-      const trace = sample.record.trace || {};
-      const text = [trace.prompt, sample.record.asked, ...(trace.messages || []).map((each) => (typeof each.content === "string" ? each.content : JSON.stringify(each.content))), trace.prediction].join("\n").toLowerCase().replace(/\s+/g, " ");
-      const known = new Set(text.match(/[\p{L}\p{N}]+/gu));
-      const has = (word, i) => known.has(word) || (i === words.length - 1 && [...known].some((each) => each.startsWith(word)));
+      const text = saidIn(sample.record).toLowerCase().replace(/\s+/g, " ");
+      const known = new Set(text.match(WORD));
+      const last = words.length - 1;
+      const has = (word, i) => known.has(word) || (i === last && openEnded && [...known].some((each) => each.startsWith(word)));
       if (words.every(has) && quoted.every((phrase) => text.includes(phrase))) found.add(key);
     }
   }
   return found;
 }
 
+// Everything in words about a sample, as the server's search has it.
+function saidIn(record) {
+  const { prompt, messages, prediction, items, completions } = record.trace || {};
+  return texts([
+    record.sample_id, record.asked, prompt, messages, prediction, items, record.targets, record.metadata,
+    (completions || []).map((each) => [each.reasoning, each.refusal, each.tool_calls]),
+    (record.scores || []).map((each) => [each.answer, each.reason, each.metadata]),
+    (record.failures || []).map((each) => [`${each.stage} ${each.kind}`, each.message]),
+  ]).join("\n");
+}
+
+const NO_WORDS = new Set(["role", "type", "logprobs", "raw"]);
+
+function texts(value) {
+  if (typeof value === "string") return value.startsWith("data:") ? [] : [value];
+  if (typeof value === "number") return [String(value)];
+  if (Array.isArray(value)) return value.flatMap(texts);
+  if (!value || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, inner]) => (NO_WORDS.has(name) ? [] : texts(inner)));
+}

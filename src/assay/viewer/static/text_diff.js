@@ -1,4 +1,4 @@
-// Where two texts differ, by characters when they are short, by words when they are not.
+// Where two texts differ, word by word: letters that two words happen to share say nothing.
 
 const MOST = 1500;
 const LONG = 50000;
@@ -6,7 +6,7 @@ const LONG = 50000;
 // Parts [kind, text], kind being "same", "removed" (only in a) or "added" (only in b); null when both are too long.
 export function textDiff(a, b) {
   if (a.length > LONG || b.length > LONG) return null;
-  const parts = (text) => (a.length + b.length < 400 ? [...text] : text.match(/\s+|[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) || []);
+  const parts = (text) => text.match(/\s+|[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]/gu) || [];
   let [left, right] = [parts(a), parts(b)];
   let start = 0;
   while (start < left.length && start < right.length && left[start] === right[start]) start++;

@@ -75,7 +75,7 @@ export function meanOf(score) {
 
 export function meanNote(score) {
   if (!score) return null;
-  if (score.left_out.length) return `without ${score.left_out.join(", ")}: no score that is a mean over samples`;
+  if (score.left_out.length) return `without ${score.left_out.join(", ")}: no part of the overall score`;
   return score.headline ? null : "the mean of the samples' numbers; the task's score on the leaderboard is another measure";
 }
 

@@ -1,25 +1,67 @@
-"""What was read from a file, checked against its table: plain data with defaults, or everything that is wrong."""
+"""What was read from a file, checked against its table: a record, or everything that is wrong."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from assay.tasks.declarative.config_spec import check_placeholders
+from assay.tasks.declarative.editor_schema import Schema, json_schema
+from assay.tasks.declarative.records import (
+    AdapterReference,
+    DatasetEntry,
+    Definition,
+    EvaluationEntry,
+    ModelEntry,
+    ProvidedModel,
+    RunEntry,
+    TaskEntry,
+    TaskSpecification,
+    dataset_record,
+    definition_record,
+    record,
+)
 from assay.tasks.declarative.schema.datasets import DATASET
-from assay.tasks.declarative.schema.models import MODEL, PROVIDED
-from assay.tasks.declarative.schema.runs import EVALUATION, RUN_FILE
-from assay.tasks.declarative.schema.tasks import TASK
-from assay.tasks.declarative.shape import Anything, Field, ListOf, Report, Shape, Shaped, check, json_schema
-from assay.tasks.declarative.yaml_reader import Document, FieldPath
+from assay.tasks.declarative.schema.models import ADAPTER, MODEL, PROVIDED
+from assay.tasks.declarative.schema.runs import EVALUATION, RUN_FILE, SPECIFICATIONS
+from assay.tasks.declarative.schema.tasks import DEFINITION, TASK
+from assay.tasks.declarative.shape import Anything, Field, ListOf, Report, Shape, Shaped, check, mappings
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain
 
-_NOT_RUN = ("model_adapters", "dataset_generators", "policies")
+_NOT_RUN = ("dataset_generators",)
 EDITOR_SCHEMAS: dict[str, Shape] = {"task": TASK, "dataset": DATASET, "model": MODEL, "run": RUN_FILE}
 
 
-def kind_of(value: Any) -> str:  # noqa: PLR0911 - a list of telltale fields
-    """What a YAML file holds: `task`, `run`, `dataset`, `model` or `evaluation`."""
+_OTHER_KINDS = {
+    "key_info": "an app",
+    "data_source": "a dataset generator",
+    "synthesizers": "a dataset generator",
+    "input_builder": "a solver",
+    "message_builders": "a solver",
+    "ground_truth": "a scorer",
+    "compute_scores_snippet": "a scorer",
+    "user_prompt": "a scorer",
+    "filter": "an action rule",
+    "risk_profile": "an app",
+}
+"""What else a file of such a project may hold, by a field that gives it away."""
+
+
+_OF_AN_APP = {"key", "display_name", "description", "long_description", "tags"}
+
+
+def other_kind(value: Plain) -> str | None:
+    """What a file holds that is read as none of the kinds: a part that a task brings in with `$ref`, an app, …"""
+    if not isinstance(value, dict) or kind_of(value) != "task":
+        return None
+    definition = value.get("definition")
+    inner = definition if isinstance(definition, dict) else {}
+    found = next((kind for name, kind in _OTHER_KINDS.items() if name in value or name in inner), None)
+    return "an app" if found is None and {"key", "display_name"} <= value.keys() <= _OF_AN_APP else found
+
+
+def kind_of(value: Plain) -> str:  # noqa: PLR0911 - a list of telltale fields
+    """What a YAML file holds: `task`, `run`, `dataset`, `model`, `model_adapter` or `evaluation`."""
     if not isinstance(value, dict):
         return "task"
-    if value.keys() & {"datasets", "dataset_generators", "models", "model_adapters", "evaluation"}:
+    if value.keys() & {"datasets", "dataset_generators", "models", "model_adapters", "prompts", "evaluation"}:
         return "run"
     if "tasks" in value and not value.keys() & {"key", "display_name", "definition"}:
         return "run"
@@ -29,21 +71,45 @@ def kind_of(value: Any) -> str:  # noqa: PLR0911 - a list of telltale fields
         return "task"
     if value.keys() & {"source", "file_path", "generator_specification"}:
         return "dataset"
+    if value.keys() & {"process_input", "process_output"}:
+        return "model_adapter"
     if "config" in value:
         return "model"
     return "task"
 
 
-def checked_task(document: Document, value: Any, where: FieldPath = (), *, placeholders: bool = True) -> dict[str, Any]:
-    """A task as it was read -> plain data with defaults; `UsageError` naming everything that is wrong."""
+def checked_task(document: Document, value: Plain, where: FieldPath = ()) -> TaskEntry:
+    """A task as it was read, its definition still with placeholders; `UsageError` naming everything that is wrong."""
+    if not where and (other := other_kind(value)):
+        raise document.error((), f"this looks like {other}, not a task; a task has `definition`")
     value = _inferred_entity(_moved_entity(value, document, where), document, where)
-    return _checked(document, value, TASK, where, placeholders=placeholders)
+    value = _without_trial_metrics(value, document, where)
+    inside = (*where, "definition")
+    report = Report(document, configured_at=inside)
+    result = check(value, TASK, where, report)
+    if isinstance(value, dict):
+        names = [str(each.get("key")) for each in mappings(value.get("config_spec"))]
+        check_placeholders(value.get("definition"), names, report, inside)
+    report.raise_errors()
+    return record(result, TaskEntry)
 
 
-def _inferred_entity(value: Any, document: Document, where: FieldPath) -> Any:
+def check_definition(document: Document, value: Plain, where: FieldPath) -> None:
+    """The definition of a checked task, in which some parameters have no value yet."""
+    _checked(document, value, DEFINITION, where, configured_at=where)
+
+
+def checked_definition(document: Document, value: Plain, where: FieldPath) -> Definition:
+    """The definition of a checked task, checked once more now that all values are known."""
+    checked = _checked(document, value, DEFINITION, where)
+    assert isinstance(checked, dict)  # noqa: S101 - anything else has been reported
+    return definition_record(checked)
+
+
+def _inferred_entity(value: Plain, document: Document, where: FieldPath) -> Plain:
     """Later files leave the entity type out: a task with a dataset and without a solver evaluates that dataset."""
     definition = value.get("definition") if isinstance(value, dict) else None
-    if not isinstance(definition, dict) or ("type" in definition and definition["type"] == "system_task"):
+    if not isinstance(value, dict) or not isinstance(definition, dict) or definition.get("type") == "system_task":
         return value
     if "evaluated_entity_type" in definition or "solver" in definition or "dataset" not in definition:
         return value
@@ -51,7 +117,7 @@ def _inferred_entity(value: Any, document: Document, where: FieldPath) -> Any:
     return {**value, "definition": {**definition, "evaluated_entity_type": "dataset"}}
 
 
-def _moved_entity(value: Any, document: Document, where: FieldPath) -> Any:
+def _moved_entity(value: Plain, document: Document, where: FieldPath) -> Plain:
     """The old place of `evaluated_entity_type` is read into the definition."""
     if not isinstance(value, dict) or value.get("evaluated_entity_type") is None:
         return value
@@ -65,23 +131,53 @@ def _moved_entity(value: Any, document: Document, where: FieldPath) -> Any:
     return {**value, "evaluated_entity_type": None, "definition": {**definition, "evaluated_entity_type": old}}
 
 
-def checked_dataset(document: Document, value: Any, where: FieldPath = ()) -> dict[str, Any]:
-    return _checked(document, value, DATASET, where, placeholders=False)
+def _without_trial_metrics(value: Plain, document: Document, where: FieldPath) -> Plain:
+    """Metrics of a trial aggregator's number are left out: the leaderboard has pass@k and pass^k of every k."""
+    definition = value.get("definition") if isinstance(value, dict) else None
+    trials = definition.get("trials") if isinstance(definition, dict) else None
+    aggregators = mappings(trials.get("score_aggregators")) if isinstance(trials, dict) else []
+    named = [each.get("aggregator") for each in aggregators]
+    names = {each.get("score_name") for each in named if isinstance(each, dict)}
+    if not names or not isinstance(value, dict) or not isinstance(definition, dict):
+        return value
+    document.warn((*where, "definition", "trials", "score_aggregators"), "not used: the leaderboard has every k")
+    scorers: list[Plain] = []
+    for scorer in mappings(definition.get("scorers")):
+        metrics = scorer.get("metrics")
+        kept: list[Plain] = [each for each in mappings(metrics) if each.get("field") not in names]
+        left: Plain = kept or None
+        scorers.append({**scorer, "metrics": left} if isinstance(metrics, list) else scorer)
+    return {**value, "definition": {**definition, "scorers": scorers}}
 
 
-def checked_model(document: Document, value: Any, where: FieldPath = ()) -> dict[str, Any]:
+def checked_dataset(document: Document, value: Plain, where: FieldPath = ()) -> DatasetEntry:
+    checked = _checked(document, value, DATASET, where)
+    assert isinstance(checked, dict)  # noqa: S101 - anything else has been reported
+    return dataset_record(checked)
+
+
+def checked_model(document: Document, value: Plain, where: FieldPath = ()) -> ModelEntry | ProvidedModel:
     if isinstance(value, dict) and "$provider" in value:
-        return _checked(document, value, PROVIDED, where, placeholders=False)
-    return _checked(document, value, MODEL, where, placeholders=True)
+        return record(_checked(document, value, PROVIDED, where), ProvidedModel)
+    return record(_checked(document, value, MODEL, where), ModelEntry)
 
 
-def checked_evaluation(
-    document: Document, value: Any, where: FieldPath = (), *, placeholders: bool = True
-) -> dict[str, Any]:
-    return _checked(document, value, EVALUATION, where, placeholders=placeholders)
+def checked_adapter(document: Document, value: Plain, where: FieldPath = ()) -> AdapterReference:
+    return record(_checked(document, value, ADAPTER, where), AdapterReference)
 
 
-def checked_run(document: Document) -> dict[str, Any]:
+def checked_evaluation(document: Document, value: Plain, where: FieldPath = ()) -> EvaluationEntry:
+    """An evaluation, its task specifications still with placeholders."""
+    configured_at = (*where, "task_specifications")
+    return record(_checked(document, value, EVALUATION, where, configured_at=configured_at), EvaluationEntry)
+
+
+def checked_specifications(document: Document, value: Plain, where: FieldPath) -> list[TaskSpecification]:
+    """The task specifications of a checked evaluation, checked once more now that all values are known."""
+    return record(_checked(document, value, SPECIFICATIONS, where), list[TaskSpecification])
+
+
+def checked_run(document: Document) -> RunEntry:
     """A run file's own fields; its tasks, datasets and models are checked one by one as they are used."""
     value = document.value
     if not isinstance(value, dict):
@@ -89,23 +185,24 @@ def checked_run(document: Document) -> dict[str, Any]:
     for name in _NOT_RUN:
         if value.get(name):
             document.warn((name,), f"`{name}` is not used here")
-    outer = {name: item for name, item in value.items() if name not in _NOT_RUN}
+    outer: Plain = {name: item for name, item in value.items() if name not in _NOT_RUN}
     shape = Shaped(
         RUN_FILE.name,
         RUN_FILE.doc,
         {**RUN_FILE.fields, **{name: Field(ListOf(Anything()), []) for name in ("datasets", "tasks")}},
     )
-    return _checked(document, outer, shape, (), placeholders=True)
+    return record(_checked(document, outer, shape, (), configured_at=("evaluation", "task_specifications")), RunEntry)
 
 
-def _checked(document: Document, value: Any, shape: Shape, where: FieldPath, *, placeholders: bool) -> dict[str, Any]:
-    report = Report(document, placeholders=placeholders)
+def _checked(
+    document: Document, value: Plain, shape: Shape, where: FieldPath, *, configured_at: FieldPath | None = None
+) -> Plain:
+    report = Report(document, configured_at=configured_at)
     result = check(value, shape, where, report)
     report.raise_errors()
-    assert isinstance(result, dict)  # noqa: S101 - a shape that is a mapping has reported anything else
     return result
 
 
-def editor_schema(kind: str) -> dict[str, Any]:
+def editor_schema(kind: str) -> Schema:
     """The JSON Schema of a kind of file, for `# yaml-language-server: $schema=…`."""
     return json_schema(EDITOR_SCHEMAS[kind], f"assay {kind} file")

@@ -2,15 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from assay.tasks.declarative.schema.fields import REFERENCED_KEY, text, word
+from assay.datasets.cell_types import DTYPES
+from assay.datasets.tables import FORMATS as URL_FORMATS
+from assay.datasets.traces import FORMATS as TRACE_FORMATS
+from assay.tasks.declarative.schema.fields import REFERENCED_KEY, snippet, template, text, word
 from assay.tasks.declarative.schema.filters import FILTER
-from assay.tasks.declarative.shape import Anything, Field, ListOf, MapOf, Report, Shaped, Tagged, Text
+from assay.tasks.declarative.shape import (
+    Anything,
+    Either,
+    Field,
+    Fields,
+    ListOf,
+    MapOf,
+    Number,
+    Report,
+    Shaped,
+    Tagged,
+    TemplateText,
+    Text,
+    Truth,
+)
 from assay.tasks.declarative.yaml_reader import FieldPath
 
 _FILTERS = Field(ListOf(FILTER), [], "Rows kept: those that match all.")
 _COLUMNS = Field(ListOf(Text(min_length=1)), None, "Columns kept; all when absent.")
+_DTYPES = Field(
+    Either(Text(words=("string",)), MapOf(Text(words=DTYPES))),
+    None,
+    "What columns of a table hold, where they do not hold what they look like; `string` keeps every cell as text.",
+)
+_ROW = ("sample", "index")
+GENERATOR_STEP = Tagged(
+    "generator step",
+    {
+        "template": Shaped(
+            "a template step",
+            "Columns by templates over the row so far.",
+            {"type": word("template"), "columns": Field(MapOf(TemplateText(_ROW), least=1))},
+        ),
+        "python": Shaped(
+            "a python step",
+            "Columns that `generate(sample, index, seed)` returns.",
+            {"type": word("python"), "generate_snippet": snippet("generate")},
+        ),
+        "model": Shaped(
+            "a model step",
+            "What a model writes.",
+            {
+                "type": word("model"),
+                "model_key": Field(REFERENCED_KEY),
+                "system_prompt": template("Over the row so far.", _ROW, None),
+                "user_prompt": template("Over the row so far.", _ROW, min_length=1),
+                "column": text("The column that holds the answer.", "output", min_length=1),
+                "json": Field(Truth(), False, "The answer is a JSON object, whose fields are the columns."),
+            },
+        ),
+    },
+)
 SOURCE = Tagged(
     "dataset source",
     {
@@ -20,6 +68,7 @@ SOURCE = Tagged(
             {
                 "type": word("local"),
                 "file_path": text("Relative to the file that defines the dataset.", min_length=1),
+                "dtypes": _DTYPES,
                 "filters": _FILTERS,
                 "columns": _COLUMNS,
             },
@@ -34,9 +83,82 @@ SOURCE = Tagged(
                 "columns": _COLUMNS,
             },
         ),
+        "url": Shaped(
+            "a url source",
+            "A file at an address: .jsonl, .csv, .tsv or .parquet, fetched once and kept.",
+            {
+                "type": word("url"),
+                "url": text("http:// or https://; a name or password in it is refused.", min_length=1),
+                "sha256": Field(
+                    Text(pattern=r"[0-9a-fA-F]{64}"),
+                    None,
+                    "Of the file; another one is refused. Without it the number cannot be repeated.",
+                ),
+                "format": Field(Text(words=URL_FORMATS), None, "What the file is, where its address does not say it."),
+                "dtypes": _DTYPES,
+                "filters": _FILTERS,
+                "columns": _COLUMNS,
+            },
+        ),
+        "folder": Shaped(
+            "a folder source",
+            "Text files: columns `sample_id`, `file_name`, `content`, and the fields of their YAML front matter.",
+            {
+                "type": word("folder"),
+                "directory_path": text("Relative to the file that defines the dataset.", min_length=1),
+                "extension": text("Which files: `.md`; all when absent.", ""),
+                "filters": _FILTERS,
+                "columns": _COLUMNS,
+            },
+        ),
+        "task_result": Shaped(
+            "a task_result source",
+            "What a finished run asked, answered and scored: its journal, a row for each attempt.",
+            {
+                "type": word("task_result"),
+                "run_path": text("The run's folder, relative to the file that defines the dataset.", min_length=1),
+                "task": text("Which of the run's tasks; may be left out when it has one.", None),
+                "filters": _FILTERS,
+                "columns": _COLUMNS,
+            },
+        ),
+        "traces": Shaped(
+            "a traces source",
+            "Recorded conversations: a log of Inspect, spans of OpenTelemetry, or chats in JSON lines.",
+            {
+                "type": word("traces"),
+                "file_path": text(
+                    ".eval, .json or .jsonl, relative to the file that defines the dataset.", min_length=1
+                ),
+                "format": Field(Text(words=TRACE_FORMATS), None, "What wrote the file, where it does not show."),
+                "operations": Field(
+                    ListOf(Text(min_length=1), least=1),
+                    None,
+                    "Spans that are samples: `chat`, `text_completion` and `generate_content` when absent.",
+                ),
+                "filters": _FILTERS,
+                "columns": _COLUMNS,
+            },
+        ),
+        "generated": Shaped(
+            "a generated source",
+            "Rows made by templates, Python or a model, written to a file before anything is scored.",
+            {
+                "type": word("generated"),
+                "num_samples": Field(Number(whole=True, least=1), doc="How many rows."),
+                "seed": Field(Number(whole=True), 0, "Another seed is another dataset."),
+                "dataset_key": Field(REFERENCED_KEY, None, "Rows to begin with, in an order that the seed decides."),
+                "draw": Field(
+                    MapOf(ListOf(Anything(), least=1)), {}, "Columns, each one of these values, chosen by the seed."
+                ),
+                "steps": Field(ListOf(GENERATOR_STEP, least=1), doc="What is done to each row, one after the other."),
+                "filters": _FILTERS,
+                "columns": _COLUMNS,
+            },
+        ),
         "huggingface": Shaped(
             "a huggingface source",
-            "A dataset of the hub, pinned to a revision.",
+            "A dataset of the hub; without a revision the number cannot be repeated.",
             {
                 "type": word("huggingface"),
                 "path": text(min_length=1),
@@ -48,20 +170,22 @@ SOURCE = Tagged(
             },
         ),
     },
+    kind="dataset",
+    own=Shaped("a source", "A dataset of an installed package or of one's own.", {"type": Field(Text())}),
 )
 
 
-def _dataset_rule(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
     old = result.pop("file_path")
     if old is not None and result["source"] is not None:
         report.wrong((*where, "file_path"), "given beside `source`; keep `source`")
     elif old is not None:
         report.warn((*where, "file_path"), "`file_path` is old; write `source: {type: local, file_path: …}`")
-        result["source"] = {"type": "local", "file_path": old, "filters": [], "columns": None}
+        result["source"] = {"type": "local", "file_path": old, "dtypes": None, "filters": [], "columns": None}
     if result["generator_specification"] is not None:
         report.wrong(
             (*where, "generator_specification"),
-            "generated datasets are not supported; generate a file and name it in `source`",
+            "generators are written into the dataset here: `source: {type: generated, …}`",
         )
     elif result["source"] is None:
         report.wrong(where, "a dataset needs `source`")

@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec import UNSET, UnsetType
 
-from assay.tasks.declarative.shape import Field, Text
+from assay.tasks.declarative.shape import Field, ListOf, Number, PythonText, Shaped, TemplateText, Text
 
 USER_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-]+")
 REFERENCED_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-$]+")
+
+
+SAMPLE = ("sample",)
+"""What a template of a sample may read."""
+ANSWER = (*SAMPLE, "solver_output", "model_output", "messages", "input_prompt", "trace", "model_outputs")
+"""What a template about an answer may read."""
 
 
 def word(value: str) -> Field:
     return Field(Text(words=(value,)), doc=f"`{value}`", placeholder=False)
 
 
-def text(doc: str = "", default: Any = ..., **limits: Any) -> Field:
-    return Field(Text(**limits), doc=doc) if default is ... else Field(Text(**limits), default, doc)
+def text(doc: str = "", default: str | UnsetType | None = UNSET, *, min_length: int = 0) -> Field:
+    return Field(Text(min_length=min_length), default, doc)
+
+
+def template(
+    doc: str, names: tuple[str, ...] = SAMPLE, default: str | UnsetType | None = UNSET, *, min_length: int = 0
+) -> Field:
+    """A field that holds Jinja text, and what it may read."""
+    return Field(TemplateText(names, min_length), default, doc)
+
+
+def snippet(function: str, doc: str = "") -> Field:
+    """A field that holds Python which defines this function."""
+    return Field(PythonText(function), doc=doc)
+
+
+GENERATION = Field(
+    Shaped(
+        "generation settings",
+        "How the model answers; what is left out is the run's affair.",
+        {
+            "temperature": Field(Number(least=0), None),
+            "top_p": Field(Number(above=0), None),
+            "max_tokens": Field(Number(whole=True, least=1), None, "The longest answer."),
+            "stop": Field(ListOf(Text(min_length=1), least=1), None, "Texts that end the answer."),
+            "seed": Field(Number(whole=True), None),
+        },
+    ),
+    None,
+    "How the model answers: `temperature`, `top_p`, `max_tokens`, `stop`, `seed`.",
+)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from assay.tasks.declarative.schema.fields import USER_KEY, text, word
+from assay.tasks.declarative.schema.fields import USER_KEY, snippet, text, word
 from assay.tasks.declarative.shape import Field, MapOf, Number, Scalar, Shaped, Tagged, Text
 
 
 def _metric(kind: str, doc: str, **own: Field) -> Shaped:
-    fields = {"type": word(kind), "key": Field(USER_KEY, None, "Unique within the scorer.")}
-    return Shaped(f"a {kind} metric", doc, {**fields, **own})
+    return Shaped(f"a {kind} metric", doc, {"type": word(kind), **_COMMON, **own})
+
+
+_COMMON = {"key": Field(USER_KEY, None, "Unique within the scorer.")}
 
 
 FIELDS_READ = (
@@ -22,7 +24,7 @@ METRIC = Tagged(
     "metric",
     {
         "python": _metric(
-            "python", "The author's `compute_metrics(scores)`.", compute_metrics_snippet=text(min_length=1)
+            "python", "The author's `compute_metrics(scores)`.", compute_metrics_snippet=snippet("compute_metrics")
         ),
         "binary-classification": _metric(
             "binary-classification",
@@ -86,4 +88,6 @@ METRIC = Tagged(
             name=_NAME,
         ),
     },
+    kind="aggregate",
+    own=Shaped("a metric", "An aggregate of an installed package or of one's own.", {**_COMMON, "type": Field(Text())}),
 )

@@ -2,10 +2,62 @@
 
 from __future__ import annotations
 
-from assay.tasks.declarative.schema.fields import REFERENCED_KEY, text, word
-from assay.tasks.declarative.shape import Anything, Field, MapOf, Number, Shaped, Tagged, Text
+from assay.tasks.declarative.schema.fields import GENERATION, REFERENCED_KEY, snippet, text, word
+from assay.tasks.declarative.shape import (
+    Anything,
+    Field,
+    Fields,
+    MapOf,
+    Number,
+    Report,
+    Shaped,
+    Tagged,
+    TemplateText,
+    Text,
+)
+from assay.tasks.declarative.yaml_reader import FieldPath
 
-_ADAPTER_REF = Field(Shaped("an adapter reference", "", {"key": Field(REFERENCED_KEY)}), None)
+_CODE = Shaped(
+    "adapter code",
+    "A template.",
+    {"language": Field(Text(words=("jinja",)), "jinja"), "source_code": Field(TemplateText(None, 1))},
+)
+_INPUT = Field(_CODE, doc="Renders the body out of `input`, `model_info` and `kwargs`.")
+_OUTPUT = Field(_CODE, doc="Renders a chat completion out of `body` and `status_code`.")
+ADAPTER = Shaped(
+    "a model adapter",
+    "Templates between a chat and a model of another shape.",
+    {
+        "key": Field(REFERENCED_KEY),
+        "display_name": text(default=None),
+        "description": text(default=None),
+        "long_description": text(default=None),
+        "task": Field(Anything(), None, "Old; ignored."),
+        "process_input": _INPUT,
+        "process_output": _OUTPUT,
+    },
+)
+
+
+def _adapter_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    templates = [name for name in ("process_input", "process_output") if result[name] is not None]
+    if (result["key"] is None) is (not templates) or (templates and len(templates) < 2):
+        report.wrong(where, "an adapter is a `key`, or `process_input` and `process_output`")
+
+
+_ADAPTER_REF = Field(
+    Shaped(
+        "an adapter reference",
+        "The key of a model adapter, or its two templates.",
+        {
+            "key": Field(REFERENCED_KEY, None),
+            "process_input": Field(_CODE, None),
+            "process_output": Field(_CODE, None),
+        },
+        _adapter_rule,
+    ),
+    None,
+)
 MODEL_CONFIG = Tagged(
     "connection type",
     {
@@ -20,6 +72,20 @@ MODEL_CONFIG = Tagged(
                 "model_key": text("The name the server knows the model by.", None),
                 "tls_context": Field(Anything(), None),
                 "custom_headers": Field(MapOf(Text()), None),
+            },
+        ),
+        "custom_inference": Shaped(
+            "a custom inference",
+            "A Python function as model, in a process of its own.",
+            {
+                "connection_type": word("custom_inference"),
+                "adapter": _ADAPTER_REF,
+                "run_inference_snippet": snippet(
+                    "run_inference", "`run_inference(body, environment)` gives the answer."
+                ),
+                "environment": Field(MapOf(Text()), {}, "What it is given; `$NAME` is the variable of that name."),
+                "timeout": Field(Number(above=0), 60, "Seconds for one answer."),
+                "model_key": text("The name that `body` has for the model.", None),
             },
         ),
         "provider_connection": Shaped(
@@ -56,6 +122,7 @@ MODEL = Shaped(
         "max_concurrent_requests": Field(Number(whole=True, least=1), None),
         "task": Field(Text(words=("chat_completion", "embeddings", "custom")), "chat_completion"),
         "secrets": Field(Anything(), None),
+        "generation": GENERATION,
         "config": Field(MODEL_CONFIG),
     },
 )

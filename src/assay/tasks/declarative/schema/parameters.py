@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from assay.tasks.declarative.config_spec import value_problem
+from assay.tasks.declarative.records import Parameter, record
 from assay.tasks.declarative.schema.fields import USER_KEY, text, word
-from assay.tasks.declarative.shape import Anything, Field, ListOf, Number, Shaped, Tagged, Text, Truth
+from assay.tasks.declarative.shape import (
+    Anything,
+    Field,
+    Fields,
+    ListOf,
+    Number,
+    Report,
+    Shaped,
+    Tagged,
+    Text,
+    Truth,
+)
+from assay.tasks.declarative.yaml_reader import FieldPath
 
 _DTYPES = Text(words=("string", "integer", "float", "boolean"))
 _EXAMPLE = Shaped("an example", "A value to try.", {"value": Field(Text()), "display_name": Field(Text(), None)})
@@ -18,7 +32,16 @@ def _parameter(kind: str, doc: str, **extra: Field) -> Shaped:
         "default_value": Field(Anything(), None, "Used when no value is given."),
         "nullable": Field(Truth(), False, "Whether null is a value.", placeholder=False),
     }
-    return Shaped(f"a {kind} parameter", doc, {**common, **extra})
+    return Shaped(f"a {kind} parameter", doc, {**common, **extra}, _parameter_rule)
+
+
+def _parameter_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    """Limits that leave something, and a default within them."""
+    parameter = record(result, Parameter)
+    if parameter.min is not None and parameter.max is not None and parameter.min > parameter.max:
+        report.wrong((*where, "max"), f"must be at least `min` ({parameter.min:g}), got {parameter.max:g}")
+    elif parameter.default_value is not None and (problem := value_problem(parameter, parameter.default_value)):
+        report.wrong((*where, "default_value"), problem)
 
 
 _LIMITS = {"min": Field(Number(), None, "Smallest value allowed."), "max": Field(Number(), None, "Largest value.")}

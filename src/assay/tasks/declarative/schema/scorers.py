@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from assay.metrics.choice_likelihood import NORMALIZATIONS
 from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
 from assay.scorers.rag_checker import ALL_SCORES as RAG_SCORES
-from assay.tasks.declarative.schema.fields import REFERENCED_KEY, USER_KEY, text, word
+from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, USER_KEY, snippet, template, text, word
 from assay.tasks.declarative.schema.metrics import FIELDS_READ, METRIC
-from assay.tasks.declarative.shape import Field, ListOf, MapOf, Number, Report, Rule, Shaped, Tagged, Text, Truth
-from assay.tasks.declarative.yaml_reader import FieldPath, nearest
+from assay.tasks.declarative.schema.named_scorers import (
+    ABOUT,
+    ASSERTION_TYPES,
+    ASSERTIONS,
+    CODE_EXEC,
+    COMPARED,
+    EXTRACTED_MATCH,
+    INSTRUCTIONS,
+    METRIC_FIELDS,
+    METRIC_TYPES,
+    assertion_fields,
+    assertion_rule,
+    code_exec_rule,
+    extracted_match_rule,
+    instructions_rule,
+)
+from assay.tasks.declarative.shape import (
+    Field,
+    Fields,
+    ListOf,
+    MapOf,
+    Number,
+    Report,
+    Rule,
+    Shaped,
+    Tagged,
+    Text,
+    Truth,
+    mappings,
+    refuse_repeated_keys,
+)
+from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
 
 JUDGE_SYSTEM_PROMPT = "You are a helpful assistant and will be used to judge the output of another model."
 LABELER_SYSTEM_PROMPT = (
@@ -19,38 +48,70 @@ LABELER_SYSTEM_PROMPT = (
 )
 
 
-def _scorer(
-    kind: str, doc: str, rule: Rule | None = None, *, gives: Sequence[str] | None = None, **own: Field
-) -> Shaped:
-    """`gives` are the values that its scores hold, where they are known before it has scored anything."""
-    common = {
-        "key": Field(USER_KEY, None, "The scorer's name inside the task."),
-        "purpose": Field(Text(words=("score", "qa")), "score", "`qa` feeds actions and evidence, not the metrics."),
-        "metrics": Field(ListOf(METRIC), None, "What is computed over all samples."),
-        "display_name": text("The name people see.", None),
-        "type": word(kind),
-    }
-    return Shaped(f"a {kind} scorer", doc, {**common, **own}, rule if gives is None else _known_fields(rule, gives))
+_MARK = ("is_correct",)
+_GIVES: Mapping[str, Sequence[str]] = {
+    "bleu": ("bleu_score",),
+    "string_equals": _MARK,
+    "string_equals_mcqa": _MARK,
+    "choice_likelihood": ("score", *NORMALIZATIONS),
+    "text_likelihood": ("nats", "bytes", "words", "bits_per_byte", "tokens"),
+    "model_as_a_judge_classifier": _MARK,
+    "model_as_a_judge_scorer": ("score",),
+    "labeler_via_model": ("label",),
+    "rag_checker": RAG_SCORES,
+    "function_call_coverage": CALL_SCORES,
+    **dict.fromkeys(("metric", "extracted_match", *METRIC_TYPES), ("score",)),
+    **dict.fromkeys(("assertions", *ASSERTION_TYPES), ("score", "passed")),
+    "code_exec": ("score", "outcome"),
+    "instructions": ("score", "prompt_loose", "followed", "missed", "followed_loosely", "missed_loosely"),
+}
 
 
-def _known_fields(rule: Rule | None, gives: Sequence[str]) -> Rule:
-    """The scorer's own rule, and that its metrics read values which it gives."""
+def values_given(kind: str, options: Mapping[str, Plain]) -> Sequence[str] | None:
+    """The values that a scorer's scores hold; None where nobody knows before it has scored something."""
+    if kind not in _GIVES:
+        return None
+    computed = options.get("scores_to_compute")
+    return [str(name) for name in computed] if computed and isinstance(computed, list) else _GIVES[kind]
 
-    def check(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+
+def _scorer(kind: str, doc: str, rule: Rule | None = None, **own: Field) -> Shaped:
+    return _shaped(kind, doc, own, rule)
+
+
+def _shaped(kind: str, doc: str, own: Mapping[str, Field], rule: Rule | None = None) -> Shaped:
+    fields = {**_COMMON, "type": word(kind), **own}
+    return Shaped(f"a {kind} scorer", doc, fields, _metrics_rule(kind, rule))
+
+
+_COMMON = {
+    "key": Field(USER_KEY, None, "The scorer's name inside the task."),
+    "purpose": Field(Text(words=("score", "qa")), "score", "`qa` feeds actions and evidence, not the metrics."),
+    "metrics": Field(ListOf(METRIC), None, "What is computed over all samples."),
+    "display_name": text("The name people see.", None),
+}
+
+
+def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
+    """The scorer's own rule, and that its metrics have keys of their own and read values which it gives."""
+
+    def check(result: Fields, where: FieldPath, report: Report) -> None:
         if rule is not None:
             rule(result, where, report)
-        known = result.get("scores_to_compute") or gives
-        for at, metric in enumerate(result["metrics"] or ()):
+        refuse_repeated_keys(result["metrics"], (*where, "metrics"), report)
+        known = values_given(kind, result)
+        for at, metric in enumerate(mappings(result["metrics"])):
             for name in FIELDS_READ:
                 field = metric.get(name)
-                if isinstance(field, str) and field not in known and not (report.placeholders and "<<" in field):
-                    told = f"this scorer gives no value `{field}`. {nearest(field, known)}"
-                    report.wrong((*where, "metrics", at, name), told)
+                if isinstance(field, str) and known is not None and field not in known:
+                    at_field = (*where, "metrics", at, name)
+                    if not report.awaits(at_field, field):
+                        report.wrong(at_field, f"this scorer gives no value `{field}`. {hint_here(field, known)}")
 
     return check
 
 
-def _choice_fields(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+def _choice_fields(result: Fields, where: FieldPath, report: Report) -> None:
     """The old `…_field` names are read as templates over the sample."""
     for name in ("ground_truth_choice", "choices"):
         old = result.pop(f"{name}_field")
@@ -64,13 +125,13 @@ def _choice_fields(result: dict[str, Any], where: FieldPath, report: Report) -> 
             report.wrong((*where, f"{name}_field"), f"given beside `{name}`; keep `{name}`")
 
 
-def _score_range(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+def _score_range(result: Fields, where: FieldPath, report: Report) -> None:
     low, high = result["score_min"], result["score_max"]
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and not low < high:
         report.wrong((*where, "score_max"), f"must be above score_min ({low}), got {high}")
 
 
-def _label_sets(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+def _label_sets(result: Fields, where: FieldPath, report: Report) -> None:
     correct, incorrect = result["correct_labels"], result["incorrect_labels"]
     if not isinstance(correct, list) or not isinstance(incorrect, list):
         return
@@ -79,61 +140,74 @@ def _label_sets(result: dict[str, Any], where: FieldPath, report: Report) -> Non
         report.wrong((*where, "incorrect_labels"), f"`{both[0]}` is also a correct label")
 
 
-def _one_evaluator(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+def _one_evaluator(result: Fields, where: FieldPath, report: Report) -> None:
     given = [name for name in ("command", "url", "model_key") if result[name] is not None]
     if len(given) != 1:
         found = f"got {' and '.join(given)}" if given else "got none of them"
         report.wrong(where, f"an evaluator scorer needs one of `command`, `url` and `model_key`; {found}")
 
 
-_MARK = ("is_correct",)
-_GROUND_TRUTH = text("Template of the expected text; may read `sample`.")
-_VALUE = text("Template of the text compared; the last answer of the model when absent.", None)
+_GROUND_TRUTH = template("Template of the expected text; may read `sample`.")
+_VALUE = template("Template of the text compared; the last answer of the model when absent.", ANSWER, None)
 _MODEL_KEY = Field(REFERENCED_KEY, doc="The key of the model that judges.")
 _STRUCTURED = Field(Truth(), False, "Whether the judge is asked for JSON by schema.")
-_PROMPT = text("Template of the user message; may read `sample`, `model_output`, `messages`, `solver_output`.")
+_PROMPT = template(
+    "Template of the user message; may read `sample`, `model_output`, `messages`, `solver_output`.", ANSWER
+)
+_NAMED = {
+    **{kind: _shaped(kind, doc, {**own, **COMPARED}, rule) for kind, (doc, rule, own) in METRIC_FIELDS.items()},
+    **{
+        kind: _shaped(kind, assertion_fields(kind)[0], {**assertion_fields(kind)[1], **ABOUT}, assertion_rule)
+        for kind in ASSERTION_TYPES
+    },
+    "assertions": _shaped("assertions", "A weighted list of assertions: one score, evidence for each.", ASSERTIONS),
+    "extracted_match": _shaped(
+        "extracted_match",
+        "Equality after an answer is read out by named steps.",
+        EXTRACTED_MATCH,
+        extracted_match_rule,
+    ),
+    "code_exec": _shaped(
+        "code_exec", "Runs the answer in the sandbox; the share of checks that hold.", CODE_EXEC, code_exec_rule
+    ),
+    "instructions": _shaped(
+        "instructions", "Whether instructions that a program can check are followed.", INSTRUCTIONS, instructions_rule
+    ),
+}
 SCORER = Tagged(
     "scorer",
     {
         "bleu": _scorer(
             "bleu",
             "Word overlap with the expected text.",
-            gives=("bleu_score",),
             ground_truth=_GROUND_TRUTH,
             value=_VALUE,
         ),
         "string_equals": _scorer(
-            "string_equals", "Exact equality of two texts.", gives=_MARK, ground_truth=_GROUND_TRUTH, value=_VALUE
+            "string_equals", "Exact equality of two texts.", ground_truth=_GROUND_TRUTH, value=_VALUE
         ),
         "string_equals_mcqa": _scorer(
             "string_equals_mcqa",
             "The first character of the answer against the right choice.",
             _choice_fields,
-            gives=_MARK,
-            ground_truth_choice=text("Template of the right choice.", None),
-            choices=text("Template of the list of choices.", None),
+            ground_truth_choice=template("Template of the right choice.", default=None),
+            choices=template("Template of the list of choices.", default=None),
             ground_truth_choice_field=text("Old name.", None),
             choices_field=text("Old name.", None),
         ),
         "choice_likelihood": _scorer(
             "choice_likelihood",
             "Whether the choice that the model finds likeliest is the right one.",
-            gives=("score", *NORMALIZATIONS),
-            ground_truth_choice=text("Template of the right choice: its text, its letter, or its number from 0."),
+            ground_truth_choice=template("Template of the right choice: its text, its letter, or its number from 0."),
             normalize=Field(Text(words=tuple(NORMALIZATIONS)), "raw", "What is compared between choices."),
         ),
-        "text_likelihood": _scorer(
-            "text_likelihood",
-            "What the text cost the model: nats, bytes, words, tokens.",
-            gives=("nats", "bytes", "words", "bits_per_byte", "tokens"),
-        ),
+        "text_likelihood": _scorer("text_likelihood", "What the text cost the model: nats, bytes, words, tokens."),
         "model_as_a_judge_classifier": _scorer(
             "model_as_a_judge_classifier",
             "A judge says one of the labels.",
             _label_sets,
-            gives=_MARK,
             model_key=_MODEL_KEY,
-            system_prompt=text("The judge's instructions.", JUDGE_SYSTEM_PROMPT),
+            system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
             user_prompt=_PROMPT,
             correct_labels=Field(ListOf(Text(), least=1)),
             incorrect_labels=Field(ListOf(Text())),
@@ -143,9 +217,8 @@ SCORER = Tagged(
             "model_as_a_judge_scorer",
             "A judge gives a number, brought to [0, 1].",
             _score_range,
-            gives=("score",),
             model_key=_MODEL_KEY,
-            system_prompt=text("The judge's instructions.", JUDGE_SYSTEM_PROMPT),
+            system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
             user_prompt=_PROMPT,
             score_min=Field(Number(), 0.0),
             score_max=Field(Number(), 1.0),
@@ -154,25 +227,25 @@ SCORER = Tagged(
         "labeler_via_model": _scorer(
             "labeler_via_model",
             "A model labels the answer or the sample.",
-            gives=("label",),
             model_key=_MODEL_KEY,
-            system_prompt=text("The labeler's instructions.", LABELER_SYSTEM_PROMPT),
+            system_prompt=template("The labeler's instructions.", ANSWER, LABELER_SYSTEM_PROMPT),
             user_prompt=_PROMPT,
             valid_labels=Field(ListOf(Text()), [], "Empty allows any label."),
             use_structured_outputs=_STRUCTURED,
         ),
         "python": _scorer(
-            "python", "The author's `compute_scores`, one sample at a time.", compute_scores_snippet=text(min_length=1)
+            "python",
+            "The author's `compute_scores`, one sample at a time.",
+            compute_scores_snippet=snippet("compute_scores"),
         ),
         "python_all_samples": _scorer(
             "python_all_samples",
             "The author's `compute_scores` over all samples at once.",
-            compute_scores_snippet=text(min_length=1),
+            compute_scores_snippet=snippet("compute_scores"),
         ),
         "rag_checker": _scorer(
             "rag_checker",
             "Claims of answer, target and retrieved chunks, checked against each other by a judge.",
-            gives=RAG_SCORES,
             query_column=text("Column of the question.", "query"),
             target_column=text("Column of the expected answer.", "target"),
             scores_to_compute=Field(ListOf(Text(words=RAG_SCORES)), None, "All eleven when absent."),
@@ -181,8 +254,7 @@ SCORER = Tagged(
         "function_call_coverage": _scorer(
             "function_call_coverage",
             "Which of the required function calls were made.",
-            gives=CALL_SCORES,
-            function_calls=text("Template of a JSON list of names or {name, arguments}."),
+            function_calls=template("Template of a JSON list of names or {name, arguments}."),
             mode=Field(Text(words=("any_order", "in_order")), "any_order"),
         ),
         "evaluator": _scorer(
@@ -202,5 +274,8 @@ SCORER = Tagged(
             score_range=Field(Text(words=("unit", "any")), "unit", "`unit` is [0, 1], `any` every finite number."),
             task_model=text("The name of the model the candidate is meant for.", None),
         ),
+        **_NAMED,
     },
+    kind="scorer",
+    own=Shaped("a scorer", "A scorer of an installed package or of one's own.", {**_COMMON, "type": Field(Text())}),
 )

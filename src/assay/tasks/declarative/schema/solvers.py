@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from assay.tasks.declarative.schema.fields import REFERENCED_KEY, text, word
+from assay.tasks.declarative.schema.fields import GENERATION, REFERENCED_KEY, SAMPLE, snippet, template, text, word
 from assay.tasks.declarative.shape import (
     Anything,
     Either,
     Field,
+    Fields,
     Later,
     ListOf,
+    MapOf,
     Number,
+    Report,
     Shape,
     Shaped,
     Tagged,
     Text,
     Truth,
 )
+from assay.tasks.declarative.yaml_reader import FieldPath
 
 _FORMAT = Field(Text(words=("latticeflow", "open_responses")), "latticeflow", "Both views are always available.")
 _INPUT_MESSAGE = Shaped(
     "an input message",
     "One message of the conversation.",
-    {"role": Field(Text(words=("system", "user", "assistant", "developer"))), "content": text("Template.")},
+    {"role": Field(Text(words=("system", "user", "assistant", "developer"))), "content": template("Template.")},
 )
 INPUT_BUILDER = Tagged(
     "input builder",
@@ -29,7 +33,7 @@ INPUT_BUILDER = Tagged(
         "generic": Shaped(
             "a generic input builder",
             "A template that renders to the JSON of the model's input.",
-            {"type": word("generic"), "template": text("Jinja text that renders to JSON.")},
+            {"type": word("generic"), "template": template("Jinja text that renders to JSON.")},
         ),
         "chat_completion": Shaped(
             "a chat_completion input builder",
@@ -44,13 +48,14 @@ _TERMINATE = Shaped(
     {"includes": text("The text looked for."), "keep_iteration": Field(Truth(), True)},
 )
 _TERMINATE_IF = Field(_TERMINATE, None)
+_CONVERSATION = (*SAMPLE, "messages", "loop_index")
 _CHAT_MESSAGE = Shaped(
     "a chat_message builder",
     "Appends a rendered message.",
     {
         "type": word("chat_message"),
         "role": Field(Text(words=("system", "user", "assistant", "developer"))),
-        "content": text("Template; may read `sample`, `messages` and, in a loop, `loop_index`."),
+        "content": template("Template; may read `sample`, `messages` and, in a loop, `loop_index`.", _CONVERSATION),
         "terminate_if": _TERMINATE_IF,
     },
 )
@@ -93,13 +98,56 @@ MESSAGE_BUILDER: Shape = Tagged(
         ),
     },
 )
+
+
+def _few_shot_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    given = [name for name in ("dataset", "examples") if result[name] is not None]
+    if len(given) != 1:
+        report.wrong(where, f"few_shot needs one of `dataset` and `examples`; got {' and '.join(given) or 'neither'}")
+    elif given == ["dataset"] and result["count"] is None:
+        report.wrong(where, "few_shot from a dataset needs `count`")
+
+
+def _few_shot_input(result: Fields, where: FieldPath, report: Report) -> None:
+    builder = result["input_builder"]
+    if result["few_shot"] is not None and isinstance(builder, dict) and builder.get("type") != "chat_completion":
+        report.wrong((*where, "few_shot"), "worked examples need an input builder of type `chat_completion`")
+
+
+_FEW_SHOT = Shaped(
+    "few-shot examples",
+    "Rows that are asked and answered before the question.",
+    {
+        "dataset": Field(
+            Shaped("a few-shot dataset", "Where examples come from.", {"key": Field(REFERENCED_KEY)}),
+            None,
+            "A dataset in files, such as a training split.",
+        ),
+        "examples": Field(ListOf(MapOf(Anything()), least=1), None, "The rows themselves."),
+        "count": Field(Number(whole=True, least=1), None, "How many; all of `examples` when absent."),
+        "seed": Field(Number(whole=True), None, "Draws them at random, the same for every sample; else the first."),
+        "style": Field(
+            Text(words=("turns", "text")), "turns", "Turns of the conversation, or text before the question."
+        ),
+        "user": template("Template of an example's question; that of the last message when absent.", default=None),
+        "assistant": template("Template of an example's answer.", min_length=1),
+    },
+    _few_shot_rule,
+)
 SOLVER = Tagged(
     "solver",
     {
         "single_turn_solver": Shaped(
             "a single_turn_solver",
             "One rendered input, one answer.",
-            {"type": word("single_turn_solver"), "message_format": _FORMAT, "input_builder": Field(INPUT_BUILDER)},
+            {
+                "type": word("single_turn_solver"),
+                "message_format": _FORMAT,
+                "input_builder": Field(INPUT_BUILDER),
+                "few_shot": Field(_FEW_SHOT, None, "Worked examples before the last message."),
+                "generation": GENERATION,
+            },
+            _few_shot_input,
         ),
         "multi_turn_solver": Shaped(
             "a multi_turn_solver",
@@ -108,6 +156,7 @@ SOLVER = Tagged(
                 "type": word("multi_turn_solver"),
                 "message_format": _FORMAT,
                 "message_builders": Field(ListOf(MESSAGE_BUILDER, least=1)),
+                "generation": GENERATION,
             },
         ),
         "pass_through_solver": Shaped(
@@ -120,10 +169,10 @@ SOLVER = Tagged(
             "Asks how likely each choice is after the prompt; the model writes nothing.",
             {
                 "type": word("choice_likelihood_solver"),
-                "prompt": text("Template of what stands before a choice.", min_length=1),
-                "choices": text("Template of the list of choices.", min_length=1),
+                "prompt": template("Template of what stands before a choice.", min_length=1),
+                "choices": template("Template of the list of choices.", min_length=1),
                 "separator": text("Between prompt and choice.", " "),
-                "system_prompt": text("Template; makes it a chat, in which a choice is the answer.", None),
+                "system_prompt": template("Template; makes it a chat, in which a choice is the answer.", default=None),
                 "unconditional_prompt": text("What stands before a choice without the question.", ""),
             },
         ),
@@ -132,8 +181,8 @@ SOLVER = Tagged(
             "Asks how likely a text is; the model writes nothing.",
             {
                 "type": word("text_likelihood_solver"),
-                "text": text("Template of the text that is scored.", min_length=1),
-                "prompt": text("Template of what is only read before it.", ""),
+                "text": template("Template of the text that is scored.", min_length=1),
+                "prompt": template("Template of what is only read before it.", default=""),
                 "window": Field(Number(whole=True, least=0), 0, "Tokens per window; 0 is the model's context."),
                 "stride": Field(Number(whole=True, least=0), 0, "Tokens a window moves on; 0 is all but one."),
             },
@@ -141,9 +190,11 @@ SOLVER = Tagged(
         "python": Shaped(
             "a python solver",
             "The author's `async def run_solver(sample, model, trace)`.",
-            {"type": word("python"), "run_solver_snippet": text(min_length=1)},
+            {"type": word("python"), "run_solver_snippet": snippet("run_solver")},
         ),
     },
+    kind="solver",
+    own=Shaped("a solver", "A solver of an installed package or of one's own.", {"type": Field(Text())}),
 )
 
 LIKELIHOOD_SOLVERS = {"choice_likelihood_solver": "choice_likelihood", "text_likelihood_solver": "text_likelihood"}

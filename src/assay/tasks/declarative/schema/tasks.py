@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-from assay.tasks.declarative.schema.fields import REFERENCED_KEY, USER_KEY, text, word
+from assay.core.errors import UsageError
+from assay.prompts.template import expression_reads, template_reads
+from assay.tasks.declarative.part_keys import scorer_keys
+from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, SAMPLE, USER_KEY, snippet, text, word
 from assay.tasks.declarative.schema.filters import ACTION
+from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
-from assay.tasks.declarative.schema.scorers import SCORER
+from assay.tasks.declarative.schema.scorers import SCORER, values_given
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS, SOLVER
-from assay.tasks.declarative.shape import Anything, Field, ListOf, Report, Shaped, Tagged, Text
-from assay.tasks.declarative.yaml_reader import FieldPath
+from assay.tasks.declarative.shape import (
+    Anything,
+    Field,
+    Fields,
+    ListOf,
+    Number,
+    Report,
+    Shaped,
+    Tagged,
+    TemplateText,
+    Text,
+    mappings,
+    refuse_repeated_keys,
+)
+from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
 
+_NEED_ANSWER = ("string_equals_mcqa", "rag_checker", "function_call_coverage")
 _ENTITY = Text(words=("dataset", "model"))
 
 
-def _benchmark_rule(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+def _benchmark_rule(result: Fields, where: FieldPath, report: Report) -> None:
     if result["evaluated_entity_type"] == "dataset":
         if result["solver"] is not None:
             report.wrong((*where, "solver"), "a task that evaluates a dataset has no `solver`")
@@ -23,36 +41,115 @@ def _benchmark_rule(result: dict[str, Any], where: FieldPath, report: Report) ->
         for name in ("dataset", "solver"):
             if result[name] is None:
                 report.wrong(where, f"a task that evaluates models needs `{name}`")
-    _likelihood_rule(result, where, report)
-    _unique(result["scorers"], (*where, "scorers"), report)
-    _unique(result["actions"] or [], (*where, "actions"), report)
+    if isinstance(result["scorers"], list):  # and not a placeholder
+        scorers = mappings(result["scorers"])
+        _likelihood_rule(result["solver"], scorers, where, report)
+        _scores_rule(mappings(result["actions"]), scorers, where, report)
+        if result["solver"] is None:
+            _answer_rule(scorers, where, report)
+    refuse_repeated_keys(result["scorers"], (*where, "scorers"), report)
+    refuse_repeated_keys(result["actions"], (*where, "actions"), report)
 
 
-def _likelihood_rule(result: dict[str, Any], where: FieldPath, report: Report) -> None:
+def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    if (result["key"] is None) == (result["keys"] is None):
+        report.wrong(where, "a task dataset needs either `key` or `keys`")
+    keys = result["keys"]
+    if isinstance(keys, list) and len({str(key) for key in keys}) < len(keys):
+        report.wrong((*where, "keys"), "the same dataset is named twice")
+
+
+def _likelihood_rule(solver: Plain, scorers: list[Fields], where: FieldPath, report: Report) -> None:
     """Solver and scorer of likelihoods go together."""
-    solver = (result["solver"] or {}).get("type")
-    for at, scorer in enumerate(result["scorers"]):
+    asks = solver["type"] if isinstance(solver, dict) else None
+    for at, scorer in enumerate(scorers):
         for needed, kind in LIKELIHOOD_SOLVERS.items():
-            if scorer["type"] == kind and solver != needed:
+            if scorer["type"] == kind and asks != needed:
                 report.wrong((*where, "scorers", at, "type"), f"a {kind} scorer needs the solver `{needed}`")
-    if solver in LIKELIHOOD_SOLVERS and all(each["type"] != LIKELIHOOD_SOLVERS[solver] for each in result["scorers"]):
-        report.wrong((*where, "scorers"), f"a {solver} needs a scorer of type `{LIKELIHOOD_SOLVERS[solver]}`")
+    for needed, kind in LIKELIHOOD_SOLVERS.items():
+        if asks == needed and all(each["type"] != kind for each in scorers):
+            report.wrong((*where, "scorers"), f"a {asks} needs a scorer of type `{kind}`")
 
 
-def _unique(items: list[dict[str, Any]], where: FieldPath, report: Report) -> None:
-    seen: set[str] = set()
-    for at, item in enumerate(items):
-        key = item.get("key")
-        if key is not None and key in seen:
-            report.wrong((*where, at, "key"), f"`{key}` is given twice")
-        if key is not None:
-            seen.add(key)
+def _answer_rule(scorers: list[Fields], where: FieldPath, report: Report) -> None:
+    """Without a solver there is no answer to compare, or to read."""
+    for at, scorer in enumerate(scorers):
+        inside = (*where, "scorers", at)
+        kind = str(scorer["type"])
+        shape = SCORER.choices.get(kind)
+        looked_at = _looked_at(kind)
+        if kind in _NEED_ANSWER or (looked_at is not None and scorer.get(looked_at) is None):
+            needed = "it belongs in a task with a `solver`" if kind in _NEED_ANSWER else f"give `{looked_at}`"
+            report.wrong(inside, f"a {kind} scorer without a solver has no answer to score; {needed}")
+        for name, field in shape.fields.items() if shape is not None else ():
+            source = scorer.get(name)
+            if isinstance(field.shape, TemplateText) and isinstance(source, str):
+                _refuse_answer_names(source, (*inside, name), report)
 
 
-def _task_rule(result: dict[str, Any], where: FieldPath, report: Report) -> None:
-    _unique(result["config_spec"], (*where, "config_spec"), report)
+def _looked_at(kind: str) -> str | None:
+    """The field that says which text a scorer looks at, where it may be another than the answer."""
+    if kind in ("assertions", *ASSERTION_TYPES):
+        return "text"
+    return "value" if kind in SCORER.choices and "value" in SCORER.choices[kind].fields else None
 
 
+def _refuse_answer_names(source: str, where: FieldPath, report: Report) -> None:
+    if report.awaits(where, source):
+        return
+    try:
+        read = template_reads(source)
+    except UsageError:  # reported where it was compiled
+        return
+    for name in dict.fromkeys(path[0] for path in read.paths):
+        if name in ANSWER and name not in (*SAMPLE, *read.guarded):
+            report.wrong(where, f"the template reads `{name}`, and a task without a solver has no answer")
+
+
+def _scores_rule(actions: list[Fields], scorers: list[Fields], where: FieldPath, report: Report) -> None:
+    """A rule reads scores of scorers that there are, and values that they give."""
+    given = [(str(each["key"]) if each["key"] else None, str(each["type"])) for each in scorers]
+    by_key = dict(zip(scorer_keys(given), scorers, strict=True))
+    for at, action in enumerate(actions):
+        rule = action["filter"]
+        source = str(rule["expression"]) if isinstance(rule, dict) else ""
+        at_field = (*where, "actions", at, "filter", "expression")
+        if not source or report.awaits(at_field, source):
+            continue
+        try:
+            read = expression_reads(source)
+        except UsageError:  # reported where it was compiled
+            continue
+        for path in read.paths:
+            if path[0] == "scores" and len(path) > 1 and "scores" not in read.guarded:
+                _check_score(path, by_key, at_field, report)
+
+
+def _check_score(path: tuple[str, ...], by_key: Mapping[str, Fields], where: FieldPath, report: Report) -> None:
+    key = path[1]
+    if key not in by_key:
+        report.wrong(where, f"there is no scorer `{key}`. {hint_here(key, by_key) if by_key else ''}".strip())
+        return
+    known = values_given(str(by_key[key]["type"]), by_key[key])
+    if known is not None and len(path) > 2 and path[2] not in known:
+        report.wrong(where, f"the scorer `{key}` gives no value `{path[2]}`. {hint_here(path[2], known)}")
+
+
+def _task_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    refuse_repeated_keys(result["config_spec"], (*where, "config_spec"), report)
+
+
+TRIALS = Field(
+    Shaped(
+        "trials",
+        "How often each sample is asked; the leaderboard then holds pass@k, pass^k and how consistent the answers are.",
+        {
+            "num_trials": Field(Number(whole=True, least=2), doc="Attempts at each sample."),
+            "score_aggregators": Field(Anything(), None, "Read past: every k is in the leaderboard."),
+        },
+    ),
+    None,
+)
 BENCHMARK = Shaped(
     "a benchmark_task definition",
     "Dataset, solver, scorers and actions of a task.",
@@ -62,24 +159,43 @@ BENCHMARK = Shaped(
         "dataset": Field(
             Shaped(
                 "a task dataset",
-                "The dataset of a task.",
+                "The dataset of a task, or several side by side.",
                 {
-                    "key": Field(REFERENCED_KEY, doc="The key of the dataset."),
+                    "key": Field(REFERENCED_KEY, None, "The key of the dataset."),
+                    "keys": Field(
+                        ListOf(REFERENCED_KEY, least=2),
+                        None,
+                        "Several datasets, aligned by position: `sample.KEY.COLUMN`, or `sample.x.COLUMN` for "
+                        "`<< config.x >>`.",
+                    ),
+                    "source": Field(
+                        Text(words=("dataset", "task_result")),
+                        "dataset",
+                        "`task_result`: the key is that of a run's result, or the name of its folder in `runs/`.",
+                    ),
                     "fast_subset_size": Field(Anything(), None, "Old; ignored."),
                 },
+                _dataset_rule,
             ),
             None,
         ),
         "solver": Field(SOLVER, None),
         "scorers": Field(ListOf(SCORER), []),
         "actions": Field(ListOf(ACTION), None),
+        "trials": TRIALS,
     },
     _benchmark_rule,
 )
 SYSTEM = Shaped(
     "a system_task definition",
     "Evidence computed without model or dataset.",
-    {"type": word("system_task"), "compute_evidence_snippet": text(min_length=1)},
+    {"type": word("system_task"), "compute_evidence_snippet": snippet("compute_evidence")},
+)
+DEFINITION = Tagged(
+    "task definition",
+    {"benchmark_task": BENCHMARK, "system_task": SYSTEM},
+    default="benchmark_task",
+    aliases={"declarative_task": "benchmark_task"},
 )
 TASK = Shaped(
     "a task",
@@ -92,14 +208,7 @@ TASK = Shaped(
         "tasks": Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), []),
         "evaluated_entity_type": Field(_ENTITY, None, "Old place; belongs in `definition`."),
         "config_spec": Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
-        "definition": Field(
-            Tagged(
-                "task definition",
-                {"benchmark_task": BENCHMARK, "system_task": SYSTEM},
-                default="benchmark_task",
-                aliases={"declarative_task": "benchmark_task"},
-            )
-        ),
+        "definition": Field(DEFINITION),
         "tags": Field(ListOf(Text()), []),
     },
     _task_rule,

@@ -1,0 +1,109 @@
+"""`assay export`: the attempts or tasks of one run or of several as one table, in a file or on standard output."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from assay.reports.frames.columns import Table
+    from assay.reports.frames.source import RunSource
+
+FORMATS = ("csv", "jsonl", "parquet")
+
+EPILOG = """\
+One row per attempt, with one column per score value (`SCORER.VALUE`) and per metadata key (`metadata.KEY`), or one
+row per task with the numbers of the leaderboard. An attempt that failed, or that the task excludes, has no score;
+`outcome` says what became of it. CSV is made for spreadsheets: a text that begins like a formula gets a ' before it,
+and characters that cannot be seen are escaped. JSON lines and Parquet hold every text as it is.
+
+examples:
+  assay export runs/* --output attempts.csv
+  assay export runs/* --rows tasks --format jsonl
+  assay export runs/my-run --columns task,sample_id,score,prediction --output answers.parquet
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="default: by the name of the output file, csv on standard output"
+    )
+    parser.add_argument("--rows", choices=("attempts", "tasks"), default="attempts", help="default: attempts")
+    parser.add_argument("--columns", metavar="NAME,…", help="only these columns, in this order (default: all)")
+    parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
+
+
+def run(options: argparse.Namespace) -> int:
+    from assay.core.run_file import writing_whole
+    from assay.runs.exit_status import DONE
+    from assay.runs.opened import table_of_runs
+
+    output = None if options.output is None else Path(options.output)
+    form = format_of(options.format, output)
+    names = None if options.columns is None else [name for name in options.columns.split(",") if name]
+    table = table_of_runs(sources_of(options.runs), options.rows, names)
+    if output is None:
+        to_stdout(table, form)
+        return DONE
+    with writing_whole(output) as file:
+        write(table, form, file)
+    print(f"wrote {output}", file=sys.stderr)
+    return DONE
+
+
+def format_of(given: str | None, output: Path | None) -> str:
+    """What the flag says, else what the file's name says."""
+    from assay.core.errors import UsageError
+
+    if given is not None or output is None:
+        return given or FORMATS[0]
+    ending = output.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise UsageError(f"--output {output}: end its name in .csv, .jsonl or .parquet, or give --format")
+    return ending
+
+
+def sources_of(names: list[str]) -> list[RunSource]:
+    """The runs, each called by its folder's name, or by its path where two are alike; searches are skipped."""
+    from assay.cli.run_names import without_searches
+    from assay.reports.frames.source import RunSource
+
+    paths = list(dict.fromkeys(map(Path, without_searches(names))))
+    labels = [path.resolve().name for path in paths]
+    return [
+        RunSource.of(path, label if labels.count(label) == 1 else str(path))
+        for path, label in zip(paths, labels, strict=True)
+    ]
+
+
+def to_stdout(table: Table, form: str) -> None:
+    from assay.core.errors import UsageError
+
+    if form != "parquet":
+        for text in texts(table, form):
+            sys.stdout.write(text)
+        return
+    if sys.stdout.isatty():
+        raise UsageError("Parquet is not for a terminal; give --output FILE")
+    write(table, form, sys.stdout.buffer)
+
+
+def write(table: Table, form: str, file: BinaryIO) -> None:
+    if form == "parquet":
+        from assay.reports.frames.in_arrow import write_parquet
+
+        write_parquet(table, file)
+        return
+    for text in texts(table, form):
+        file.write(text.encode())
+
+
+def texts(table: Table, form: str) -> Iterator[str]:
+    from assay.reports.frames.in_text import csv_chunks, json_line_chunks
+
+    return csv_chunks(table) if form == "csv" else json_line_chunks(table)

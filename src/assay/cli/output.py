@@ -1,0 +1,107 @@
+"""How a command shows what it found: laid out for a terminal where one looks, as Markdown where it is piped.
+
+The one place where that is decided, for every verb that prints a table or closes with sentences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from assay.cli import streams
+
+if TYPE_CHECKING:
+    from assay.reports.document import Block, Document, Line, Style
+
+NEEDED = "─━…–•"
+"""Characters that our layout is made of; a terminal without them gets Markdown."""
+UNLIMITED = 100_000
+
+
+def add_form_arguments(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--markdown", action="store_true", help="tables as Markdown, on a terminal too (the default when piped)"
+    )
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="tables as on a terminal, but without colour or a live display (NO_COLOR=1 takes the colour only)",
+    )
+
+
+def show(document: Document | Block, options: argparse.Namespace) -> None:
+    """The document on stdout, in the form that the flags ask for, or else that whoever reads it can use."""
+    if not is_laid_out(options):
+        from assay.reports.markdown import markdown
+
+        print(markdown(document))
+        return
+    from assay.reports.terminal import terminal_lines
+
+    lines = terminal_lines(document, width_of_stream(sys.stdout))
+    streams.write_lines(sys.stdout, lines, styled=has_styles(sys.stdout, options))
+
+
+def is_laid_out(options: argparse.Namespace) -> bool:
+    """Whether `show` lays documents out as for a terminal."""
+    return not options.markdown and (options.plain or can_lay_out(sys.stdout))
+
+
+def say(
+    line: Line,
+    options: argparse.Namespace,
+    style: Style = "plain",
+    *,
+    first: str = "",
+    stream: TextIO | None = None,
+) -> None:
+    """A sentence, on stderr by default: broken at its spaces on a terminal, one line elsewhere."""
+    from assay.reports.document import text_of
+
+    stream = stream or sys.stderr
+    if options.markdown or not can_lay_out(stream):
+        print(text_of(line), file=stream)
+        return
+    from assay.reports.terminal import sentence_lines
+
+    lines = sentence_lines(line, width_of_stream(stream), first=first, style=style)
+    streams.write_lines(stream, lines, styled=has_styles(stream, options))
+
+
+def say_all(sentences: Sequence[str], options: argparse.Namespace) -> None:
+    """What a reader should know besides: on a terminal a list, apart from what stands above."""
+    if sentences and can_lay_out(sys.stderr):
+        print(file=sys.stderr)
+    for sentence in sentences:
+        say(sentence, options, first="• ")
+
+
+def can_lay_out(stream: TextIO) -> bool:
+    """Whether it is a terminal that shows the characters a layout is made of."""
+    if not stream.isatty():
+        return False
+    try:
+        NEEDED.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def has_styles(stream: TextIO, options: argparse.Namespace | None = None) -> bool:
+    """Whether colour and weight may be used: on a terminal that knows them, unless somebody said no."""
+    refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") in (None, "", "dumb")
+    return stream.isatty() and not refused and not (options is not None and options.plain)
+
+
+def width_of_stream(stream: TextIO) -> int:
+    """Columns: what COLUMNS says, else the terminal; what is piped has no limit."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return UNLIMITED

@@ -1,0 +1,1 @@
+"""Money, counted in one place: prices, what was spent, budgets, estimates."""

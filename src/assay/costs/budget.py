@@ -1,0 +1,225 @@
+"""A budget: how many tokens, or how much money, a run or search may use. When it is used up, nothing new is begun.
+
+What is in flight is finished and kept, so a run can overshoot by that much; the next one to be begun is held back as
+soon as what was spent, and what the answers in flight are likely to add, would reach the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.model_stack import Wrapper
+from assay.core.run import Stop
+from assay.core.seams import Model
+from assay.core.types import Completion, Request, Usage
+from assay.core.usage import about_tokens, note
+from assay.costs.prices import Price, Quotes, find_prices
+from assay.costs.spending import Spending, Spent, money_of, spent_in, spent_rows
+
+
+class SpendingLimits(Struct, frozen=True, kw_only=True):
+    """What may be spent in all; None where nothing limits it."""
+
+    max_tokens: float | None = None
+    max_cost: float | None = None
+    prices: str | None = None
+    """The price file, if one is named."""
+
+    @classmethod
+    def of(cls, config: RunConfig) -> SpendingLimits:
+        return cls(max_tokens=config.max_total_tokens, max_cost=config.max_cost, prices=config.prices)
+
+    def __bool__(self) -> bool:
+        return self.max_cost is not None or self.max_tokens is not None
+
+    def shared_by(self, count: int) -> SpendingLimits:
+        """One share of so many."""
+        tokens, cost = self.max_tokens, self.max_cost
+        return SpendingLimits(max_tokens=tokens and tokens / count, max_cost=cost and cost / count, prices=self.prices)
+
+
+def prices_for(names: Sequence[str], limits: SpendingLimits) -> Quotes:
+    """The price of every model; a limit of money needs all of them, in one currency."""
+    prices = find_prices(Path(limits.prices) if limits.prices else None)
+    quotes = {name: prices.quote(name) for name in names}
+    if limits.max_cost is None:
+        return quotes
+    unknown = next((name for name, quote in quotes.items() if quote is None), None)
+    if unknown is not None:
+        raise UsageError(
+            f"--max-cost needs the price of `{unknown}`: add it to prices.yaml, in money per million tokens, "
+            "or limit the run with --max-tokens"
+        )
+    currencies = sorted({quote.currency for quote in quotes.values() if quote is not None})
+    if len(currencies) > 1:
+        raise UsageError(f"--max-cost needs all prices in one currency; there are {' and '.join(currencies)}")
+    return quotes
+
+
+class Budget:
+    """What may be spent, what was spent, and the sentence that ends the run."""
+
+    def __init__(self, limits: SpendingLimits, quotes: Quotes, stop: Stop) -> None:
+        self.stop = stop
+        """What to end when the budget is used up; a worker has another one for each of its shards."""
+        self.limits = limits
+        """A worker is lent a run's budget in pieces: its height may change."""
+        self._quotes = quotes
+        self.tokens = 0
+        self.cost = 0.0
+        self._in_flight = 0
+        self._answers: dict[str, int] = {}
+        self._answers_before = 0
+
+    def around(self, model: Model, judges: Iterable[Judging]) -> Model:
+        """The model within this budget, and its judges with it."""
+        for judge in judges:
+            judge.spend_from(self)
+        return Budgeted(model, self)
+
+    def price(self, model: str) -> Price | None:
+        quote = self._quotes.get(model)
+        return quote.price if quote is not None else None
+
+    def add_earlier(self, model: str, journals: Iterable[Path]) -> None:
+        """What the attempts in these journals have used; see `already`."""
+        tokens, money, answers = 0, 0.0, 0
+        for journal in journals:
+            spent, by_judge = spent_in(journal)
+            used = [(model, spent), *by_judge.items()]
+            tokens += sum(each.tokens_paid for _, each in used)
+            money += sum(money_of(each, self._quotes.get(name)) for name, each in used)
+            answers += max(each.answers - each.cached for _, each in used)
+        self.already(tokens, money, answers)
+
+    def already(self, tokens: int, cost: float, answers: int) -> None:
+        """What earlier sessions of the same run used, and for how many answers of the model that was asked most.
+
+        What is left is used up when it is not enough for one answer more.
+        """
+        self.tokens, self.cost, self._answers_before = tokens, cost, answers
+        self._check(likely_answers=1)
+
+    def begin(self) -> None:
+        self._in_flight += 1
+        self._check(likely_answers=self._in_flight)
+
+    def end(self, model: str, request: Request, completion: Completion | None, price: Price | None) -> None:
+        self._in_flight -= 1
+        if completion is not None and not completion.cached:
+            tokens_in, tokens_out = counted(request, completion)
+            self.tokens += tokens_in + tokens_out
+            if price is not None:
+                self.cost += price.of(tokens_in, tokens_out, completion.tokens_cached or 0)
+            self._answers[model] = self._answers.get(model, 0) + 1
+        self._check(likely_answers=self._in_flight)
+
+    def _check(self, *, likely_answers: int) -> None:
+        if self.stop.asked:
+            return
+        limits: tuple[tuple[float, float | None, str], ...] = (
+            (self.tokens, self.limits.max_tokens, "--max-tokens"),
+            (self.cost, self.limits.max_cost, "--max-cost"),
+        )
+        # what an attempt costs in all, its judges included, is known per answer of the model that is asked most
+        attempts = self._answers_before + max(self._answers.values(), default=0)
+        for spent, limit, flag in limits:
+            likely = likely_answers * spent / attempts if attempts else 0.0
+            if limit is not None and spent + likely >= limit:
+                shown = f"{limit:,g} tokens" if flag == "--max-tokens" else f"{limit:,g} {self._currency()}"
+                self.stop.end(f"the budget of {shown} ({flag}) is used up")
+                return
+
+    def _currency(self) -> str:
+        return next((quote.currency for quote in self._quotes.values() if quote is not None), "USD")
+
+
+class Budgeted(Wrapper):
+    """Counts every answer against a budget, at the model's own price; answers from the cache are free."""
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        super().__init__(model)
+        self._budget = budget
+        self._price = budget.price(model.name)
+
+    async def generate(self, request: Request) -> Completion:
+        self._budget.begin()
+        completion: Completion | None = None
+        try:
+            completion = await self.model.generate(request)
+        finally:
+            self._budget.end(self.name, request, completion, self._price)
+        return completion
+
+
+class Judging(Wrapper):
+    """A model besides the evaluated one: what it says goes on the attempt's account, and on the budget if there is one.
+
+    Judges are built with their tasks, before a run knows its budget.
+    """
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._asked = model
+
+    def spend_from(self, budget: Budget) -> None:
+        self._asked = Budgeted(self.model, budget)
+
+    async def generate(self, request: Request) -> Completion:
+        completion = await self._asked.generate(request)
+        note(self.name, request, completion, judge=True)
+        return completion
+
+
+class SearchBudget:
+    """Looked into before a search begins anything new; `spent` is what its journal holds, by role and model."""
+
+    def __init__(
+        self, limits: SpendingLimits, models: Sequence[str], spent: Mapping[tuple[str, str], Spending]
+    ) -> None:
+        self._spent = spent
+        self._prices = find_prices(Path(limits.prices) if limits.prices else None)
+        self._stop = Stop()
+        self._budget = Budget(limits, prices_for(models, limits), self._stop)
+
+    @property
+    def used_up(self) -> str | None:
+        """Why nothing new may be begun; None when something may."""
+        if not self._budget.limits:
+            return None
+        used = self._spent
+        self._budget.already(
+            sum(each.tokens_paid for each in used.values()),
+            sum((money_of(each, self._prices.quote(name)) for (_, name), each in used.items()), 0.0),
+            max((each.answers - each.cached for each in used.values()), default=0),
+        )
+        return self._stop.reason
+
+    def cost_of(self, usages: Sequence[Usage]) -> float | None:
+        """What an answer cost; None where no model was asked, or one whose price nobody knows."""
+        total = 0.0
+        for usage in usages:
+            spending = Spending()
+            spending.add_usage(usage)
+            quote = self._prices.quote(usage.model)
+            if quote is None:
+                return None
+            total += money_of(spending, quote)
+        return total if usages else None
+
+    def spent(self) -> list[Spent]:
+        """What every model used so far, at its own price."""
+        return spent_rows(self._spent, self._prices)
+
+
+def counted(request: Request, completion: Completion) -> tuple[int, int]:
+    """Tokens in and out as the model counted them, else by the rough rule."""
+    tokens_in, tokens_out = completion.tokens_in, completion.tokens_out
+    if tokens_in is None and tokens_out is None:
+        return about_tokens(request.text()), about_tokens(completion.text)
+    return tokens_in or 0, tokens_out or 0

@@ -1,0 +1,46 @@
+"""What a run would take and cost, before it is made."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class JudgeEstimate(Struct, frozen=True, kw_only=True):
+    """What one judge would be asked, as far as that can be known before the answers are."""
+
+    model: str
+    requests: int
+    tokens_in: int
+    least_cost: float | None
+    """Of the prompts alone; what a judge will say is not known."""
+
+
+class TaskEstimate(Struct, frozen=True, kw_only=True):
+    """One task, before it is run."""
+
+    task: str
+    attempts: int
+    owed: int
+    """Attempts that an earlier session has not finished."""
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    most_tokens_out: int | None
+    """When every answer is as long as allowed; None when nothing limits it."""
+    cost: float | None
+    most_cost: float | None
+    currency: str
+    exact: bool
+    """Whether every sample's prompt was counted."""
+    judges: list[JudgeEstimate] = []
+    not_rendered: int = 0
+    """Samples that cannot be asked or judged, because a template fails on their row."""
+    first_fault: str | None = None
+
+
+class RunEstimate(Struct, frozen=True, kw_only=True):
+    """A run, before it is made."""
+
+    model: str
+    tasks: list[TaskEstimate]
+    notes: list[str]

@@ -1,0 +1,160 @@
+"""What tokens cost: a dated price file that comes with assay, and the user's own, which overrides it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
+from assay.core.run_file import write_whole
+from assay.core.types import Completion
+
+FILE_NAMES = ("prices.yaml", "prices.yml", "prices.json")
+KEPT = "prices.yaml"
+"""The copy that lies in a run; JSON is YAML too."""
+PER = 1_000_000
+MAX_BYTES = 4 << 20
+"""The largest price file that is read."""
+BUNDLED = "prices that come with assay"
+_BUNDLED_FILE = Path(__file__).with_name("prices.json")
+
+
+class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Money for a million tokens."""
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    """For prompt tokens that the server had in its cache; None charges them as any other."""
+
+    def of(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
+        cached = self.input if self.cached_input is None else self.cached_input
+        fresh = max(0, tokens_in - tokens_cached)
+        return (fresh * self.input + (tokens_in - fresh) * cached + tokens_out * self.output) / PER
+
+
+class PriceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A price file as people write it: per million tokens, with the day the prices were looked up."""
+
+    date: str
+    currency: str = "USD"
+    models: dict[str, Price]
+    notes: tuple[str, ...] = ()
+
+
+class Quote(Struct, frozen=True, kw_only=True):
+    """A model's price, and where it was found."""
+
+    price: Price
+    currency: str
+    date: str
+    source: str
+
+
+Quotes = dict[str, Quote | None]
+"""Prices by the models' names; None where none is known."""
+
+
+def cost_at(quote: Quote | None, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float | None:
+    """Money for so many tokens; None where no price is known."""
+    return None if quote is None else quote.price.of(tokens_in, tokens_out, tokens_cached)
+
+
+def cost_of_answers(quote: Quote | None, completions: Sequence[Completion]) -> float | None:
+    """Money for some answers, from the cache or not; None where no price is known, or a model counted no tokens."""
+    if any(each.tokens_in is None or each.tokens_out is None for each in completions):
+        return None
+    costs = [cost_at(quote, each.tokens_in or 0, each.tokens_out or 0, each.tokens_cached or 0) for each in completions]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+class Prices:
+    """Price files, the first that names a model wins; an exact name wins over a pattern such as `my-model-*`."""
+
+    def __init__(self, files: list[tuple[str, PriceFile]]) -> None:
+        self._files = files
+
+    def quote(self, model: str) -> Quote | None:
+        _, _, bare = model.partition(":")
+        for source, file in self._files:
+            name = _matching(model, file.models) or (_matching(bare, file.models) if bare else None)
+            if name is not None:
+                return Quote(price=file.models[name], currency=file.currency, date=file.date, source=source)
+        return None
+
+
+def find_prices(path: Path | None = None, folder: Path | None = None, *, run: Path | None = None) -> Prices:
+    """The named file or the one in the folder, over those that a run kept, over the prices that come with assay."""
+    found = [path or _file_in(folder or Path())]
+    if run is not None and (run / KEPT).is_file():
+        found.append(run / KEPT)
+    files = [(str(each), read_price_file(each)) for each in found if each is not None]
+    files.append((BUNDLED, msgspec.json.decode(_BUNDLED_FILE.read_bytes(), type=PriceFile)))
+    return Prices(files)
+
+
+def model_names() -> list[str]:
+    """The models whose prices come with assay, by their own names."""
+    bundled = msgspec.json.decode(_BUNDLED_FILE.read_bytes(), type=PriceFile)
+    return [name for name in bundled.models if "*" not in name]
+
+
+def keep_prices(run: Path, named: str | None) -> None:
+    """Leave a copy of the user's price file in the run, so that its cost is known from anywhere, and later."""
+    used = Path(named) if named else _file_in(Path())
+    if used is not None:
+        write_whole(run / KEPT, _content(used))
+
+
+def _file_in(folder: Path) -> Path | None:
+    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+
+
+def read_price_file(path: Path) -> PriceFile:
+    return _decoded(_content(path), str(path))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_regular(path, MAX_BYTES)
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: could not read the price file: {error.strerror}") from error
+
+
+def _decoded(data: bytes, name: str) -> PriceFile:
+    from assay.bounded_yaml import load_yaml  # most runs have no price file of their own
+
+    try:
+        file = msgspec.convert(_dates_as_text(load_yaml(data.decode("utf-8-sig"), name)), PriceFile)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name}: not UTF-8 at byte {error.start}") from error
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{name}: not a price file: {error}. Expected `date: YYYY-MM-DD` and "
+            "`models: {NAME: {input: …, output: …}}`, in money per million tokens."
+        ) from error
+    for model, price in file.models.items():
+        if min(price.input, price.output, price.cached_input or 0.0) < 0:
+            raise UsageError(f"{name}: models.{model}: a price cannot be negative")
+    return file
+
+
+def _dates_as_text(found: Any) -> Any:
+    # YAML reads 2026-11-01 as a day; people write it without quotes
+    if isinstance(found, dict) and "date" in found:
+        return {**found, "date": str(found["date"])}
+    return found
+
+
+def _matching(model: str, known: dict[str, Price]) -> str | None:
+    if model in known:
+        return model
+    patterns = [name for name in known if fnmatchcase(model, name)]
+    return max(patterns, key=len, default=None)

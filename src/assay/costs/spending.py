@@ -1,0 +1,305 @@
+"""Tokens and money: what a run has used, counted completion by completion, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from assay.core.journal import counting_lines
+from assay.core.types import Usage
+from assay.core.usage import about_tokens
+from assay.costs.prices import Prices, Quote, cost_at
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What tokens cost, those of failed attempts and repeats included, answers from the cache not."""
+
+    amount: float | None
+    currency: str = "USD"
+    reason: str | None = None
+    """Why the amount is unknown, or why it is only a lower bound."""
+    source: str | None = None
+    """The price file."""
+    date: str | None = None
+    """Of the prices."""
+
+
+class JudgeRow(Struct, frozen=True, kw_only=True):
+    """What one judge, or another model that a task asks besides the evaluated one, was given, said and cost."""
+
+    model: str
+    answers: int
+    cached: int
+    """Answers from assay's own cache, which cost nothing."""
+    tokens_in: int
+    tokens_out: int
+    tokens_unknown: int
+    """Paid answers whose tokens the judge did not count."""
+    cost: Cost | None = None
+
+
+class Counted(Protocol):
+    """As much of a completion as counting needs."""
+
+    @property
+    def tokens_in(self) -> int | None: ...
+
+    @property
+    def tokens_out(self) -> int | None: ...
+
+    @property
+    def tokens_cached(self) -> int | None: ...
+
+    @property
+    def cached(self) -> bool: ...
+
+
+SUMS = (
+    *("answers", "tokens_in", "tokens_out", "paid_in", "paid_out", "paid_from_server_cache"),
+    *("cached", "unknown", "guessed_in", "guessed_out"),
+)
+
+
+@dataclass(slots=True)
+class Spending:
+    """Sums over completions."""
+
+    answers: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    paid_in: int = 0
+    """Without answers that came from assay's own cache: those were paid for before."""
+    paid_out: int = 0
+    paid_from_server_cache: int = 0
+    cached: int = 0
+    unknown: int = 0
+    """Paid answers whose tokens the model did not count."""
+    guessed_in: int = 0
+    """The tokens of those, by the rough rule, where a budget asks for them."""
+    guessed_out: int = 0
+
+    @property
+    def tokens_paid(self) -> int:
+        return self.paid_in + self.paid_out + self.guessed_in + self.guessed_out
+
+    def add(self, completions: Iterable[Counted]) -> None:
+        for each in completions:
+            self.answers += 1
+            if each.tokens_in is None and each.tokens_out is None:
+                self.cached += each.cached
+                self.unknown += not each.cached
+                continue
+            self.tokens_in += each.tokens_in or 0
+            self.tokens_out += each.tokens_out or 0
+            if each.cached:
+                self.cached += 1
+                continue
+            self.paid_in += each.tokens_in or 0
+            self.paid_out += each.tokens_out or 0
+            self.paid_from_server_cache += each.tokens_cached or 0
+
+    def add_usage(self, usage: Usage) -> None:
+        for name in SUMS:
+            setattr(self, name, getattr(self, name) + getattr(usage, name))
+
+
+class _HasCompletions(Protocol):
+    @property
+    def completions(self) -> Sequence[Counted]: ...
+
+
+class Attempted(Protocol):
+    """As much of a journal line as says what its attempt used."""
+
+    @property
+    def trace(self) -> _HasCompletions | None: ...
+
+    @property
+    def usage(self) -> Sequence[Usage]: ...
+
+
+def add_attempt(attempt: Attempted, spent: Spending, judges: dict[str, Spending]) -> None:
+    """Count what an attempt used: that of the evaluated model, and that of every judge by its name."""
+    if attempt.trace is not None:
+        spent.add(attempt.trace.completions)
+    for usage in attempt.usage:
+        (judges.setdefault(usage.model, Spending()) if usage.judge else spent).add_usage(usage)
+
+
+def judge_rows(judges: Mapping[str, Spending], prices: Prices) -> list[JudgeRow]:
+    """What each judge used, at its own price."""
+    return [JudgeRow(**_used(name, spent, prices)) for name, spent in sorted(judges.items())]
+
+
+class Spent(JudgeRow, frozen=True, kw_only=True):
+    """What one model used in one role, apart from any task."""
+
+    role: str
+    """`judge`, `proposer` or `task model`."""
+    cost: Cost
+
+
+def spent_by(usages: Iterable[tuple[str, Usage]], prices: Prices) -> list[Spent]:
+    """Usages, each with the role its model had, as one row per role and model."""
+    sums: dict[tuple[str, str], Spending] = {}
+    for role, usage in usages:
+        sums.setdefault((role, usage.model), Spending()).add_usage(usage)
+    return spent_rows(sums, prices)
+
+
+def spent_rows(sums: Mapping[tuple[str, str], Spending], prices: Prices) -> list[Spent]:
+    """Sums by role and model, at the models' prices."""
+    return [Spent(role=role, **_used(model, spent, prices)) for (role, model), spent in sums.items()]
+
+
+def _used(model: str, spent: Spending, prices: Prices) -> dict[str, Any]:
+    return {
+        "model": model,
+        "answers": spent.answers,
+        "cached": spent.cached,
+        "tokens_in": spent.tokens_in,
+        "tokens_out": spent.tokens_out,
+        "tokens_unknown": spent.unknown,
+        "cost": cost_of(spent, prices.quote(model), model),
+    }
+
+
+def spent_in_words(rows: Sequence[Spent]) -> list[str]:
+    """A line for every model, one for all of them where there are several, and why a cost is not known."""
+    said = [f"{row.role} {row.model}: {_answers(row)}, {_tokens(row)}, cost {money(row.cost)}" for row in rows]
+    if len(rows) > 1:
+        said.append(f"cost in all: {money(total_cost([row.cost for row in rows]))}")
+    return [*said, *dict.fromkeys(f"cost: {row.cost.reason}" for row in rows if row.cost.reason)]
+
+
+def _answers(row: Spent) -> str:
+    return "1 answer" if row.answers == 1 else f"{row.answers:,} answers"
+
+
+def _tokens(row: Spent) -> str:
+    if row.tokens_unknown and not (row.tokens_in or row.tokens_out):
+        return "tokens not counted"
+    return f"{row.tokens_in:,} tokens in, {row.tokens_out:,} out"
+
+
+def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
+    """Money for what was spent; unknown, with a reason, where no price or no count is known."""
+    if quote is None:
+        return Cost(amount=None, reason=f"no price is known for `{model}`; add it to prices.yaml")
+    price = quote.price
+    free = not (price.input or price.output)
+    if spent.unknown and not free and not (spent.paid_in or spent.paid_out):
+        unsaid = "the model does not say how many tokens it used"
+        return Cost(amount=None, currency=quote.currency, reason=unsaid, source=quote.source, date=quote.date)
+    reason = f"a lower bound: {spent.unknown:,} answers came without a count" if spent.unknown and not free else None
+    return Cost(
+        amount=price.of(spent.paid_in, spent.paid_out, spent.paid_from_server_cache),
+        currency=quote.currency,
+        reason=reason,
+        source=quote.source,
+        date=quote.date,
+    )
+
+
+def money_of(spent: Spending, quote: Quote | None) -> float:
+    """Money for what was spent, tokens that nobody counted by the rough rule; nothing where no price is known."""
+    tokens_in, tokens_out = spent.paid_in + spent.guessed_in, spent.paid_out + spent.guessed_out
+    return cost_at(quote, tokens_in, tokens_out, spent.paid_from_server_cache) or 0.0
+
+
+def total_cost(costs: list[Cost]) -> Cost | None:
+    """The sum, over tasks or models; unknown as soon as one is."""
+    if not costs:
+        return None
+    unknown = next((each for each in costs if each.amount is None), None)
+    if unknown is not None:
+        return unknown
+    currencies = sorted({each.currency for each in costs})
+    if len(currencies) > 1:
+        return Cost(amount=None, reason=f"prices are in {' and '.join(currencies)}, which do not add up")
+    first = costs[0]
+    return Cost(
+        amount=sum(each.amount or 0.0 for each in costs),
+        currency=first.currency,
+        reason=next((each.reason for each in costs if each.reason), None),
+        source=first.source,
+        date=first.date,
+    )
+
+
+def money(cost: Cost | None) -> str:
+    """An amount as tables show it."""
+    if cost is None:
+        return "–"
+    if cost.amount is None:
+        return "unknown"
+    sign = "$" if cost.currency == "USD" else f"{cost.currency} "
+    least = "≥ " if cost.reason else ""
+    return f"{least}{sign}{amount_text(cost.amount)}"
+
+
+def amount_text(amount: float) -> str:
+    """Cents where there are any, else as many digits as it takes, and never an exponent."""
+    if amount >= 1 or amount == 0:
+        return f"{amount:,.2f}"
+    return f"{amount:.4g}" if amount >= 0.0001 else f"{amount:.{1 - math.floor(math.log10(amount))}f}"
+
+
+def is_told(cost: Cost | None) -> bool:
+    """Whether a column is worth its place: there is an amount, or one that nobody knows."""
+    return cost is not None and cost.amount != 0
+
+
+class _Completion(Struct):
+    text: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    cached: bool = False
+
+
+class _Message(Struct):
+    content: Any = ""
+
+
+class _Trace(Struct):
+    prompt: str | None = None
+    messages: list[_Message] | None = None
+    completions: list[_Completion] = []
+
+
+class _Line(Struct):
+    key: str
+    failures: list[Any] = []
+    trace: _Trace | None = None
+    usage: list[Usage] = []
+
+
+def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
+    """Everything a journal holds, attempts that were made again included: of the model, and of each judge."""
+    spent, judges = Spending(), dict[str, Spending]()
+
+    def add(line: _Line) -> None:
+        add_attempt(line, spent, judges)
+        if line.trace is not None:
+            _guess(spent, line.trace)
+
+    for _, line in counting_lines(journal, _Line, add):
+        if not line.failures:
+            add(line)
+    return spent, judges
+
+
+def _guess(spent: Spending, trace: _Trace) -> None:
+    """By the rough rule, the tokens of answers that nobody counted."""
+    paid = [each for each in trace.completions if not each.cached]
+    uncounted = [each for each in paid if each.tokens_in is None and each.tokens_out is None]
+    if uncounted:
+        asked = trace.prompt or "\n\n".join(str(message.content) for message in trace.messages or [])
+        spent.guessed_in += about_tokens(asked) * len(uncounted)
+        spent.guessed_out += sum(about_tokens(each.text) for each in uncounted)

@@ -1,0 +1,74 @@
+"""Where the samples of a dataset are had from, and the hash of what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+
+from assay.core.seams import Dataset
+from assay.core.types import DatasetSpec
+
+IN_FILES = ("spec_file", "task_folder", "examples", "table", "inline", "folder", "task_result", "traces", "lm_eval")
+
+
+@runtime_checkable
+class HasContentHash(Protocol):
+    """A dataset that knows its content without being walked: from a file's bytes, or a revision."""
+
+    @property
+    def sha256(self) -> str: ...
+
+
+class Pin(NamedTuple):
+    """What to add to a dataset's options so that every run reads the rows that were found today."""
+
+    options: dict[str, Any]
+    warning: str
+
+
+@runtime_checkable
+class Pinnable(Protocol):
+    """A dataset of a server, which may hold other rows tomorrow."""
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether its options say already which rows they are."""
+
+    def pin(self) -> Pin:
+        """Ask the server what it holds now."""
+
+
+def is_elsewhere(dataset: DatasetSpec) -> bool:
+    """Whether its samples are had only by asking a server, or by running code that is not ours."""
+    return any(
+        use not in IN_FILES and not (use == "generated" and options.get("path"))
+        for use, options in sources_of(dataset.use, dataset.options)
+    )
+
+
+def sources_of(use: str, options: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The readers that a dataset is made of, with their options: itself, or those whose rows it puts side by side."""
+    parts = options.get("parts") if use == "joined" else None
+    if not isinstance(parts, Mapping):
+        return [(use, options)]
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    for part in parts.values():
+        if isinstance(part, Mapping) and isinstance(part.get("options"), Mapping):
+            found.extend(sources_of(str(part.get("use")), part["options"]))
+        else:
+            found.append((use, options))  # malformed, which its reader says
+    return found
+
+
+def content_hash(dataset: Dataset) -> str:
+    """What tells a dataset from another: part of the fingerprint of every task over it."""
+    if isinstance(dataset, HasContentHash):
+        return dataset.sha256
+    digest = hashlib.sha256()
+    encode = msgspec.json.Encoder().encode
+    for sample in dataset:
+        digest.update(encode(sample) + b"\n")
+    return digest.hexdigest()

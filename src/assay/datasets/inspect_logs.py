@@ -1,0 +1,253 @@
+"""Logs of Inspect as rows: `.eval` archives, one sample in memory at a time, and `.json` documents.
+
+An archive is a stranger's: nothing of it is unpacked to the disk, whatever its names say; how much comes out of each
+sample and of the whole is bounded by what is read, not by what the archive claims.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Struct, field
+
+from assay.core.errors import UsageError
+from assay.core.regular_file import open_regular
+from assay.datasets.rows import Row
+from assay.datasets.traces import (
+    MAX_CONVERSATION_BYTES,
+    conversation_columns,
+    joined_texts,
+    json_values,
+    numbered_id,
+)
+
+MAX_INDEX_BYTES = 128 << 20
+"""The archive's list of its own files: more than half a million of them."""
+MAX_UNPACKED_BYTES = 64 << 30
+"""All samples of one archive."""
+ZSTANDARD = 93
+"""The compression of current logs (APPNOTE.TXT, 4.4.5)."""
+_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+_ATTACHMENT = "attachment://"
+
+
+class _Eval(Struct):
+    task: str = ""
+    model: str = ""
+
+
+class _Header(Struct):
+    eval: _Eval = field(default_factory=_Eval)
+
+
+class _Sample(Struct):
+    """The part of a sample that a row is made of; its events are passed over."""
+
+    id: str | int
+    epoch: int = 1
+    input: Any = ""
+    target: str | list[str] = ""
+    messages: list[dict[str, Any]] = []
+    output: dict[str, Any] = {}
+    scores: dict[str, Any] | None = None
+    metadata: dict[str, Any] = {}
+    error: dict[str, Any] | None = None
+    attachments: dict[str, str] = {}
+
+
+class _Log(_Header):
+    samples: list[_Sample] | None = None
+
+
+def inspect_rows(path: Path) -> Iterator[Row]:
+    """A row for each sample and epoch."""
+    if path.suffix.lower() == ".json":
+        for _, log in json_values(path, msgspec.json.Decoder(_Log).decode):
+            if log.samples is None:
+                raise UsageError(f"{path}: holds no samples: it is no log of Inspect, or one written without them")
+            for sample in log.samples:
+                yield _row(sample, log)
+        return
+    yield from _archived_rows(path)
+
+
+def _archived_rows(path: Path) -> Iterator[Row]:
+    with closing(open_regular(path)) as file:
+        archive = _Archive(file, path)
+        header = archive.decoded("header.json", _Header) or archive.decoded("_journal/start.json", _Header) or _Header()
+        for name in archive.samples:
+            sample = archive.decoded(name, _Sample)
+            if sample is not None:
+                yield _row(sample, header)
+
+
+class _Archive:
+    """A zip file whose members are read one at a time, never more of one than a sample may have."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file, self._path = file, path
+        _refuse_large_index(file, path)
+        try:
+            self._zip = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+            raise UsageError(f"{path}: not an .eval log: {error}") from error
+        _refuse_overlaps(self._zip, path)
+        self._left = MAX_UNPACKED_BYTES
+        # a sample that was written twice counts as it was written last
+        self.samples = [name for name in self._zip.NameToInfo if name.startswith("samples/") and name.endswith(".json")]
+
+    def decoded(self, name: str, kind: type[Any]) -> Any:
+        """One member as a record; None where there is none."""
+        info = self._zip.NameToInfo.get(name)
+        if info is None:
+            return None
+        where = f"{self._path}: {name}"
+        try:
+            data = self._read(info)
+        except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+            raise UsageError(f"{where}: cannot be unpacked: {error}") from error
+        self._left -= len(data)
+        if len(data) > MAX_CONVERSATION_BYTES or self._left < 0:
+            limit = MAX_CONVERSATION_BYTES if self._left >= 0 else MAX_UNPACKED_BYTES
+            raise UsageError(f"{where}: unpacks to more than {limit >> 20:,} MB, the most that is read of a log")
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise UsageError(f"{where}: not what a log of Inspect holds: {error}") from error
+
+    def _read(self, info: zipfile.ZipInfo) -> bytes:
+        """One byte more than there may be shows that there is too much."""
+        if info.compress_type != ZSTANDARD:
+            with self._zip.open(info) as member:
+                return member.read(MAX_CONVERSATION_BYTES + 1)
+        packed = _packed(self._file, info)
+        unpacked = _without_zstandard(packed, self._path)
+        if len(unpacked) <= MAX_CONVERSATION_BYTES and len(unpacked) != info.file_size:
+            raise ValueError(f"it has {len(unpacked):,} bytes where {info.file_size:,} are announced")
+        return unpacked
+
+
+def _refuse_large_index(file: BinaryIO, path: Path) -> None:
+    """The list of an archive's files is read whole, so it is looked at first how long it is."""
+    end = file.seek(0, 2)
+    start = max(0, end - (1 << 16) - 98)
+    file.seek(start)
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) < at + 22:
+        raise UsageError(f"{path}: not an .eval log: it is no zip archive, or its end is missing")
+    (size,) = struct.unpack_from("<L", tail, at + 12)
+    large = tail.rfind(b"PK\x06\x06", 0, at)
+    if size == 0xFFFFFFFF and large >= 0 and len(tail) >= large + 48:
+        (size,) = struct.unpack_from("<Q", tail, large + 40)
+    if size > MAX_INDEX_BYTES:
+        raise UsageError(f"{path}: lists more files than a log has; it is refused")
+    file.seek(0)
+
+
+def _refuse_overlaps(archive: zipfile.ZipFile, path: Path) -> None:
+    """Members that share their bytes let a small file unpack to anything."""
+    end = 0
+    for info in sorted(archive.infolist(), key=lambda each: each.header_offset):
+        if info.header_offset < end or info.flag_bits & 1:
+            reason = "is encrypted" if info.flag_bits & 1 else "shares its bytes with another file"
+            raise UsageError(f"{path}: {info.filename[:200]!r} {reason}; the archive is refused")
+        end = info.header_offset + _LOCAL_HEADER.size + info.compress_size
+
+
+def _packed(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
+    file.seek(info.header_offset)
+    fields = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+    if fields[0] != b"PK\x03\x04":
+        raise ValueError("the archive is damaged")
+    file.seek(fields[9] + fields[10], 1)
+    if info.compress_size > MAX_CONVERSATION_BYTES:
+        raise ValueError(f"it has more than {MAX_CONVERSATION_BYTES >> 20} MB packed")
+    return file.read(info.compress_size)
+
+
+def _without_zstandard(packed: bytes, path: Path) -> bytes:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise UsageError(
+            f"{path}: the log is packed with Zstandard; install the reader with: pip install 'assay-eval[inspect]'"
+        ) from error
+    reading = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed, read_across_frames=True)
+    try:
+        found: list[bytes] = []
+        left = MAX_CONVERSATION_BYTES + 1
+        while left and (piece := reading.read(min(left, 1 << 20))):
+            found.append(piece)
+            left -= len(piece)
+        return b"".join(found)
+    except zstandard.ZstdError as error:
+        raise ValueError(str(error)) from error
+
+
+def _row(sample: _Sample, header: _Header) -> Row:
+    messages = [_chat_message(each, sample.attachments) for each in sample.messages]
+    row: Row = {
+        "sample_id": numbered_id(sample.id, sample.epoch),
+        **conversation_columns(messages),
+        "target": sample.target,
+        "scores": {name: _score(score) for name, score in (sample.scores or {}).items()},
+        "metadata": sample.metadata,
+        "model": str(sample.output.get("model") or header.eval.model),
+        "task": header.eval.task,
+        "epoch": sample.epoch,
+    }
+    if isinstance(sample.input, str):
+        row["input"] = _attached(sample.input, sample.attachments)
+    if sample.error is not None:
+        row |= {"error": str(sample.error.get("message") or "the sample failed"), "trace": None}
+    return row
+
+
+def _score(score: Any) -> Any:
+    """The value of a score; what was said about it besides stays in the log."""
+    return score.get("value") if isinstance(score, dict) else score
+
+
+def _chat_message(message: dict[str, Any], attachments: dict[str, str]) -> dict[str, Any]:
+    """A message of Inspect in the shape chat servers speak."""
+    made: dict[str, Any] = {
+        "role": str(message.get("role")),
+        "content": _text(message.get("content"), attachments),
+    }
+    calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
+    if calls:
+        made["tool_calls"] = [
+            {
+                "id": call.get("id"),
+                "type": "function",
+                "function": {
+                    "name": call.get("function"),
+                    "arguments": msgspec.json.encode(call.get("arguments") or {}).decode(),
+                },
+            }
+            for call in calls
+        ]
+    if message.get("role") == "tool":
+        made["tool_call_id"] = message.get("tool_call_id")
+    return made
+
+
+def _text(content: Any, attachments: dict[str, str]) -> str:
+    """The text of a message; images, sounds and reasoning beside it are no part of an answer's text."""
+    if isinstance(content, str):
+        return _attached(content, attachments)
+    parts = content if isinstance(content, list) else []
+    texts = [str(part.get("text", "")) for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+    return joined_texts(_attached(text, attachments) for text in texts)
+
+
+def _attached(text: str, attachments: dict[str, str]) -> str:
+    """Long texts of a log stand apart, and a reference in their place."""
+    return attachments.get(text.removeprefix(_ATTACHMENT), text) if text.startswith(_ATTACHMENT) else text

@@ -1,0 +1,49 @@
+"""Several datasets side by side: row n of each, under the name of its dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any
+
+from assay import catalog
+from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint
+from assay.core.seams import Dataset
+from assay.core.types import Sample
+from assay.datasets.content import content_hash
+from assay.datasets.rows import Row, RowDataset
+
+
+class Joined(RowDataset):
+    """Rows of datasets that have equally many, aligned by position: `sample.NAME.COLUMN`.
+
+    Where all of them give the same `sample_id` to a row, it has that id; else its position.
+    """
+
+    def __init__(self, *, parts: Mapping[str, Mapping[str, Any]], name: str | None = None, **options: Any) -> None:
+        """`parts`: under each name the reader (`use`) and its `options`."""
+        super().__init__(name=name or "+".join(parts), **options)
+        self._parts: dict[str, Dataset] = {}
+        for key, part in parts.items():
+            if {*part} != {"use", "options"}:
+                raise UsageError(f"{self.where}: the part `{key}` needs `use` and `options`, and nothing else")
+            self._parts[key] = catalog.make("dataset", part["use"], part["options"])
+
+    def rows(self) -> Iterator[Row]:
+        for number, samples in enumerate(zip_longest(*self._parts.values()), 1):
+            found: dict[str, Sample | None] = dict(zip(self._parts, samples, strict=True))
+            if missing := [name for name, sample in found.items() if sample is None]:
+                raise UsageError(
+                    f"{self.where}: the datasets do not have equally many rows: `{missing[0]}` has no row {number}"
+                )
+            row: Row = {name: sample.row for name, sample in found.items() if sample is not None}
+            ids = {str((each.row or {}).get("sample_id") or "") for each in samples}
+            if len(ids) == 1 and (same := ids.pop()):
+                row["sample_id"] = same
+            yield row
+
+    @cached_property
+    def sha256(self) -> str:
+        return fingerprint({name: content_hash(dataset) for name, dataset in self._parts.items()})

@@ -1,0 +1,135 @@
+"""Datasets at an address: one file over http or https, fetched once and kept by its sha256."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from assay.core.errors import UsageError
+from assay.core.fingerprint import short_fingerprint
+from assay.core.regular_file import irregular
+from assay.datasets.content import Pin
+from assay.datasets.json_lines import file_sha256
+from assay.datasets.rows import Row, RowDataset
+from assay.datasets.tables import FORMATS, READERS, table
+from assay.redaction import credential_in
+from assay.transport.download import download
+from assay.transport.route import place_of
+
+DOWNLOADS = Path(".assay") / "downloads"
+"""In the folder that the command runs in, like the cache of answers."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Remote(RowDataset):
+    """Rows of a `.jsonl`, `.csv`, `.tsv` or `.parquet` file at an address.
+
+    Nothing is fetched before somebody wants rows. What was fetched before is used where its sha256 is the one wanted.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        sha256: str | None = None,
+        file_format: str | None = None,
+        name: str | None = None,
+        dtypes: Mapping[str, str] | str | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(name=name or _stem(url), **options)
+        self.url = _checked_url(url, self.name)
+        self._ending = _ending(url, file_format, self.name)
+        self._dtypes = dtypes
+        if sha256 is not None and not _SHA256.fullmatch(sha256.lower()):
+            raise UsageError(f"dataset `{self.name}`: `sha256` is 64 hexadecimal digits, got `{sha256}`")
+        self._wanted = sha256.lower() if sha256 is not None else None
+
+    @property
+    def where(self) -> str:
+        return f"dataset `{self.name}` of {place_of(self.url)}"
+
+    @property
+    def is_pinned(self) -> bool:
+        return self._wanted is not None
+
+    def pin(self) -> Pin:
+        warning = (
+            f"dataset `{self.name}`: {self.url} is not pinned, so a number over it cannot be repeated once the file "
+            f"changes; write `sha256: {self.sha256}` into its source"
+        )
+        return Pin({"sha256": self.sha256}, warning)
+
+    def rows(self) -> Iterator[Row]:
+        return self._table.rows()
+
+    @property
+    def sha256(self) -> str:
+        return self._wanted or self._fetched[1]
+
+    @cached_property
+    def _table(self) -> RowDataset:
+        dtypes = {"dtypes": self._dtypes} if self._dtypes is not None else {}
+        return table(path=str(self._fetched[0]), name=self.name, **dtypes)
+
+    @cached_property
+    def _fetched(self) -> tuple[Path, str]:
+        """The file on the disk, and its sha256."""
+        if self._wanted is not None:
+            kept = DOWNLOADS / f"{self._wanted}{self._ending}"
+            if kept.is_file() and irregular(kept) is None and file_sha256(kept) == self._wanted:
+                return kept, self._wanted
+        arrived = DOWNLOADS / f"{short_fingerprint([self.url, os.getpid()])}.arrived"
+        try:
+            sha256 = download(self.url, arrived)
+            if self._wanted not in (None, sha256):
+                raise UsageError(
+                    f"{self.url} holds another file than the one wanted: its sha256 is {sha256}, not {self._wanted}"
+                )
+            path = DOWNLOADS / f"{sha256}{self._ending}"
+            arrived.replace(path)
+        except UsageError as error:
+            raise UsageError(f"dataset `{self.name}`: {error}") from error
+        finally:
+            arrived.unlink(missing_ok=True)
+        return path, sha256
+
+
+def _checked_url(url: str, name: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        parts, host = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not host:
+        raise UsageError(f"dataset `{name}`: `url` is the http:// or https:// address of a file, got `{url}`")
+    if secret := credential_in(url):
+        raise UsageError(f"dataset `{name}`: `url` holds {secret}, which is never written into a file")
+    return url
+
+
+def _ending(url: str, file_format: str | None, name: str) -> str:
+    if file_format is not None and file_format not in FORMATS:
+        raise UsageError(f"dataset `{name}`: `format` is one of {', '.join(FORMATS)}, got `{file_format}`")
+    ending = f".{file_format}" if file_format is not None else _path(url).suffix.lower()
+    if ending not in READERS:
+        raise UsageError(
+            f"dataset `{name}`: the address ends in none of {', '.join(READERS)}; say with `format` what the file is"
+        )
+    return ending
+
+
+def _stem(url: str) -> str:
+    return _path(url).stem or "url"
+
+
+def _path(url: str) -> PurePosixPath:
+    try:
+        return PurePosixPath(unquote(urlsplit(url).path))
+    except ValueError:
+        return PurePosixPath()

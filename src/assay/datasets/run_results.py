@@ -1,0 +1,96 @@
+"""The journal of a finished run as a dataset: what was asked, answered and scored, in the order of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from assay.catalog import unknown_name
+from assay.core.errors import UsageError
+from assay.core.journal import counting_lines, lines_at
+from assay.core.run_file import RunFile, read_run_file
+from assay.core.types import Record
+from assay.datasets.json_lines import file_sha256
+from assay.datasets.rows import Row, RowDataset
+from assay.datasets.traces import conversation_columns, numbered_id
+from assay.snippets.payload import payload_of
+
+
+class RunResults(RowDataset):
+    """A row for each attempt of one task, with the columns of recorded conversations (`traces.py`).
+
+    An attempt that failed has its `error` and no trace. A run that still has attempts to make is refused: its rows
+    would be others tomorrow.
+    """
+
+    def __init__(self, *, path: str, task: str | None = None, name: str | None = None, **options: Any) -> None:
+        super().__init__(name=name or Path(path).name, **options)
+        self.path = Path(path)
+        self._run = read_run_file(self.path)
+        self._task = _task_of(self._run, task, self.name)
+
+    @property
+    def where(self) -> str:
+        return f"dataset `{self.name}` of the run {self.path}"
+
+    def rows(self) -> Iterator[Row]:
+        for _, record in lines_at(self._journal, Record, self._places):
+            yield _row(record, str(self._run.model["name"]))
+
+    @cached_property
+    def sha256(self) -> str:
+        return file_sha256(self._journal) if self._journal.is_file() else ""
+
+    @property
+    def _journal(self) -> Path:
+        return self.path / "journal.jsonl"
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Where the line of each attempt begins, in the order of samples and repetitions."""
+        found = sorted(
+            (record.index, record.attempt, place)
+            for place, record in counting_lines(self._journal, Record)
+            if record.task == self._task
+        )
+        definition = next(each for each in self._run.definitions if each.name == self._task)
+        planned = self._run.config.attempts_of(definition)
+        if len(found) < planned:
+            raise UsageError(
+                f"{self.where}: the run is not finished: task `{self._task}` has "
+                f"{len(found):,} of {planned:,} attempts. Resume it first"
+            )
+        return [place for _, _, place in found]
+
+
+def _task_of(run: RunFile, wanted: str | None, name: str) -> str:
+    tasks = [definition.name for definition in run.definitions]
+    if wanted is None:
+        if len(tasks) != 1:
+            raise UsageError(f"dataset `{name}`: the run has several tasks; say which with `task`: {', '.join(tasks)}")
+        return tasks[0]
+    if wanted not in tasks:
+        raise UsageError(f"dataset `{name}`: {unknown_name('task of the run', wanted, tasks)}")
+    return wanted
+
+
+def _row(record: Record, model: str) -> Row:
+    row: Row = {
+        "sample_id": numbered_id(record.sample_id, record.attempt),
+        "attempt": record.attempt,
+        "model": model,
+        "target": list(record.targets),
+        "scores": {score.name: dict(score.values) for score in record.scores},
+        "metadata": dict(record.metadata),
+        "trace": None,
+    }
+    if record.trace is not None:
+        payload = payload_of(record.trace)
+        row |= conversation_columns(payload["messages"])
+        row |= {"output": record.trace.prediction, "trace": {"items": payload["items"]}}
+    if record.failures:
+        first = record.failures[0]
+        row |= {"error": f"{first.stage}: {first.message}", "trace": None}
+    return row

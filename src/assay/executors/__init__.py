@@ -1,1 +1,0 @@
-"""Where attempts run: on this machine, or spread over others."""

@@ -1,0 +1,220 @@
+"""Models of another shape: templates turn a request into what a server, or the author's Python, is given, and back.
+
+`process_input` renders the body out of `input` (the chat: `messages`, …), `model_info.model_key` and `kwargs`;
+`process_output` renders a chat completion out of `body` (the answer's text) and `status_code`. Without templates both
+sides are those of a chat server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import FailureError
+from assay.core.fingerprint import fingerprint
+from assay.core.seams import BuildContext, Capabilities
+from assay.core.types import Completion, Failure, Request
+from assay.env_file import key_variable, named_variable
+from assay.models.adapters.http_model import HttpModel, checked_base_url
+from assay.models.adapters.providers import NO_KEY
+from assay.prompts.jinja_rules import RenderError
+from assay.prompts.template import Template
+from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
+from assay.wording import HALF_A_CHARACTER
+
+
+class _Message(Struct, frozen=True):
+    content: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    refusal: str | None = None
+
+
+class _Choice(Struct, frozen=True):
+    message: _Message
+    finish_reason: str | None = None
+    references: list[Any] | None = None
+
+
+class _Usage(Struct, frozen=True):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    num_prompt_tokens: int | None = None
+    num_completion_tokens: int | None = None
+
+
+class _Output(Struct, frozen=True):
+    choices: list[_Choice]
+    usage: _Usage | None = None
+
+
+class ChatShape:
+    """Two templates around a model: the body out of a request, a completion out of an answer."""
+
+    def __init__(self, name: str, process_input: str | None, process_output: str | None) -> None:
+        self._name = name
+        self._input = None if process_input is None else Template(process_input, where=f"{name}: process_input")
+        self._output = None if process_output is None else Template(process_output, where=f"{name}: process_output")
+
+    def body(self, request: Request, model_key: str) -> str:
+        """What the model is given."""
+        given = chat_input(request)
+        try:
+            if self._input is None:
+                return msgspec.json.encode({"model": model_key, **given}).decode()
+            body = self._input.render({"input": given, "model_info": {"model_key": model_key}, "kwargs": {}})
+            body.encode()
+        except RenderError as error:
+            raise _failed(self._name, "bad_request", f"process_input: {error}") from error
+        except UnicodeEncodeError as error:
+            raise _failed(self._name, "bad_request", HALF_A_CHARACTER) from error
+        return body
+
+    def completion(self, body: str, status: int, seconds: float) -> Completion:
+        """What it answered."""
+        text = body
+        if self._output is not None:
+            try:
+                text = self._output.render({"body": body, "status_code": status})
+            except RenderError as error:
+                raise _failed(self._name, "bad_output", f"process_output: {error}") from error
+        try:
+            found = msgspec.json.decode(text, type=_Output)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            message = f"the answer is no chat completion ({error}): {text[:200]!r}"
+            raise _failed(self._name, "bad_output", message) from error
+        if not found.choices:
+            raise _failed(self._name, "bad_output", "the answer holds no choices")
+        first, usage = found.choices[0], found.usage or _Usage()
+        return Completion(
+            text=first.message.content or "",
+            finish_reason=first.finish_reason,
+            tokens_in=usage.prompt_tokens if usage.num_prompt_tokens is None else usage.num_prompt_tokens,
+            tokens_out=usage.completion_tokens if usage.num_completion_tokens is None else usage.num_completion_tokens,
+            tool_calls=first.message.tool_calls or None,
+            refusal=first.message.refusal,
+            seconds=seconds,
+            raw=None if first.references is None else {"references": first.references},
+        )
+
+
+def chat_input(request: Request) -> dict[str, Any]:
+    """A request as chat servers are asked it."""
+    if request.continuation is not None:
+        raise FailureError(
+            Failure(stage="model", kind="unsupported", message="a model of another shape cannot score continuations")
+        )
+    said = msgspec.to_builtins(request)
+    messages = said.get("messages") or [{"role": "user", "content": request.prompt or ""}]
+    names = ("temperature", "top_p", "max_tokens", "stop", "seed", "response_format", "tools")
+    return {"messages": messages, **{name: said[name] for name in names if name in said}, **(request.extra or {})}
+
+
+class AdaptedModel(HttpModel):
+    """A server that is asked and answers in a shape of its own."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        process_input: str | None = None,
+        process_output: str | None = None,
+        api_key_env: str = NO_KEY,
+        api_key_header: str = "Authorization",
+        timeout_seconds: float | None = None,
+    ) -> None:
+        super().__init__(
+            f"adapted:{model}",
+            api_key_env=api_key_env,
+            key_required=api_key_env != NO_KEY,
+            timeout_seconds=timeout_seconds,
+        )
+        checked_base_url(base_url)
+        self._model = model
+        self._url = base_url
+        self._shape = ChatShape(self.name, process_input, process_output)
+        self._templates = fingerprint([process_input, process_output])
+        if self._key:
+            self._headers[api_key_header] = f"Bearer {self._key}" if api_key_header == "Authorization" else self._key
+        self._refuse_key_in_settings(api_key_env)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"base_url": self._url, "model": self._model, "templates": self._templates}
+
+    async def generate(self, request: Request) -> Completion:
+        body = self._shape.body(request, self._model)
+        try:
+            sent = msgspec.json.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            message = f"process_input must render to JSON: {error}; it rendered {body[:200]!r}"
+            raise self._failed("bad_request", message) from error
+        started = perf_counter()
+        answer = await self._post(self._url, sent)
+        text = answer.body.decode("utf-8", "replace")
+        return self._shape.completion(text, answer.status, perf_counter() - started)
+
+
+class InferenceModel:
+    """The author's `run_inference(body, environment)`, in a process of its own."""
+
+    capabilities = Capabilities()
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        run_inference_snippet: str,
+        environment: Mapping[str, str] | None = None,
+        timeout_seconds: float = TIME_LIMIT_SECONDS,
+        process_input: str | None = None,
+        process_output: str | None = None,
+    ) -> None:
+        self.name = f"custom_inference:{name}"
+        self._model = name
+        self._shape = ChatShape(self.name, process_input, process_output)
+        self._environment = dict(environment or {})
+        self._identity = fingerprint([run_inference_snippet, process_input, process_output])
+        # whoever builds a model out of a file has asked whether its code may run
+        self._snippet = Snippet(
+            run_inference_snippet,
+            function="run_inference",
+            stage="model",
+            part=self.name,
+            time_limit_seconds=timeout_seconds,
+            context=BuildContext(own_code=True),
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The code and what it is given, variables by their names only."""
+        return {"code_sha256": self._identity, "environment": dict(sorted(self._environment.items()))}
+
+    async def generate(self, request: Request) -> Completion:
+        body = self._shape.body(request, self._model)
+        given = {name: self._value(name, value) for name, value in self._environment.items()}
+        started = perf_counter()
+        answer = await self._snippet.call({"value": body}, {"value": given}, fit=True)
+        text = answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
+        return self._shape.completion(text, 200, perf_counter() - started)
+
+    def _value(self, name: str, written: str) -> str:
+        """What the code is given: `$NAME` is the variable of that name, which no file holds."""
+        variable = named_variable(written)
+        if variable is None:
+            return written
+        found = key_variable(variable)
+        if found is None:
+            raise _failed(self.name, "auth", f"environment.{name}: the variable `{variable}` is not set")
+        return found
+
+    async def aclose(self) -> None:
+        await self._snippet.aclose()
+
+
+def _failed(part: str, kind: str, message: str) -> FailureError:
+    return FailureError(Failure(stage="model", part=part, kind=kind, message=message))

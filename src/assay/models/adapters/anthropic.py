@@ -1,0 +1,227 @@
+"""Anthropic's Messages API, spoken natively: system text apart, content blocks, tools, thinking, cached tokens.
+
+An answer that the platform's classifiers cut off (`stop_reason: refusal`) is a failure of kind `refused`; a refusal
+that the model wrote is an answer like any other. The API takes no seed and gives no log-probabilities: the first is
+left out, asking for the second is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.core.types import Completion, Message, Request
+from assay.core.usage import counted
+from assay.models.adapters.chat_messages import call_arguments
+from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of
+
+OFFICIAL_BASE_URL = "https://api.anthropic.com"
+API_VERSION = "2023-06-01"
+DEFAULT_MAX_TOKENS = 4096
+"""The API wants a number; requests that name none get this one."""
+
+FINISH_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+}
+
+
+class AnthropicModel(HttpModel):
+    """Anthropic's Messages API: `anthropic:MODEL`, with the key from the environment variable ANTHROPIC_API_KEY.
+
+    Thinking, tool calls, cached tokens and stop reasons are kept. `extra` is sent with every request.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key_env: str = "ANTHROPIC_API_KEY",
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        timeout_seconds: float | None = 600.0,
+        extra: Mapping[str, Any] | None = None,
+        beta: str | None = None,
+    ) -> None:
+        """`extra` is sent with every request (`thinking`, `metadata`, …); `beta` is the value of `anthropic-beta`."""
+        if not model:
+            raise UsageError("`anthropic` needs a model name: `anthropic:MODEL`")
+        self._model = model
+        self._base_url = checked_base_url(base_url or OFFICIAL_BASE_URL)
+        super().__init__(
+            f"anthropic:{model}",
+            api_key_env=api_key_env,
+            key_required=self._base_url == OFFICIAL_BASE_URL,
+            timeout_seconds=timeout_seconds,
+        )
+        self._max_tokens = max_tokens
+        self._extra = dict(extra or {})
+        self._beta = beta
+        self._url = endpoint(self._base_url.removesuffix("/v1"), "/v1/messages")
+        self._headers["anthropic-version"] = API_VERSION
+        if beta:
+            self._headers["anthropic-beta"] = beta
+        if self._key:
+            self._headers["x-api-key"] = self._key
+            self._refuse_key_in_settings(api_key_env)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "adapter": "anthropic",
+            "model": self._model,
+            "base_url": self._base_url,
+            "max_tokens": self._max_tokens,
+            "extra": self._extra,
+            "beta": self._beta,
+        }
+
+    async def generate(self, request: Request) -> Completion:
+        body = self._body(request)
+        started = perf_counter()
+        answer = await self._post(self._url, body)
+        seconds = perf_counter() - started
+        reply = self._decoded(answer, _decode_reply)
+        if reply.stop_reason == "refusal":
+            raise self._failed("refused", "the platform's classifiers cut the answer off (stop reason `refusal`)")
+        return self._completion(reply, seconds)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        self._refuse_unsupported(request)
+        system, messages = _split_system(request)
+        body: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": self._max_tokens if request.max_tokens is None else request.max_tokens,
+            "messages": messages,
+        }
+        optional = {
+            "system": system,
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "stop_sequences": request.stop or None,
+            "tools": [_tool(tool) for tool in request.tools] if request.tools else None,
+        }
+        body |= {name: value for name, value in optional.items() if value is not None}
+        return {**body, **self._extra, **(request.extra or {})}
+
+    def _refuse_unsupported(self, request: Request) -> None:
+        if request.continuation is not None:
+            raise self._failed("unsupported", "the Messages API cannot score a given continuation")
+        if request.logprobs is not None:
+            raise self._failed("unsupported", "the Messages API gives no log-probabilities")
+        if request.response_format is not None:
+            raise self._failed("unsupported", "response_format is OpenAI's; give the API's own field with extra")
+
+    def _completion(self, reply: _Reply, seconds: float) -> Completion:
+        blocks = reply.content
+        text = self._redactor.joined([block.text or "" for block in blocks if block.type == "text"])
+        calls = [_call(block) for block in blocks if block.type == "tool_use"]
+        thinking = self._redactor.joined([block.thinking or "" for block in blocks if block.type == "thinking"])
+        if not blocks and reply.stop_reason not in FINISH_REASONS:
+            reason = self._clean(str(reply.stop_reason))
+            raise self._failed("bad_output", f"the answer holds no content (stop reason `{reason}`)")
+        usage = reply.usage
+        cached = usage.cache_read_input_tokens
+        raw = {"model": reply.model} if reply.model and reply.model != self._model else None
+        return Completion(
+            text=text,
+            finish_reason=FINISH_REASONS.get(reply.stop_reason or "", reply.stop_reason),
+            tokens_in=counted(usage.all_in()),
+            tokens_out=counted(usage.output_tokens),
+            tokens_cached=counted(cached),
+            seconds=seconds,
+            reasoning=thinking or None,
+            tool_calls=calls or None,
+            raw=raw,
+        )
+
+    def _kind_of(self, status: int, codes: set[str]) -> tuple[str, bool]:
+        if "overloaded_error" in codes or status == 529:
+            return "overloaded", True
+        if "request_too_large" in codes or status == 413:
+            return "too_long", False
+        if "billing_error" in codes or status == 402:
+            return "auth", False
+        return kind_of(status, codes)
+
+
+class _Block(Struct, frozen=True):
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+
+
+class _Usage(Struct, frozen=True):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+    def all_in(self) -> int | None:
+        """What was read: `input_tokens` counts only what neither came from the cache nor went into it."""
+        if self.input_tokens is None:
+            return None
+        return self.input_tokens + (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
+
+
+class _Reply(Struct, frozen=True):
+    content: list[_Block]
+    stop_reason: str | None = None
+    usage: _Usage = _Usage()
+    model: str | None = None
+
+
+_decode_reply = msgspec.json.Decoder(_Reply).decode
+
+
+def _split_system(request: Request) -> tuple[str | None, list[dict[str, Any]]]:
+    if request.messages is None:
+        return None, [{"role": "user", "content": request.prompt or ""}]
+    system = [str(message.content) for message in request.messages if message.role in ("system", "developer")]
+    rest = [_message(message) for message in request.messages if message.role not in ("system", "developer")]
+    return "\n\n".join(system) or None, rest
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """One message in the API's words: a tool's output is a user's block, a tool call an assistant's."""
+    if message.role == "tool":
+        result = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}
+        return {"role": "user", "content": [result]}
+    if not message.tool_calls:
+        return {"role": message.role, "content": message.content}
+    said = [{"type": "text", "text": message.content}] if message.content else []
+    calls = [
+        {
+            "type": "tool_use",
+            "id": call.get("id"),
+            "name": call["function"]["name"],
+            "input": call_arguments(call["function"].get("arguments")),
+        }
+        for call in message.tool_calls
+    ]
+    return {"role": "assistant", "content": [*said, *calls]}
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """A function in OpenAI's words, in the API's; anything else is passed on as it is."""
+    function = tool.get("function")
+    if not isinstance(function, dict):
+        return tool
+    named = {"name": function["name"], "input_schema": function.get("parameters") or {"type": "object"}}
+    return named | ({"description": function["description"]} if function.get("description") else {})
+
+
+def _call(block: _Block) -> dict[str, Any]:
+    arguments = msgspec.json.encode(block.input if block.input is not None else {}).decode()
+    return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}

@@ -1,0 +1,315 @@
+"""What every adapter over HTTP shares: the key by name, names for failures, what a server says about its limits.
+
+An adapter adds what is particular to its server: the body it sends, the shape it reads, the words for errors.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Capabilities, RateLimits
+from assay.core.types import Failure
+from assay.env_file import check_name, key_variable
+from assay.models.adapters.client_errors import away
+from assay.models.adapters.options import checked_timeout
+from assay.models.adapters.providers import NO_KEY
+from assay.printable import one_line
+from assay.redaction import Redactor, credential_in, secret_option_in
+from assay.transport.client import HttpClient
+from assay.transport.connection import HttpAnswer
+from assay.wording import HALF_A_CHARACTER
+
+Reply = TypeVar("Reply")
+
+
+class HttpModel:
+    """One model on one server. The key is named by its environment variable and kept in a request header only."""
+
+    capabilities = Capabilities(remote=True, cacheable=True)
+    limits: RateLimits | None = None
+
+    def __init__(self, name: str, *, api_key_env: str, key_required: bool, timeout_seconds: float | None) -> None:
+        self.name = name
+        self._timeout_seconds = checked_timeout(timeout_seconds)
+        self._key = self._key_named(api_key_env, required=key_required)
+        self._redactor = Redactor([self._key])
+        self._message_redactor = Redactor([self._key], shortest=SHORTEST_SECRET)
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._client = HttpClient(part=name)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the answers, as plain data without secrets: part of every cache key and run fingerprint."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def _post(self, url: str, body: dict[str, Any]) -> HttpAnswer:
+        """Ask once; a status other than 200 is a `FailureError` with its kind."""
+        try:
+            sent = encode(body)
+        except UnicodeEncodeError as error:
+            raise self._failed("bad_request", HALF_A_CHARACTER) from error
+        answer = await self._client.post_json(url, sent, self._headers, self._timeout_seconds)
+        self.limits = told_limits(answer.headers)
+        clean = self._redactor.body(answer.body)
+        if clean is not answer.body:
+            answer = answer._replace(body=clean)
+        if answer.status != 200:
+            raise self._status_failure(answer.status, answer)
+        return answer
+
+    def _decoded(self, answer: HttpAnswer, decode: Callable[[bytes], Reply]) -> Reply:
+        """The answer in the shape it should have; any other is a failure of kind `bad_output`."""
+        content_type = answer.headers.get("content-type", "")
+        if content_type and "json" not in content_type.lower():
+            kind = self._clean(content_type)
+            message = f"the server answered with `{kind}` instead of JSON: {self._clean(answer.body)}"
+            raise self._failed("bad_output", message, retryable=True)
+        try:
+            return decode(answer.body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            message = f"the server's answer cannot be read ({error}): {self._clean(answer.body)}"
+            # a well-formed answer of another shape will have that shape again, a torn one may not
+            retryable = not isinstance(error, msgspec.ValidationError)
+            raise self._failed("bad_output", message, retryable=retryable) from error
+        except RecursionError as error:
+            raise self._failed("bad_output", "the server's answer is nested too deeply to be read") from error
+
+    def _without_key(self, logprobs: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+        """The tokens of an answer, none of which may hold the key that together they spell."""
+        return None if logprobs is None else self._redactor.spelt(logprobs, "token")
+
+    # -- what went wrong ---------------------------------------------------------------------------------------
+
+    def _kind_of(self, status: int, codes: set[str]) -> tuple[str, bool]:
+        return kind_of(status, codes)
+
+    def _status_failure(self, status: int, answer: HttpAnswer) -> FailureError:
+        said, codes = error_text(answer.body)
+        kind, retryable = self._kind_of(status, codes)
+        if answer.headers.get("x-should-retry") == "false":
+            retryable = False
+        message = f"{self._host()} answered {status}"
+        if said:
+            message += f": {self._clean(said)}"
+        if 300 <= status < 400:
+            target = self._clean(_host_of(answer.headers.get("location", ""))) or "nowhere"
+            message += f"; redirects are not followed, set base_url (it points to {target})"
+        if kind == "auth" and not self._key:
+            message += "; no key was sent"
+        wait = self._retry_after_seconds(answer) if retryable else None
+        failed = self._failed(kind, message, retryable=retryable, retry_after_seconds=wait)
+        failed.away = away(status, kind, retryable=retryable)
+        return failed
+
+    def _retry_after_seconds(self, answer: HttpAnswer) -> float | None:
+        return retry_after_seconds(answer.headers)
+
+    def _host(self) -> str:
+        return urlsplit(str(self.settings["base_url"])).hostname or "the server"
+
+    def _failed(
+        self, kind: str, message: str, *, retryable: bool = False, retry_after_seconds: float | None = None
+    ) -> FailureError:
+        failure = Failure(stage="model", part=self.name, kind=kind, message=message, retryable=retryable)
+        return FailureError(failure, retry_after_seconds)
+
+    def _clean(self, said: str | bytes) -> str:
+        """What a server said, fit for a message: one line, short, without control characters and without the key."""
+        text = said[:8000].decode("utf-8", "replace") if isinstance(said, bytes) else said[:8000]
+        text = self._message_redactor.text(text)[:4000]
+        return one_line(text, 400)
+
+    # -- set-up ------------------------------------------------------------------------------------------------
+
+    @property
+    def _secret(self) -> str | None:
+        """The key, if it is one: `x`, `EMPTY` and `none` are what people give to servers that want no key."""
+        return self._key if self._key and len(self._key) >= SHORTEST_SECRET else None
+
+    def _key_named(self, name: str, *, required: bool) -> str | None:
+        if name == NO_KEY:
+            return None
+        check_name("api_key_env", name)
+        key = (key_variable(name) or "").strip()
+        if not key and required:
+            raise UsageError(
+                f"`{self.name}` needs a key: set the environment variable {name} (or write it into .env), "
+                "or name another with api_key_env, or another server with base_url"
+            )
+        if not key.isascii() or not key.isprintable():
+            raise UsageError(f"the key in the environment variable {name} has characters no key can have")
+        return key or None
+
+    def _refuse_key_in_settings(self, name: str) -> None:
+        if self._secret and self._secret in msgspec.json.encode(self.settings).decode():
+            raise UsageError(
+                f"the options of `{self.name}` hold the key itself; options are written into run files, "
+                f"so a key is only ever named: api_key_env={name}"
+            )
+        if (option := secret_option_in(self.settings)) is not None:
+            raise UsageError(
+                f"the options of `{self.name}` hold a secret (`{option}`); options are written into run files, so set "
+                "a variable to it and give its name with api_key_env"
+            )
+
+
+SHORTEST_SECRET = 8
+"""A message may lose a word that was meant; an answer may not (see `redaction.SHORTEST`)."""
+
+encode = msgspec.json.Encoder().encode
+
+
+def told_limits(headers: Mapping[str, str], now: datetime | None = None) -> RateLimits | None:
+    """What the rate-limit headers say, in the dialects of OpenAI and Anthropic; None when they say nothing."""
+    for remaining, reset in (
+        ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+        ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+    ):
+        left = _number(headers.get(remaining))
+        if left is not None:
+            said = headers.get(reset, "")
+            seconds = _duration_seconds(said) if "T" not in said else _seconds_to(said, now or datetime.now(UTC))
+            return RateLimits(int(left), seconds or 0.0)
+    return None
+
+
+def _seconds_to(moment: str, now: datetime) -> float | None:
+    try:
+        return max(0.0, (datetime.fromisoformat(moment) - now).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def error_text(body: bytes) -> tuple[str, set[str]]:
+    """What the server said was wrong, and the code words it used, whatever shape it chose for them."""
+    try:
+        told = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return body[:4000].decode("utf-8", "replace"), set()
+    if not isinstance(told, dict):
+        return str(told), set()
+    error = told.get("error", told)
+    if not isinstance(error, dict):
+        return str(error), set()
+    codes = {value for value in (error.get("code"), error.get("type"), error.get("status")) if isinstance(value, str)}
+    details = error.get("details")
+    codes |= {
+        d["reason"]
+        for d in (details if isinstance(details, list) else ())
+        if isinstance(d, dict) and isinstance(d.get("reason"), str)
+    }
+    inner = error.get("innererror")
+    if isinstance(inner, dict) and isinstance(inner.get("code"), str):
+        codes.add(inner["code"])
+    for field in ("message", "detail", "error"):
+        if error.get(field):
+            return str(error[field]), codes
+    return body[:4000].decode("utf-8", "replace"), codes
+
+
+_OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+_FILTERED = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
+
+
+def kind_of(status: int, codes: set[str]) -> tuple[str, bool]:
+    """(kind of failure, whether asking again may help) for a status that is not 200."""
+    if codes & _FILTERED:
+        return "refused", False
+    if codes & {"context_length_exceeded", "exceed_context_size_error"}:
+        return "too_long", False
+    if status == 429:
+        return "rate_limit", not codes & _OUT_OF_MONEY
+    if status in (401, 403):
+        return "auth", False
+    if status in (408, 409, 425) or status >= 500:
+        return "server_error", True
+    return "bad_request", False
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """How long the server asks us to wait, in whichever of its dialects; None when it does not say."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("retry-after")
+    if said is not None:
+        seconds = _number(said)
+        return seconds if seconds is not None else _seconds_until(said, now or datetime.now(UTC))
+    resets = [
+        _duration_seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
+        for what in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{what}") == "0"
+    ]
+    return max((seconds for seconds in resets if seconds is not None), default=None)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _seconds_until(date: str, now: datetime) -> float | None:
+    from email.utils import parsedate_to_datetime  # few servers tell a date
+
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())
+
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+
+
+def _duration_seconds(text: str) -> float | None:
+    """`6m0s`, `1.5s`, `20ms` in seconds."""
+    found = _DURATION.fullmatch(text)
+    if not text or not found:
+        return None
+    hours, minutes, seconds, milliseconds = (float(group or 0) for group in found.groups())
+    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
+
+
+def checked_base_url(base_url: str) -> str:
+    try:
+        parts = urlsplit(base_url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise UsageError("base_url is not an address, such as http://localhost:8000/v1") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise UsageError("base_url must begin with http:// or https:// and name a host, like http://localhost:8000/v1")
+    secret = credential_in(base_url)
+    if secret is not None:
+        raise UsageError(
+            f"base_url holds {secret}, and addresses are written into run files: set a variable to it and give its "
+            "name with api_key_env (where the header is another than Authorization, with api_key_header)"
+        )
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
+
+
+def endpoint(base_url: str, path: str) -> str:
+    parts = urlsplit(base_url)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path + path, parts.query, ""))

@@ -1,0 +1,141 @@
+"""The long tail of providers through the `litellm` library: whatever it can reach, as a model here.
+
+Slower than the native adapters and heavy to import, so those come first; its errors are mapped to our kinds by the
+status that it gives them, and its own retries are turned off, because retrying is the run's business.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Capabilities
+from assay.core.types import Completion, Failure, Request
+from assay.models.adapters.chat_messages import message_body
+from assay.models.adapters.client_errors import Away, trouble_of
+from assay.printable import one_line
+
+EXTRA = "pip install 'assay-eval[litellm]'"
+
+
+class LiteLLMModel:
+    """One model by the library's name for it."""
+
+    capabilities = Capabilities(remote=True, cacheable=True)
+
+    def __init__(
+        self, model: str, *, timeout_seconds: float | None = 600.0, extra: Mapping[str, Any] | None = None
+    ) -> None:
+        if not model:
+            raise UsageError("`litellm` needs a model by the library's name for it: `litellm:PROVIDER/MODEL`")
+        if importlib.util.find_spec("litellm") is None:
+            raise UsageError(f"`litellm:{model}` needs the package `litellm`: {EXTRA}")
+        self.name = f"litellm:{model}"
+        self._model = model
+        self._timeout = timeout_seconds
+        self._extra = dict(extra or {})
+        named = [name for name in self._extra if name.lower().endswith(("key", "token", "secret", "password"))]
+        if named:
+            raise UsageError(
+                f"`{named[0]}` does not belong into options, which are written into run files; "
+                "set the provider's environment variable"
+            )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"adapter": "litellm", "model": self._model, "extra": self._extra}
+
+    async def generate(self, request: Request) -> Completion:
+        litellm = _library()
+        if request.continuation is not None:
+            raise self._failed("unsupported", "litellm cannot score a given continuation", retryable=False)
+        started = perf_counter()
+        try:
+            reply = await litellm.acompletion(**self._arguments(request))
+        except Exception as error:
+            raise self._failure_of(error) from error
+        return self._completion(reply, perf_counter() - started)
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        if request.messages is not None:
+            messages = [message_body(message) for message in request.messages]
+        else:
+            messages = [{"role": "user", "content": request.prompt or ""}]
+        optional = {
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "max_tokens": request.max_tokens,
+            "stop": list(request.stop) if request.stop else None,
+            "seed": request.seed,
+            "logprobs": True if request.logprobs is not None else None,
+            "top_logprobs": request.logprobs or None,
+            "response_format": request.response_format,
+            "tools": request.tools,
+            "timeout": self._timeout,
+        }
+        named = {name: value for name, value in optional.items() if value is not None}
+        return {"model": self._model, "messages": messages, "num_retries": 0, **named, **self._extra,
+                **(request.extra or {})}  # fmt: skip
+
+    def _completion(self, reply: Any, seconds: float) -> Completion:
+        choice = reply.choices[0]
+        message = choice.message
+        if choice.finish_reason == "content_filter":
+            raise self._failed("refused", "the provider's content filter withheld the answer", retryable=False)
+        usage = getattr(reply, "usage", None)
+        details = getattr(usage, "prompt_tokens_details", None)
+        calls = [call.model_dump() for call in message.tool_calls or ()]
+        return Completion(
+            text=message.content or "",
+            finish_reason=choice.finish_reason,
+            tokens_in=getattr(usage, "prompt_tokens", None),
+            tokens_out=getattr(usage, "completion_tokens", None),
+            tokens_cached=getattr(details, "cached_tokens", None),
+            seconds=seconds,
+            reasoning=getattr(message, "reasoning_content", None),
+            tool_calls=calls or None,
+        )
+
+    def _failure_of(self, error: Exception) -> FailureError:
+        name = type(error).__name__
+        said = one_line(str(error), 400)
+        if name == "Timeout":
+            return self._failed("timeout", said, retryable=True)
+        if name == "ContextWindowExceededError":
+            return self._failed("too_long", said, retryable=False)
+        if name == "ContentPolicyViolationError":
+            return self._failed("refused", said, retryable=False)
+        found = trouble_of(error)
+        return self._failed(found.kind, f"{name}: {said}", retryable=found.retryable, away=found.away)
+
+    def _failed(self, kind: str, message: str, *, retryable: bool, away: Away | None = None) -> FailureError:
+        failure = Failure(stage="model", part=self.name, kind=kind, message=message, retryable=retryable)
+        return FailureError(failure, away=away)
+
+
+def _library() -> Any:
+    """The library, which on its first import would put all of the nearest `.env` into our environment."""
+    if "litellm" in sys.modules:
+        return sys.modules["litellm"]
+    before = dict(os.environ)
+    try:
+        os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # its word for not doing so, which not every release keeps
+        import litellm
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+    litellm.suppress_debug_info = True  # it would talk on stdout, where data goes
+    return litellm
+
+
+def make(model: str, *, timeout_seconds: float | None = 600.0, extra: Mapping[str, Any] | None = None) -> LiteLLMModel:
+    """The long tail of providers, through the `litellm` library: `litellm:PROVIDER/MODEL`. Needs the extra `litellm`.
+
+    Keys are the library's own environment variables. `extra` is passed to every call.
+    """
+    return LiteLLMModel(model, timeout_seconds=timeout_seconds, extra=extra)

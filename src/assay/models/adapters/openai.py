@@ -1,0 +1,415 @@
+"""Any server that speaks the OpenAI protocol: chat completions and text completions, over plain HTTP.
+
+The server's answer is read strictly: what is not a usable answer is a failure with a kind, never an empty text.
+Two things that look alike are kept apart: a refusal the model wrote is an answer, an answer the platform's filter
+withheld is a failure of kind `refused`. A model that spent its whole budget thinking did answer: with an empty text
+and finish reason `length`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.types import Completion, Request
+from assay.core.usage import counted
+from assay.models.adapters.chat_messages import message_body
+from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint
+from assay.models.adapters.options import one_of
+from assay.models.adapters.providers import split_address
+from assay.models.likelihood.echo import EchoError, EchoScore, continuation_score, tokens_of, window_score
+from assay.models.likelihood.rolling import window_size, windows
+from assay.transport.connection import HttpAnswer
+
+OFFICIAL_BASE_URL = "https://api.openai.com/v1"
+Mode = Literal["chat", "completions"]
+MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
+
+
+class OpenAIModel(HttpModel):
+    """One model on one server that speaks the OpenAI protocol."""
+
+    adapter = "openai"
+    """The word before the colon; the presets of other servers have their own."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key_env: str = "OPENAI_API_KEY",
+        api_key_header: str = "Authorization",
+        mode: Mode = "chat",
+        max_tokens_field: MaxTokensField | None = None,
+        timeout_seconds: float | None = 600.0,
+        extra: Mapping[str, Any] | None = None,
+        keep_raw: bool = False,
+        document_mark: str | None = None,
+        check_likelihoods: bool = True,
+        key_required: bool | None = None,
+    ) -> None:
+        """`extra` is sent with every request; `keep_raw` keeps the server's whole answer in `Completion.raw`.
+
+        `document_mark` stands before a text with nothing before it when its likelihood is asked for, such as
+        `<|endoftext|>`. `check_likelihoods=false` leaves out the test that likelihoods agree with what it writes.
+        """
+        if not model:
+            raise UsageError(f"`{self.adapter}` needs a model name: `{self.adapter}:MODEL`")
+        model, at = split_address(model)
+        if at is not None and base_url is not None:
+            raise UsageError(f"`{self.adapter}:{model}@{at}` names a server and base_url another; say it once")
+        base_url = at or base_url
+        self._model = model
+        self._base_url = checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
+        self._official = self._base_url == OFFICIAL_BASE_URL
+        super().__init__(
+            f"{self.adapter}:{model}",
+            api_key_env=api_key_env,
+            key_required=self._official if key_required is None else key_required,
+            timeout_seconds=timeout_seconds,
+        )
+        self._mode = one_of("mode", mode, ("chat", "completions"))
+        scores = self._mode == "completions"
+        self.capabilities = msgspec.structs.replace(
+            self.capabilities, scores_continuations=scores, unproven_likelihoods=scores and check_likelihoods
+        )
+        self._document_mark = document_mark
+        self._max_tokens_field = one_of(
+            "max_tokens_field",
+            max_tokens_field or self._usual_max_tokens_field(),
+            ("max_tokens", "max_completion_tokens"),
+        )
+        if not isinstance(extra, Mapping | None):
+            raise UsageError(f"extra must be a mapping of parameter names to values, not {extra!r}")
+        self._extra = dict(extra or {})
+        self._keep_raw = keep_raw
+        self._url = endpoint(self._base_url, "/chat/completions" if mode == "chat" else "/completions")
+        if self._key:
+            bearer = api_key_header.lower() == "authorization"
+            self._headers[api_key_header] = f"Bearer {self._key}" if bearer else self._key
+            self._refuse_key_in_settings(api_key_env)
+
+    def __repr__(self) -> str:
+        return f"OpenAIModel({self._model!r}, base_url={self._base_url!r}, mode={self._mode!r})"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the answers, as plain data without secrets: part of every cache key and run fingerprint."""
+        mark: dict[str, Any] = {} if self._document_mark is None else {"document_mark": self._document_mark}
+        if self._keep_raw:  # an answer kept without its extra fields is another answer
+            mark["keep_raw"] = True
+        return {
+            "adapter": self.adapter,
+            "model": self._model,
+            "base_url": self._base_url,
+            "mode": self._mode,
+            "max_tokens_field": self._max_tokens_field,
+            "extra": self._extra,
+            **mark,
+        }
+
+    async def generate(self, request: Request) -> Completion:
+        """Ask once. Every way this can go wrong is a `FailureError`; asking again is `Retrying`'s work."""
+        if request.continuation is not None:
+            return await self._score(request, request.continuation)
+        started = perf_counter()
+        answer = await self._post(self._url, self._body(request))
+        seconds = perf_counter() - started
+        reply = self._reply(answer)
+        raw = self._raw(reply, answer)
+        if self._mode == "chat":
+            return self._chat_completion(reply, seconds, raw)
+        return self._text_completion(reply, seconds, raw)
+
+    # -- how likely a given text is ----------------------------------------------------------------------------
+
+    async def _score(self, request: Request, continuation: str) -> Completion:
+        """The log-likelihood of the continuation; in windows where the task allows that and the text is too long."""
+        if self._mode == "chat":
+            raise self._failed("unsupported", "a chat endpoint cannot score a given continuation; use mode=completions")
+        prompt = request.text() or self._document_mark or ""
+        size, stride = request.rolling or (0, 0)
+        if size:
+            return await self._score_windows(request, prompt, continuation, size, stride)
+        try:
+            return await self._score_whole(request, prompt, continuation)
+        except FailureError as error:
+            if request.rolling is None or error.failure.kind != "too_long":
+                raise
+            return await self._score_windows(request, prompt, continuation, size, stride)
+
+    async def _score_whole(self, request: Request, prompt: str, continuation: str) -> Completion:
+        started = perf_counter()
+        reply, answer = await self._echoed(request, prompt + continuation)
+        usage = reply.usage or _NO_USAGE
+        written = 1 if usage.completion_tokens is None else usage.completion_tokens
+        try:
+            scored = continuation_score(reply.choices[0].logprobs, prompt, continuation, written=written)
+        except EchoError as error:
+            raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
+        raw = {**(self._raw(reply, answer) or {}), "continuation_tokens": scored.tokens}
+        seconds = perf_counter() - started
+        read = counted(usage.prompt_tokens)
+        return Completion(
+            text=continuation,
+            logprob=scored.logprob,
+            is_greedy=scored.is_greedy,
+            tokens_in=read,
+            seconds=seconds,
+            raw=raw,
+        )
+
+    async def _score_windows(
+        self, request: Request, prompt: str, continuation: str, size: int, stride: int
+    ) -> Completion:
+        """Window by window, as token numbers: they are the server's own (`/tokenize`, as vLLM has it)."""
+        started = perf_counter()
+        whole, most = await self._tokens(prompt + continuation)
+        before = len((await self._tokens(prompt))[0]) if prompt else 0
+        if not before or not whole[before:]:
+            raise self._failed("bad_output", str(EchoError("the text has no tokens that anything stands before")))
+        size = window_size(size, most - 1)  # one token is always written
+        told: list[EchoScore] = []
+        read = 0
+        for shown, scored in windows(whole[:before], whole[before:], size=size, stride=stride):
+            reply, _ = await self._echoed(request, [*shown, *scored])
+            try:
+                told.append(window_score(reply.choices[0].logprobs, len(shown), len(scored)))
+            except EchoError as error:
+                raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
+            read += len(shown) + len(scored)
+        raw = {"continuation_tokens": len(whole) - before, "windows": len(told)}
+        return Completion(
+            text=continuation,
+            logprob=sum(each.logprob for each in told),
+            is_greedy=None if any(each.is_greedy is None for each in told) else all(each.is_greedy for each in told),
+            tokens_in=read,
+            seconds=perf_counter() - started,
+            raw=raw,
+        )
+
+    async def _tokens(self, text: str) -> tuple[list[int], int]:
+        """The server's own token numbers of a text, and how many it can read."""
+        url = endpoint(self._base_url.removesuffix("/v1"), "/tokenize")
+        try:
+            answer = await self._post(url, {"model": self._model, "prompt": text})
+            found = self._decoded(answer, _decode_tokens)
+        except FailureError as error:
+            if error.failure.retryable:
+                raise
+            message = "a text longer than the server reads is scored in windows, which needs its `/tokenize` (vLLM's)"
+            raise self._failed("unsupported", f"{message}: {error.failure.message}") from error
+        return found.tokens, found.max_model_len
+
+    async def _echoed(self, request: Request, prompt: str | list[int]) -> tuple[_Reply, HttpAnswer]:
+        # one token is asked for because some servers refuse none; whatever it is lies behind the text we score
+        body = {**self._body(request), "prompt": prompt, "echo": True, "logprobs": 1, "max_tokens": 1}
+        answer = await self._post(self._url, body)
+        return self._reply(answer), answer
+
+    # -- what is sent ------------------------------------------------------------------------------------------
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._model}
+        if self._mode == "chat":
+            self._add_chat(body, request)
+        else:
+            self._add_text(body, request)
+        if request.max_tokens is not None and request.continuation is None:
+            body[self._max_tokens_field] = request.max_tokens
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.top_p is not None:
+            body["top_p"] = request.top_p
+        if request.stop:
+            body["stop"] = request.stop
+        if request.seed is not None:
+            body["seed"] = request.seed
+        if request.response_format is not None:
+            body["response_format"] = request.response_format
+        body.update(self._extra)
+        if request.extra:
+            body.update(request.extra)
+        return body
+
+    def _add_chat(self, body: dict[str, Any], request: Request) -> None:
+        if request.messages is not None:
+            body["messages"] = [message_body(message) for message in request.messages]
+        else:
+            body["messages"] = [{"role": "user", "content": request.prompt or ""}]
+        if request.logprobs is not None:
+            body["logprobs"] = True
+            if request.logprobs:
+                body["top_logprobs"] = request.logprobs
+        if request.tools:
+            body["tools"] = request.tools
+
+    def _add_text(self, body: dict[str, Any], request: Request) -> None:
+        if request.tools:
+            raise self._failed("unsupported", "a text endpoint takes no tools; use mode=chat")
+        if any(not isinstance(message.content, str) for message in request.messages or ()):
+            raise self._failed("unsupported", "a text endpoint takes only text; the request has other content")
+        body["prompt"] = request.text()
+        if request.logprobs is not None:
+            body["logprobs"] = request.logprobs
+
+    # -- what came back ----------------------------------------------------------------------------------------
+
+    def _reply(self, answer: HttpAnswer) -> _Reply:
+        reply = self._decoded(answer, _decode_reply)
+        if reply.error is not None:
+            # some gateways report an upstream's failure inside a 200
+            code = reply.error.get("code") if isinstance(reply.error, dict) else None
+            raise self._status_failure(code if isinstance(code, int) and 400 <= code < 600 else 500, answer)
+        if not reply.choices:
+            message = f"the server's answer holds no choices: {self._clean(answer.body)}"
+            raise self._failed("bad_output", message, retryable=True)
+        if reply.choices[0].finish_reason == "content_filter":
+            raise self._failed("refused", "the server's content filter withheld the answer")
+        return reply
+
+    def _chat_completion(self, reply: _Reply, seconds: float, raw: dict[str, Any] | None) -> Completion:
+        choice = reply.choices[0]
+        message = choice.message
+        if message is None:
+            raise self._failed("bad_output", "the server's answer holds a choice without a message")
+        text, reasoning = self._text_of(message)
+        if text is None:
+            text = self._text_without_content(choice, message)
+        usage = reply.usage or _NO_USAGE
+        return Completion(
+            text=text,
+            finish_reason=choice.finish_reason,
+            tokens_in=counted(usage.prompt_tokens),
+            tokens_out=counted(usage.completion_tokens),
+            tokens_cached=usage.cached(),
+            seconds=seconds,
+            reasoning=reasoning,
+            refusal=message.refusal or None,
+            tool_calls=message.tool_calls or None,
+            logprobs=self._without_key(_chat_logprobs(choice.logprobs)),
+            raw=raw,
+        )
+
+    def _text_of(self, message: _Answer) -> tuple[str | None, str | None]:
+        """The answer and the thinking before it; content parts are joined."""
+        reasoning = message.reasoning_content or message.reasoning or None
+        content = message.content
+        if isinstance(content, list):
+            texts = [p["text"] for p in content if p.get("type") == "text" and isinstance(p.get("text"), str)]
+            return (self._redactor.joined(texts) if texts else None), reasoning
+        return content, reasoning
+
+    def _text_without_content(self, choice: _Choice, message: _Answer) -> str:
+        if message.refusal:
+            return message.refusal
+        if message.tool_calls or choice.finish_reason == "length":
+            return ""
+        reason = f"finish reason `{self._clean(str(choice.finish_reason))}`"
+        raise self._failed("bad_output", f"the server's answer has no content ({reason})")
+
+    def _text_completion(self, reply: _Reply, seconds: float, raw: dict[str, Any] | None) -> Completion:
+        choice = reply.choices[0]
+        if choice.text is None:
+            reason = self._clean(str(choice.finish_reason))
+            raise self._failed("bad_output", f"the server's answer has no text (reason `{reason}`)")
+        usage = reply.usage or _NO_USAGE
+        return Completion(
+            text=choice.text,
+            finish_reason=choice.finish_reason,
+            tokens_in=counted(usage.prompt_tokens),
+            tokens_out=counted(usage.completion_tokens),
+            tokens_cached=usage.cached(),
+            seconds=seconds,
+            logprobs=self._without_key(_text_logprobs(choice.logprobs)),
+            raw=raw,
+        )
+
+    def _raw(self, reply: _Reply, answer: HttpAnswer) -> dict[str, Any] | None:
+        if self._keep_raw:
+            whole = self._redactor.value(msgspec.json.decode(answer.body))
+            return whole if isinstance(whole, dict) else None
+        raw: dict[str, Any] = {}
+        if reply.model and reply.model != self._model:
+            raw["model"] = reply.model
+        if reply.system_fingerprint:
+            raw["system_fingerprint"] = reply.system_fingerprint
+        return raw or None
+
+    # -- set-up ------------------------------------------------------------------------------------------------
+
+    def _usual_max_tokens_field(self) -> MaxTokensField:
+        # the official chat endpoint refuses `max_tokens` for its newer models; most other servers know only that
+        return "max_completion_tokens" if self._official and self._mode == "chat" else "max_tokens"
+
+
+make = OpenAIModel
+"""What the catalog calls for `openai:MODEL`."""
+
+
+class _Usage(Struct, frozen=True):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: dict[str, Any] | None = None
+
+    def cached(self) -> int | None:
+        return counted((self.prompt_tokens_details or {}).get("cached_tokens"))
+
+
+class _Answer(Struct, frozen=True):
+    content: str | list[dict[str, Any]] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+
+
+class _Choice(Struct, frozen=True):
+    message: _Answer | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+    logprobs: dict[str, Any] | None = None
+
+
+class _Reply(Struct, frozen=True):
+    choices: list[_Choice] = []
+    usage: _Usage | None = None
+    model: str | None = None
+    system_fingerprint: str | None = None
+    error: Any = None
+
+
+class _Tokens(Struct, frozen=True):
+    tokens: list[int]
+    max_model_len: int
+
+
+_NO_USAGE = _Usage()
+_decode_reply = msgspec.json.Decoder(_Reply).decode
+_decode_tokens = msgspec.json.Decoder(_Tokens).decode
+
+
+def _chat_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | None:
+    content = (logprobs or {}).get("content")
+    return content if isinstance(content, list) else None
+
+
+def _text_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | None:
+    """The text endpoint's parallel lists, in the chat endpoint's shape, which some servers send by themselves."""
+    if not logprobs or not isinstance(logprobs.get("tokens"), list):
+        return _chat_logprobs(logprobs)
+    told = logprobs.get("top_logprobs")
+    alternatives = told if isinstance(told, list) else []
+    entries: list[dict[str, Any]] = []
+    for position, (token, logprob, _) in enumerate(tokens_of(logprobs)):
+        top = alternatives[position] if position < len(alternatives) else None
+        top = top if isinstance(top, dict) else {}
+        ranked = [{"token": name, "logprob": value} for name, value in top.items()]
+        entries.append({"token": token, "logprob": logprob, "top_logprobs": ranked})
+    return entries

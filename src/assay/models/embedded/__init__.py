@@ -1,0 +1,1 @@
+"""The small model that runs here: weights, engine, worker process, server."""

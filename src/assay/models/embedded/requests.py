@@ -1,0 +1,57 @@
+"""What the embedded model's server is asked: the bodies of the OpenAI protocol as far as they are understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from assay.core.types import Message
+
+
+class ServedRequest(Struct, kw_only=True):
+    """What both endpoints are told."""
+
+    model: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: str | list[str] | None = None
+    seed: int | None = None
+    n: int = 1
+    stream: bool = False
+    stream_options: dict[str, Any] | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    logit_bias: dict[str, Any] | None = None
+
+
+class ChatRequest(ServedRequest, kw_only=True):
+    """The body of `/v1/chat/completions`; fields that change nothing here may be there too."""
+
+    messages: list[Message]
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    tools: list[Any] | None = None
+    response_format: dict[str, Any] | None = None
+
+
+class TextRequest(ServedRequest, kw_only=True):
+    """The body of `/v1/completions`."""
+
+    prompt: str | list[Any]
+    """A text, texts, token numbers, or lists of them."""
+    max_tokens: int | None = None
+    logprobs: int | None = None
+    echo: bool = False
+    suffix: str | None = None
+    best_of: int | None = None
+
+
+class Wrong(Exception):  # noqa: N818 - an answer rather than an accident
+    """A request that is answered with why not."""
+
+    def __init__(self, message: str, *, status: int = 400, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.param, self.code = status, param, code

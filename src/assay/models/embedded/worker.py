@@ -1,0 +1,256 @@
+"""One process of the embedded model: JSON lines in, JSON lines out, in whatever order answers are finished.
+
+    python -m assay.models.embedded.worker FOLDER SLOTS
+
+A request is a `Request` with an `id`; a reply has the same `id` and either a `completion` or a `failure`. One that
+asked for a `stream` gets a `piece` of text for every step before. The process ends when its input does, so it never
+outlives whoever started it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import queue
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import Tokenizer
+
+from assay.core.types import Completion, Message, Request
+from assay.models.embedded.batch import Batch, Job, Reading, Writing
+from assay.models.embedded.engine import Engine, load_weights
+from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question, Reply
+from assay.models.likelihood.rolling import window_size, windows
+
+
+class CannotAnswerError(Exception):
+    """This request, for this reason."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Talker:
+    """Requests to jobs of token numbers, and finished jobs to completions."""
+
+    def __init__(self, folder: Path) -> None:
+        description = json.loads((folder / "model.json").read_bytes())
+        self.engine = Engine(load_weights(folder))
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._end = frozenset({int(description["end_token"])})
+        mark = self._tokenizer.token_to_id(DOCUMENT_MARK)
+        self._mark = int(description["end_token"]) if mark is None else mark
+        self._begin = [] if description.get("begin_token") is None else [int(description["begin_token"])]
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+        self._template = environment.from_string(description["chat_template"] or "")
+
+    def jobs(self, question: Question) -> list[Job]:
+        """One job, or one for each window of a text that is read in windows."""
+        request = question.request
+        if request.tools or request.response_format is not None:
+            raise CannotAnswerError("unsupported", "the embedded model takes no tools and no response format")
+        jobs: list[Job]
+        if request.continuation is not None:
+            jobs = list(self._in_windows(self._reading(question, self.text_of(request, chat=False))))
+        else:
+            jobs = [self._writing(question)]
+        size, most = jobs[0].room, self.engine.shape.context
+        if len(jobs[0].prompt) >= most + question.echo or size > most:
+            raise CannotAnswerError("too_long", f"the request has {size} tokens, and the model can read {most}")
+        return jobs
+
+    def _in_windows(self, job: Reading) -> list[Reading]:
+        if job.key.request.rolling is None:
+            return [job]
+        size, stride = job.key.request.rolling
+        size = window_size(size, self.engine.shape.context)
+        if size < 2 or stride < 0:
+            raise CannotAnswerError("bad_request", f"a window has at least 2 tokens and moves on, not {size}, {stride}")
+        cut = windows(job.prompt, job.continuation, size=size, stride=stride)
+        return [Reading(key=job.key, prompt=before, continuation=scored) for before, scored in cut]
+
+    def text_of(self, request: Request, *, chat: bool) -> str:
+        """The text that is read: messages through the model's own chat template, a bare prompt as it is."""
+        messages = request.messages
+        if messages is None and chat:
+            messages = (Message(role="user", content=request.prompt or ""),)
+        if messages is None:
+            return request.prompt or ""
+        if any(not isinstance(message.content, str) for message in messages):
+            raise CannotAnswerError("unsupported", "the embedded model reads text; the request has other content")
+        plain = [{"role": message.role, "content": message.content} for message in messages]
+        return self._template.render(messages=plain, add_generation_prompt=True)
+
+    def _writing(self, question: Question) -> Writing:
+        request = question.request
+        prompt = question.prompt_tokens or self._encode(self.text_of(request, chat=question.chat)) or [self._mark]
+        most = question.max_tokens if request.max_tokens is None else request.max_tokens
+        if most < 1 - question.echo:
+            raise CannotAnswerError("bad_request", f"max_tokens must be at least 1, not {most}")
+        room = self.engine.shape.context - len(prompt)
+        stops = request.stop or ()
+        return Writing(
+            key=question,
+            prompt=prompt,
+            most_tokens=max(min(most, 1), min(most, room)),
+            temperature=request.temperature or 0.0,
+            top_p=1.0 if request.top_p is None else request.top_p,
+            seed=request.seed or 0,
+            attempt=request.attempt,
+            alternatives=request.logprobs,
+            echo=question.echo,
+            ends=self._end,
+            enough=lambda tokens: bool(stops) and _cut(self._decode(tokens), stops) is not None,
+        )
+
+    def _reading(self, question: Question, text: str) -> Reading:
+        """The continuation is every token that reaches into its text, as with servers that echo a prompt."""
+        continuation = question.request.continuation or ""
+        if not continuation:
+            raise CannotAnswerError("bad_request", "an empty continuation has no likelihood")
+        encoding = self._tokenizer.encode(text + continuation, add_special_tokens=False)
+        before = sum(1 for _, end in encoding.offsets if end <= len(text))
+        prompt = [*self._begin, *encoding.ids[:before]] or [self._mark]
+        return Reading(key=question, prompt=prompt, continuation=encoding.ids[before:])
+
+    def completion(self, jobs: Sequence[Job], seconds: float) -> Completion:
+        job = jobs[0]
+        if isinstance(job, Reading):
+            readings = [each for each in jobs if isinstance(each, Reading)]
+            told: dict[str, Any] = {"continuation_tokens": sum(len(each.continuation) for each in readings)}
+            if len(readings) > 1:
+                told["windows"] = len(readings)
+            return Completion(
+                text=job.key.request.continuation,
+                logprob=math.fsum(logprob for each in readings for logprob in each.token_logprobs),
+                is_greedy=all(each.is_greedy for each in readings),
+                tokens_in=sum(each.room for each in readings),
+                seconds=seconds,
+                raw=told,
+            )
+        text = self._decode(job.tokens)
+        cut = _cut(text, job.key.request.stop or ())
+        return Completion(
+            text=text if cut is None else text[:cut],
+            finish_reason=job.finish_reason,
+            tokens_in=len(job.prompt),
+            tokens_out=len(job.tokens) + (job.finish_reason == "stop" and cut is None),
+            seconds=seconds,
+            logprobs=self._logprobs(job) if job.alternatives is not None else None,
+            raw=_by_number(job) if job.key.prompt_tokens is not None else None,
+        )
+
+    def settled(self, job: Writing) -> str:
+        """The text so far, without an end that the next token may still change: half a character, half a stop text."""
+        text = self._decode(job.tokens).rstrip("\ufffd")
+        stops = [stop for stop in job.key.request.stop or () if stop]
+        held = max((size for stop in stops for size in range(1, len(stop)) if text.endswith(stop[:size])), default=0)
+        return text[: len(text) - held]
+
+    def _logprobs(self, job: Writing) -> list[dict[str, Any]]:
+        return [
+            {
+                "token": self._decode([token]),
+                "logprob": logprob,
+                "top_logprobs": [{"token": self._decode([other]), "logprob": value} for other, value in best],
+            }
+            for token, (logprob, best) in zip(job.tokens, job.logprobs, strict=True)
+        ]
+
+    def _encode(self, text: str) -> list[int]:
+        return [*self._begin, *self._tokenizer.encode(text, add_special_tokens=False).ids]
+
+    def _decode(self, tokens: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
+
+
+def _by_number(job: Writing) -> dict[str, Any]:
+    """For whoever asked with token numbers: the answer with token numbers."""
+    return {
+        "tokens": job.tokens,
+        "logprobs": job.logprobs,
+        "prompt_logprobs": job.prompt_logprobs,
+        "end": job.end,
+    }
+
+
+def _cut(text: str, stops: Sequence[str]) -> int | None:
+    """Where the first stop text begins; None when there is none."""
+    return min((place for stop in stops if stop and (place := text.find(stop)) >= 0), default=None)
+
+
+def main() -> None:
+    folder, slots = Path(sys.argv[1]), int(sys.argv[2])
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
+    talker = Talker(folder)
+    batch = Batch(talker.engine, slots)
+    begun: dict[int, tuple[float, list[Job]]] = {}
+    owed: dict[int, int] = {}
+    streams: dict[int, str] = {}
+    while True:
+        for line in _arrived(lines, wait=not batch.busy):
+            question = _decoder.decode(line)
+            try:
+                jobs = talker.jobs(question)
+                begun[question.id], owed[question.id] = (perf_counter(), jobs), len(jobs)
+                if question.stream:
+                    streams[question.id] = ""
+                for job in jobs:
+                    batch.add(job)
+            except CannotAnswerError as error:
+                _say(Reply(id=question.id, failure=str(error), kind=error.kind))
+            except Exception as error:
+                _say(Reply(id=question.id, failure=f"{type(error).__name__}: {error}"[:500]))
+        for job in batch.step():
+            number = job.key.id
+            owed[number] -= 1
+            if not owed[number]:
+                (started, jobs), _ = begun.pop(number), owed.pop(number)
+                streams.pop(number, None)
+                _say(Reply(id=number, completion=talker.completion(jobs, perf_counter() - started)))
+
+        for number, told in streams.items():
+            job = begun[number][1][0]
+            text = talker.settled(job) if isinstance(job, Writing) else ""
+            if len(text) > len(told):
+                _say(Reply(id=number, piece=text[len(told) :]))
+                streams[number] = text
+
+
+_decoder = msgspec.json.Decoder(Question)
+_encoder = msgspec.json.Encoder()
+
+
+def _listen(lines: queue.SimpleQueue[bytes]) -> None:
+    for line in sys.stdin.buffer:
+        lines.put(line)
+    os._exit(0)  # nobody is left to read an answer
+
+
+def _arrived(lines: queue.SimpleQueue[bytes], *, wait: bool) -> list[bytes]:
+    found = [lines.get()] if wait else []
+    while True:
+        try:
+            found.append(lines.get_nowait())
+        except queue.Empty:
+            return found
+
+
+def _say(reply: Reply) -> None:
+    sys.stdout.buffer.write(_encoder.encode(reply) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What is wrapped around a model: batches, limits, outages."""

@@ -1,0 +1,164 @@
+"""How many requests a server takes at once, found out while asking: starts modest, grows while healthy, backs off.
+
+Growth doubles until the first trouble and is one at a time afterwards. Trouble is a rate limit or an overload, which
+halve the width at most once per round, or answers that take longer without more of them coming back, which narrow it
+by a fifth. When the server says how long to wait, or that its allowance is used up until then, nothing new is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from statistics import median
+from time import monotonic
+
+from assay.core.errors import FailureError
+from assay.core.model_stack import Wrapper, innermost
+from assay.core.seams import HasRateLimits, Model
+from assay.core.types import Completion, Failure, Request
+
+TROUBLE = ("rate_limit", "overloaded")
+LONGEST_PAUSE_SECONDS = 120.0
+NOT_ASKED = "not asked: the run was asked to end while the server wanted a pause"
+
+
+class Adaptive(Wrapper):
+    """A limit on requests in flight that finds its own height."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        start: int = 8,
+        most: int = 256,
+        longest_pause_seconds: float = LONGEST_PAUSE_SECONDS,
+        clock: Callable[[], float] = monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """`sleep` may answer that nobody is to be asked any more."""
+        super().__init__(model)
+        source = innermost(model)
+        self._source = source if isinstance(source, HasRateLimits) else None
+        self.width = start
+        self.narrowest = self.widest = start
+        self._most = most
+        self._longest_pause = longest_pause_seconds
+        self._clock = clock
+        self._sleep = sleep
+        self._in_flight = 0
+        self._waiting: list[asyncio.Future[None]] = []
+        self._paused_until = 0.0
+        self._first_trouble_seen = False
+        self._last_narrowed = clock()
+        self._was_full = False
+        self._begin_window()
+        self._quickest: float | None = None
+        self._best_rate = 0.0
+
+    async def generate(self, request: Request) -> Completion:
+        await self._enter()
+        begun = self._clock()
+        try:
+            completion = await self.model.generate(request)
+        except FailureError as error:
+            if error.failure.kind in TROUBLE:
+                self._trouble(begun, error.retry_after_seconds)
+            raise
+        else:
+            self._healthy(self._clock() - begun)
+            return completion
+        finally:
+            self._heed_limits()
+            self._leave()
+
+    @property
+    def in_flight(self) -> int:
+        return self._in_flight
+
+    @property
+    def paused_seconds(self) -> float:
+        """How long nothing new is sent from now on."""
+        return max(0.0, self._paused_until - self._clock())
+
+    async def _enter(self) -> None:
+        while True:
+            pause = self._paused_until - self._clock()
+            if pause > 0:
+                if await self._sleep(pause):
+                    self._wake()  # they wait for the same server
+                    raise FailureError(Failure(stage="model", part=self.name, kind="interrupted", message=NOT_ASKED))
+            elif self._in_flight < self.width:
+                self._in_flight += 1
+                return
+            else:
+                place = asyncio.get_running_loop().create_future()
+                self._waiting.append(place)
+                try:
+                    await place
+                except asyncio.CancelledError:
+                    if place in self._waiting:
+                        self._waiting.remove(place)
+                    self._wake()  # whoever was woken and left must wake another
+                    raise
+
+    def _leave(self) -> None:
+        self._in_flight -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        free = self.width - self._in_flight
+        while free > 0 and self._waiting:
+            place = self._waiting.pop(0)
+            if not place.done():
+                place.set_result(None)
+                free -= 1
+
+    def _trouble(self, begun: float, retry_after_seconds: float | None) -> None:
+        self._first_trouble_seen = True
+        if begun >= self._last_narrowed:  # requests sent before the last step say nothing about the new width
+            self._set_width(self.width // 2)
+        if retry_after_seconds is not None:
+            self._pause(retry_after_seconds)
+
+    def _healthy(self, seconds: float) -> None:
+        self._window.append(seconds)
+        self._was_full = self._was_full or bool(self._waiting)
+        if len(self._window) >= max(8, self.width):
+            self._end_window()
+
+    def _end_window(self) -> None:
+        elapsed = max(self._clock() - self._window_begun, 1e-9)
+        rate, typical = len(self._window) / elapsed, median(self._window)
+        quickest = typical if self._quickest is None else min(self._quickest, typical)
+        slow = typical > 2 * quickest and rate <= 1.05 * self._best_rate
+        if slow:
+            self._first_trouble_seen = True
+            self._set_width(self.width * 4 // 5)
+            self._quickest = quickest * 1.05  # what is usual may change; one quick minute is not for ever
+        else:
+            self._quickest = quickest
+            if self._was_full:
+                self._set_width(self.width + 1 if self._first_trouble_seen else self.width * 2)
+        self._best_rate = max(rate, self._best_rate * 0.9)
+        self._begin_window()
+
+    def _begin_window(self) -> None:
+        self._window: list[float] = []
+        self._window_begun = self._clock()
+        self._was_full = False
+
+    def _set_width(self, width: int) -> None:
+        if width < self.width:
+            self._last_narrowed = self._clock()
+            self._begin_window()
+        self.width = max(1, min(width, self._most))
+        self.widest, self.narrowest = max(self.widest, self.width), min(self.narrowest, self.width)
+        self._wake()
+
+    def _heed_limits(self) -> None:
+        limits = self._source.limits if self._source is not None else None
+        if limits is not None and limits.remaining <= 0 and limits.reset_seconds > 0:
+            self._pause(limits.reset_seconds)
+
+    def _pause(self, seconds: float) -> None:
+        self._paused_until = max(self._paused_until, self._clock() + min(seconds, self._longest_pause))

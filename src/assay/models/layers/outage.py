@@ -1,0 +1,202 @@
+"""A server that goes away for a while costs time and nothing else: nobody asks but one that looks whether it is back.
+
+Away is a server that answered before and now either does not listen at all, or turns everybody down (429, 502, 503,
+504, 529) with no answer in between. While it is, waiting does not count as trying: no attempt is used up by an outage.
+What only one request meets is that request's trouble, and left to `Retrying`.
+
+A server that never listened, or that shuts everybody out (no such key, no such model, no money), is not waited for:
+the run ends itself before it has failed sample after sample. No wait is longer than what is left of the patience,
+whatever the server says in `Retry-After`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+from assay.core.errors import FailureError
+from assay.core.model_stack import Wrapper
+from assay.core.run import Stop
+from assay.core.seams import Model
+from assay.core.types import Completion, Request
+
+IN_A_ROW = 4
+"""So many refusals without an answer in between are an outage; fewer than the retries that an attempt has."""
+
+HOPELESS_IN_A_ROW = 20
+"""So many requests without an answer, which only a person can help, end the run."""
+NEVER_SECONDS = 10.0
+"""So long a server may take to begin to listen."""
+
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
+NAP_SECONDS = 1.0
+"""Whoever waits looks so often whether the run is to end."""
+TELL_SECONDS = 30.0
+WORTH_TELLING_SECONDS = 2.0
+"""A server that only wants fewer requests at once is back before."""
+
+
+class WaitsOutOutages(Wrapper):
+    """Waits out an outage, up to a limit; then the run ends by itself, and can be gone on with."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        patience_seconds: float,
+        clock: Callable[[], float] = monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(model)
+        self._patience = patience_seconds
+        self._clock, self._sleep = clock, sleep
+        self._answered = self._given_up = False
+        self._in_a_row = self._hopeless_in_a_row = 0
+        self._hopeless_since = 0.0
+        self._callers: set[int] = set()
+        self._away_since: float | None = None
+        self._told_at: float | None = None
+        self._wait_seconds = FIRST_WAIT_SECONDS
+        self._looking = False
+        self._waiting: list[asyncio.Future[None]] = []
+        self._stop = Stop()
+        self._say: Callable[[str], None] = lambda sentence: None
+
+    def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
+        """Whom to tell of an outage, and what to end when it lasts too long."""
+        self._stop, self._say = stop, say
+
+    async def generate(self, request: Request) -> Completion:
+        call = id(request)
+        while True:
+            looking = await self._turn()
+            try:
+                completion = await self.model.generate(request)
+            except FailureError as error:
+                if not self._outlasts(error, call, looking=looking):
+                    raise
+            else:
+                self._answered = True
+                self._back()
+                return completion
+            finally:
+                if looking:
+                    self._looking = False
+                    self._wake_one()
+
+    @property
+    def away(self) -> str | None:
+        """That the server does not answer, and for how long; None while it does."""
+        since = self._away_since
+        return None if since is None else f"{self.name}: no answer for {self._clock() - since:.0f} s"
+
+    async def _turn(self) -> bool:
+        """At once while the server is there; else after a while and one at a time: whether this call is that one."""
+        while self._away_since is not None and not self._given_up:
+            if not self._looking:
+                self._looking = True
+                try:
+                    await self._nap(min(self._wait_seconds, self._patience_left()))
+                except BaseException:
+                    self._looking = False
+                    self._wake_one()
+                    raise
+                return True
+            place = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            try:
+                await place
+            except asyncio.CancelledError:
+                if place in self._waiting:
+                    self._waiting.remove(place)
+                self._wake_one()  # whoever was woken and left must wake another
+                raise
+        return False
+
+    def _patience_left(self) -> float:
+        return max(0.0, (self._away_since or 0.0) + self._patience - self._clock())
+
+    async def _nap(self, seconds: float) -> None:
+        until = self._clock() + seconds
+        while (left := until - self._clock()) > 0:
+            await self._sleep(min(left, NAP_SECONDS))
+            if self._stop.asked:
+                self._stop.now()  # nothing is in flight that would be lost
+
+    def _outlasts(self, error: FailureError, call: int, *, looking: bool) -> bool:
+        """Whether this failure is the server's being away, to be waited out."""
+        if error.away is None or self._given_up:
+            return False
+        if error.away == "closed" or (error.away == "unreachable" and not self._answered):
+            self._end_if_hopeless(error)
+            return False
+        self._in_a_row += 1
+        self._callers.add(call)
+        now = self._clock()
+        if self._away_since is None:
+            if self._in_a_row < IN_A_ROW or (error.away == "refusing" and len(self._callers) < 2):
+                return False
+            self._away_since, self._told_at = now, None
+        elif now - self._away_since >= self._patience:
+            self._give_up(now - self._away_since)
+            return False
+        if error.retry_after_seconds is not None:
+            self._wait_seconds = max(error.retry_after_seconds, 0.1)
+        elif looking:  # the others were sent before anybody knew
+            self._wait_seconds = min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS)
+        self._tell(error, now, now - self._away_since)
+        return True
+
+    def _end_if_hopeless(self, error: FailureError) -> None:
+        now = self._clock()
+        if not self._hopeless_in_a_row:
+            self._hopeless_since = now
+        self._hopeless_in_a_row += 1
+        if self._hopeless_in_a_row < HOPELESS_IN_A_ROW:
+            return
+        if error.away == "closed":
+            self._stop.end(f"{self.name}: {error}; look at the key, the model's name and base_url")
+        elif now - self._hopeless_since >= NEVER_SECONDS:
+            self._stop.end(f"{self.name}: {error}; see whether it runs and base_url is right")
+
+    def _tell(self, error: FailureError, now: float, away_seconds: float) -> None:
+        if self._told_at is None:
+            if away_seconds + self._wait_seconds < WORTH_TELLING_SECONDS:
+                return
+            self._say(f"{error}; waiting until it is back (Ctrl-C is safe: nothing finished is lost)")
+        elif now - self._told_at < TELL_SECONDS:
+            return
+        else:
+            self._say(f"{self.name}: no answer for {away_seconds:.0f} s, still waiting")
+        self._told_at = now
+
+    def _back(self) -> None:
+        self._in_a_row = self._hopeless_in_a_row = 0
+        self._callers.clear()
+        if self._away_since is not None:
+            if self._told_at is not None:
+                self._say(f"{self.name}: answers again after {self._clock() - self._away_since:.0f} s")
+            self._away_since = None
+            self._wait_seconds = FIRST_WAIT_SECONDS
+            self._wake_all()
+
+    def _give_up(self, seconds: float) -> None:
+        self._given_up = True
+        waited = f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:,.0f} s"
+        self._stop.end(f"{self.name} has not answered for {waited} (--patience)")
+        self._stop.now()  # what is in flight waits for the same server; it is made when the run is resumed
+        self._wake_all()
+
+    def _wake_one(self) -> None:
+        while self._waiting:  # one that was cancelled and has not run since does not count
+            place = self._waiting.pop(0)
+            if not place.done():
+                place.set_result(None)
+                return
+
+    def _wake_all(self) -> None:
+        while self._waiting:
+            place = self._waiting.pop()
+            if not place.done():
+                place.set_result(None)

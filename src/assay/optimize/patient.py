@@ -1,0 +1,89 @@
+"""An evaluator that is waited for as models are in a run: Retry-After, back-off, and outages that cost only time.
+
+Judges and tasks have these layers around their models already; this is for services that score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from assay.core.errors import FailureError
+from assay.core.run import Stop
+from assay.core.seams import Capabilities
+from assay.core.types import Completion, Request
+from assay.evaluators.http_service import HttpEvaluator
+from assay.evaluators.payload import CandidateParts, Evaluation, Evaluator, EvaluatorError
+from assay.models.adapters.client_errors import away
+from assay.models.adapters.http_model import retry_after_seconds
+from assay.models.pool import wrap_alone
+from assay.optimize.journal import ONE, Texts
+
+
+def candidate_of(texts: Texts) -> str:
+    """What an evaluator is sent: the text, or all of them as one that knows its components."""
+    return texts[ONE] if list(texts) == [ONE] else CandidateParts(texts)
+
+
+class PatientEvaluator:
+    """Counts what is asked; a service that is away or says "not now" is asked again in due time."""
+
+    def __init__(self, evaluator: Evaluator, stop: Stop, say: Callable[[str], None]) -> None:
+        self.name = evaluator.name
+        self.asked = 0
+        self.made = 0
+        """With every retry."""
+        self._evaluator = evaluator
+        self._waiting = None
+        if isinstance(evaluator, HttpEvaluator):
+            self._waiting = wrap_alone(_ServiceAsModel(self), concurrency=1 << 16, say=say, stop=stop)
+
+    async def __call__(
+        self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None, *, again: bool
+    ) -> Evaluation:
+        self.asked += not again
+        if self._waiting is None:
+            return await self.ask(candidate, example, task_model)
+        request = _Asked(candidate=candidate, example=example, task_model=task_model)
+        try:
+            answer = await self._waiting.generate(request)
+        except FailureError as error:
+            seen = error.__cause__  # the layers say how often they tried, and forget what was seen
+            side_info = seen.side_info if isinstance(seen, EvaluatorError) else {}
+            raise EvaluatorError(error.failure, side_info) from error
+        return cast(_Answered, answer).evaluation
+
+    async def ask(self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> Evaluation:
+        self.made += 1
+        return await self._evaluator(candidate, example, task_model)
+
+
+class _Asked(Request, frozen=True, kw_only=True):
+    candidate: str
+    example: Mapping[str, Any] | None
+    task_model: str | None
+
+
+class _Answered(Completion, frozen=True, kw_only=True):
+    evaluation: Evaluation
+
+
+class _ServiceAsModel:
+    """What the layers around models ask."""
+
+    capabilities = Capabilities(remote=True, cacheable=False)
+
+    def __init__(self, evaluator: PatientEvaluator) -> None:
+        self.name = evaluator.name
+        self._evaluator = evaluator
+
+    async def generate(self, request: Request) -> Completion:
+        asked = cast(_Asked, request)
+        try:
+            evaluation = await self._evaluator.ask(asked.candidate, asked.example, asked.task_model)
+        except EvaluatorError as error:
+            if error.status is not None:
+                error.away = away(error.status, error.failure.kind, retryable=error.failure.retryable)
+                error.retry_after_seconds = retry_after_seconds(error.headers)
+            raise
+        return _Answered(text="", evaluation=evaluation)

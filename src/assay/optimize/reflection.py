@@ -1,0 +1,140 @@
+"""What a proposer is asked: the current text, how it did, what was tried in vain, and how to answer."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.optimize.answer_block import fence_for
+from assay.optimize.constraints import Constraints
+from assay.optimize.feedback import ROOM
+from assay.optimize.journal import ONE, Texts
+
+CURRENT, RESULTS = "<curr_param>", "<side_info>"
+"""Where a template of one's own has the current text and the results, by the names that GEPA gave them."""
+_LONGEST_ATTEMPT = 600
+
+DEFAULT_OBJECTIVE = "Rewrite the text so that its evaluations score higher."
+
+
+class ReflectionSettings(Struct, frozen=True, kw_only=True):
+    """How proposals are asked for."""
+
+    objective: str = ""
+    background: str = ""
+    template: str | None = None
+    """The whole prompt, with `<curr_param>` and `<side_info>` in it; None takes assay's own."""
+    feedback_characters: int = ROOM
+    """Of one example."""
+    remember: int = 3
+    """So many rejected rewritings of the same text are shown."""
+
+
+class RejectedText(Struct, frozen=True, kw_only=True):
+    """A rewriting that was tried and not kept."""
+
+    before: str
+    after: str
+    reason: str
+
+
+def check_template(template: str | None, where: str = "--reflection-template") -> None:
+    """A template without a place for text and results asks for nothing that can be done."""
+    missing = [place for place in (CURRENT, RESULTS) if template is not None and place not in template]
+    if missing:
+        raise UsageError(f"{where}: has no {' and no '.join(missing)}, where the text and its results go")
+
+
+def reflection_prompt(
+    settings: ReflectionSettings,
+    constraints: Constraints,
+    texts: Texts,
+    component: str,
+    results: Sequence[str],
+    rejected: Sequence[RejectedText] = (),
+) -> str:
+    """The prompt for one rewriting of one component."""
+    current = texts[component]
+    fence = fence_for(current)
+    shown = "\n\n".join(f"# Example {number}\n{result}" for number, result in enumerate(results, 1))
+    if settings.template is not None:
+        # one pass, so that nothing in a text is taken for a place
+        prompt = _filled(settings.template, current, shown)
+        return "\n\n".join(part for part in (prompt, _tried(rejected), _answer_format(fence)) if part)
+    parts = [
+        "You are an expert optimization assistant. Your task is to analyze evaluation feedback and propose an improved "
+        "version of a system component.",
+        f"## Optimization Goal\n\n{settings.objective or DEFAULT_OBJECTIVE}",
+        f"## Domain Context\n\n{settings.background}" if settings.background else "",
+        f"## Rules\n\n{constraints.in_words(component)}" if constraints.in_words(component) else "",
+        _others(texts, component),
+        f"## Current Component\n\n{_named(component)}\n\n{fence}\n{current}\n{fence}",
+        f"## Evaluation Results\n\nHow the current component did on some of its cases:\n\n{shown.rstrip()}",
+        _tried(rejected),
+        "## Your Task\n\nLook for patterns in what failed and in what worked, and for their causes. Then write a "
+        "version that mends the causes, keeps what works, and would also do better on cases that are not shown here.",
+        _answer_format(fence),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def first_draft_prompt(
+    settings: ReflectionSettings, constraints: Constraints, component: str, examples: Sequence[dict[str, Any]]
+) -> str:
+    """What the proposer is asked when there is no seed."""
+    cases = "\n".join(json.dumps(example, ensure_ascii=False)[:2000] for example in examples)
+    parts = [
+        "Write the first version of a text that will be improved step by step.",
+        f"## Goal\n\n{settings.objective}",
+        f"## Component\n\n{_named(component)}" if component != ONE else "",
+        f"## Background\n\n{settings.background}" if settings.background else "",
+        f"## Rules\n\n{constraints.in_words(component)}" if constraints.in_words(component) else "",
+        f"## Some of the cases it will be tried on\n\n{cases}" if cases else "",
+        _answer_format(fence_for()),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _filled(template: str, current: str, results: str) -> str:
+    places = {CURRENT: current, RESULTS: results}
+    return re.sub("|".join(places), lambda place: places[place[0]], template)
+
+
+def _named(component: str) -> str:
+    return "The text being optimized:" if component == ONE else f"The component being optimized, `{component}`:"
+
+
+def _others(texts: Texts, component: str) -> str:
+    others = {name: text for name, text in texts.items() if name != component}
+    if not others:
+        return ""
+    shown = "\n\n".join(f"### {name}\n\n{text}" for name, text in others.items())
+    return f"## Other Components\n\nThese stay as they are:\n\n{shown}"
+
+
+def _tried(rejected: Sequence[RejectedText]) -> str:
+    if not rejected:
+        return ""
+    shown = "\n\n".join(f"- {each.reason}:\n{_change(each)}" for each in rejected)
+    return (
+        f"## Already Tried\n\nThese rewritings of the current component were no better. Try something else.\n\n{shown}"
+    )
+
+
+def _change(each: RejectedText) -> str:
+    lines = list(difflib.unified_diff(each.before.splitlines(), each.after.splitlines(), lineterm="", n=0))[2:]
+    said = "\n".join(line for line in lines if not line.startswith("@@")) or "(the same text)"
+    return said if len(said) <= _LONGEST_ATTEMPT else f"{said[:_LONGEST_ATTEMPT]}…"
+
+
+def _answer_format(fence: str) -> str:
+    return (
+        f"## Output Format\n\nAnswer with the new text alone, complete, between one pair of {fence} fences; "
+        "a fence inside the text must be shorter than those around it. No explanations outside of them."
+    )

@@ -1,0 +1,103 @@
+"""What a program leaves running outside of its process group: found when the program has ended, and ended too.
+
+A browser or a daemon begins a session of its own, so killing the group does not reach it. On Linux a command of ours
+becomes its parent when its own has ended (`PR_SET_CHILD_SUBREAPER`), and knows whose it was by its session or by a mark
+in the environment that it has inherited. Elsewhere, and for a program that empties its environment, the group is all
+that is ended; so too in somebody else's Python process, with which its own orphans would stay as zombies.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+
+from assay import processes
+from assay.processes.prctl import prctl
+
+MARK = "ASSAY_CHILD"
+"""The variable that says which started programs a process descends from: their marks, the outermost first."""
+LONGEST_END_SECONDS = 1.0
+"""What was killed is gone by then, or hangs in the kernel and is left to it."""
+_PR_SET_CHILD_SUBREAPER = 36
+_ROUNDS = 100
+_numbers = count(1)
+_secret = os.urandom(8).hex()
+_adopting: set[int] = set()
+"""Processes in which that is done: this one, and perhaps the one it was forked from."""
+
+
+def adopt(*, orphans: bool = True) -> None:
+    """From now on this process is the parent of what its programs leave behind; or no longer."""
+    prctl(_PR_SET_CHILD_SUBREAPER, int(orphans))
+
+
+def marked(env: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """An environment for a program whose descendants shall be found, and the mark that finds them."""
+    if processes.is_command and os.getpid() not in _adopting:
+        adopt()
+        _adopting.add(os.getpid())
+    mark = f"{_secret}-{os.getpid()}-{next(_numbers)}"
+    outer = os.environ.get(MARK)  # ours, where a program that was started by assay has started assay
+    return {**env, MARK: f"{outer}/{mark}" if outer else mark}, mark
+
+
+def end_orphans(leader: int, mark: str) -> None:
+    """Kill all that an ended program has left behind, whatever session it is in; returns when it is gone."""
+    if sys.platform != "linux":
+        return
+    for _ in range(_ROUNDS):  # whoever is killed leaves its own children to us
+        found = [pid for pid in _children_after(leader) if _descends(pid, leader, mark)]
+        if not found:
+            return
+        for pid in found:
+            _kill_and_reap(pid)
+
+
+def _children_after(leader: int) -> Iterator[int]:
+    """Our own children that may be younger than a program: numbers are given out in ascending order."""
+    try:
+        lists = [path.read_text() for path in Path("/proc/self/task").glob("*/children")]
+    except OSError:  # a thread that has just ended
+        lists = []
+    if lists:
+        yield from (pid for line in lists for pid in map(int, line.split()) if pid > leader)
+        return
+    us = os.getpid()  # a kernel without these lists
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) > leader and _parent_and_session(int(name))[0] == us:
+            yield int(name)
+
+
+def _descends(pid: int, leader: int, mark: str) -> bool:
+    if _parent_and_session(pid)[1] == leader:
+        return True
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    start = f"{MARK}=".encode()
+    return any(mark.encode() in each[len(start) :].split(b"/") for each in variables if each.startswith(start))
+
+
+def _parent_and_session(pid: int) -> tuple[int, int]:
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return int(after_name[1]), int(after_name[3])
+    except (OSError, ValueError, IndexError):
+        return 0, 0
+
+
+def _kill_and_reap(pid: int) -> None:
+    """A child of ours keeps its number until we have looked how it ended."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + LONGEST_END_SECONDS
+        while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
+            time.sleep(0.001)
+    except (ProcessLookupError, ChildProcessError, PermissionError):
+        pass  # somebody else has looked first, or it has become another user's

@@ -1,0 +1,237 @@
+"""What a test asserts about: the board of a run, its tasks, and scores that explain themselves.
+
+A failure is never a score. Where attempts have failed, a comparison holds or does not hold only if it would whatever
+they had scored; else `CannotMeasureError` says what broke, and the test is an error, not a failed assertion.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from numbers import Real
+
+from assay.catalog import unknown_name
+from assay.core.errors import AssayError
+from assay.core.run_file import read_run_file
+from assay.core.types import Bounds, Record
+from assay.printable import one_line
+from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
+from assay.reports.measure import Measure, measure_of
+from assay.reports.per_example import PerExample, per_example
+from assay.reports.worst_first import worst_first
+from assay.runs.evaluate import RunResult
+
+WORST = 3
+LONGEST = 100
+
+
+class CannotMeasureError(AssayError):
+    """Nothing can be said about a score: something broke on the way to it."""
+
+
+class Board(Mapping[str, "MeasuredTask"]):
+    """The tasks of one run by name, and the score over all of them."""
+
+    def __init__(self, result: RunResult) -> None:
+        self.result = result
+        self._tasks = {row.task: MeasuredTask(row, self) for row in result.leaderboard.tasks}
+
+    @property
+    def leaderboard(self) -> Leaderboard:
+        return self.result.leaderboard
+
+    @property
+    def overall(self) -> MeasuredScore:
+        board = self.leaderboard
+        return MeasuredScore.of(
+            self,
+            "overall",
+            board.overall_score,
+            board.overall_interval,
+            board.overall_bounds,
+            reason=board.overall_reason,
+            rows=board.tasks,
+        )
+
+    def __getitem__(self, name: str) -> MeasuredTask:
+        __tracebackhide__ = True
+        if name not in self._tasks:
+            raise CannotMeasureError(unknown_name("task of the run", name, self._tasks))
+        return self._tasks[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __repr__(self) -> str:
+        return f"Board({', '.join(map(repr, self._tasks.values()))})"
+
+    @cached_property
+    def _measures(self) -> dict[str, Measure]:
+        definitions = read_run_file(self.result.folder).definitions
+        return {definition.name: measure_of(definition) for definition in definitions}
+
+    def worst(self, task: str | None = None) -> list[str]:
+        """A line for each of the attempts worth reading first."""
+        found = worst_first(self.result.folder / "journal.jsonl", self._measures, WORST, task=task)
+        seen = [(record, per_example(record, self._measures[record.task])) for record in found]
+        return [self._line(*each) for each in seen if each[1].failure is not None or each[1].score != 1.0]
+
+    def _line(self, record: Record, seen: PerExample) -> str:
+        verdict = f"failed ({seen.failure})" if seen.failure is not None else f"score {seen.score}"
+        said = [("asked", seen.prompt or record.asked), ("answered", seen.prediction)]
+        said.append(("targets", " / ".join(seen.targets) or None))
+        words = [f"{name} {one_line(text, LONGEST)!r}" for name, text in said if text is not None]
+        return "  ".join([f"{one_line(f'{record.task}/{seen.id}', LONGEST)}: {one_line(verdict, 200)}", *words])
+
+
+class MeasuredTask:
+    """One task of a run: its score, and the row of the leaderboard behind it."""
+
+    def __init__(self, row: TaskRow, board: Board) -> None:
+        self.row = row
+        self._board = board
+
+    @property
+    def score(self) -> MeasuredScore:
+        __tracebackhide__ = True
+        row = self.row
+        return MeasuredScore.of(
+            self._board, row.task, row.score, row.interval, row.bounds, reason=row.reason, rows=[row], task=row.task
+        )
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval: what the score is at least, as sure as the level says."""
+        return self._interval.low
+
+    @property
+    def high(self) -> float:
+        return self._interval.high
+
+    @property
+    def failed(self) -> int:
+        """Attempts that broke, by time or otherwise."""
+        return self.row.failed + self.row.timeouts
+
+    @property
+    def _interval(self) -> ScoreInterval:
+        __tracebackhide__ = True
+        whole = self.score  # what is not measured has no interval either
+        if whole.missing:
+            raise CannotMeasureError(f"{self.row.task}: {whole.missing_in_words()}, so the interval is not the task's")
+        if self.row.interval is None:
+            raise CannotMeasureError(f"{self.row.task}: its score has no interval")
+        return self.row.interval
+
+    def __repr__(self) -> str:
+        row = self.row
+        return f"<{row.task}: {'no score' if row.score is None else format(row.score, '.3f')}, {self.failed} failed>"
+
+
+class MeasuredScore(float):
+    """A score that compares as a number, unless failed attempts could have decided otherwise, and explains itself."""
+
+    board: Board
+    name: str
+    task: str | None
+    interval: ScoreInterval | None
+    bounds: Bounds | None
+    rows: list[TaskRow]
+
+    @classmethod
+    def of(
+        cls,
+        board: Board,
+        name: str,
+        value: float | None,
+        interval: ScoreInterval | None,
+        bounds: Bounds | None,
+        *,
+        reason: str | None,
+        rows: list[TaskRow],
+        task: str | None = None,
+    ) -> MeasuredScore:
+        __tracebackhide__ = True
+        if value is None:
+            broke = "; ".join(f"{kind}: {said}" for row in rows for kind, said in row.failure_examples.items())
+            why = one_line(f"{reason or 'nothing was scored'}{f' ({broke})' if broke else ''}", 600)
+            raise CannotMeasureError(f"{name} has no score: {why}. See: assay show {board.result.folder}")
+        made = cls(value)
+        made.board, made.name, made.task, made.interval, made.bounds, made.rows = (
+            *(board, name, task, interval, bounds),
+            list(rows),
+        )
+        return made
+
+    @property
+    def missing(self) -> int:
+        """Attempts without a score: they failed, or were not made."""
+        return sum(row.failed + row.timeouts + row.owed for row in self.rows)
+
+    def missing_in_words(self) -> str:
+        kinds = [f"{count} × {kind}" for row in self.rows for kind, count in row.failures.items()]
+        owed = sum(row.owed for row in self.rows)
+        kinds += [f"{owed} not made"] if owed else []
+        total = sum(row.total for row in self.rows)
+        return f"{self.missing} of {total} attempts have no score ({', '.join(kinds)})"
+
+    def _decided(self, compare: Callable[[float, float], bool], other: object) -> bool:
+        __tracebackhide__ = True
+        if not isinstance(other, Real):
+            return NotImplemented  # type: ignore[no-any-return]
+        number = float(other)
+        if not self.missing:
+            return compare(float(self), number)
+        bounds = self.bounds
+        if bounds is not None and not any(row.owed for row in self.rows) and compare is not operator.eq:
+            worst, best = compare(bounds.low, number), compare(bounds.high, number)
+            if worst == best:
+                return worst
+        between = f"the score lies between {bounds.low:.3f} and {bounds.high:.3f}" if bounds else "they could decide it"
+        broke = "; ".join(dict.fromkeys(said for row in self.rows for said in row.failure_examples.values()))
+        raise CannotMeasureError(
+            f"{self.name}: {self.missing_in_words()}: {between}, and {number:g} is not decided. "
+            f"What broke: {one_line(broke, 400)}. See: assay show {self.board.result.folder}"
+        )
+
+    def __ge__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        return self._decided(operator.ge, other)
+
+    def __gt__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        return self._decided(operator.gt, other)
+
+    def __le__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        return self._decided(operator.le, other)
+
+    def __lt__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        return self._decided(operator.lt, other)
+
+    def __eq__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        return self._decided(operator.eq, other)
+
+    __hash__ = float.__hash__
+
+    def __repr__(self) -> str:
+        return format(float(self), ".4g")
+
+    def in_words(self) -> list[str]:
+        """What a failed comparison says first."""
+        scored, total = sum(row.scored for row in self.rows), sum(row.total for row in self.rows)
+        interval = self.interval
+        sure = f", {interval.level:.0%} interval {interval.low:.3f} to {interval.high:.3f}" if interval else ""
+        lines = [f"{self.name}: score {float(self):.3f}{sure}, over {scored} of {total} attempts"]
+        return lines + ([self.missing_in_words()] if self.missing else [])
+
+    def sections(self) -> list[tuple[str, str]]:
+        """What stands below the failure: the worst samples, and where all of them are."""
+        lines = [*self.board.worst(self.task), f"all samples: assay show {self.board.result.folder}"]
+        return [(f"assay: worst samples of {self.name}", "\n".join(lines))]

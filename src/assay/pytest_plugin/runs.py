@@ -1,0 +1,118 @@
+"""The fixture `assay_run`: runs that are made once a session, with journal and cache, and rows for the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.core.fingerprint import short_fingerprint
+from assay.core.types import Failure, TaskDefinition
+from assay.harness import inline_task
+from assay.pytest_plugin.measured import Board, CannotMeasureError
+from assay.reports.worst_first import attempts_of
+from assay.runs.evaluate import RunResult, evaluate_tasks
+from assay.tasks.folder.rules import Example
+from assay.wording import show
+
+
+class Runs:
+    """Called with tasks, it runs them and returns the board; the same call again returns the same board."""
+
+    def __init__(
+        self,
+        *,
+        model: str | None,
+        run_dir: str | None,
+        limit: str | None,
+        temporary: Callable[[], Path],
+        worker: str | None,
+    ) -> None:
+        self._model = model
+        self._limit = _count(limit)
+        # workers of one session must not write one journal
+        self._kept = None if run_dir is None else Path(run_dir, *([worker] if worker else []))
+        self._temporary = temporary
+        self._boards: dict[str, Board] = {}
+        self._rows: list[dict[str, Any]] = []
+
+    def __call__(
+        self,
+        tasks: str | Path | TaskDefinition | Sequence[str | Path | TaskDefinition],
+        model: object | None = None,
+        **settings: Any,
+    ) -> Board:
+        """What `assay.evaluate_tasks` makes of them, for one model: the fixture's, unless one is given."""
+        __tracebackhide__ = True
+        model = self._model if model is None else model
+        if self._limit is not None:
+            settings.setdefault("limit", self._limit)
+        asked = short_fingerprint([repr(tasks), repr(model), repr(sorted(settings.items()))])
+        if asked not in self._boards:
+            self._boards[asked] = self._run(tasks, model, asked, settings)
+        return self._boards[asked]
+
+    def answer(self, prompt: str, assertions: Sequence[dict[str, Any]], model: object | None) -> str:
+        """What the model answers one prompt, asked once."""
+        __tracebackhide__ = True
+        example = Example(
+            id="prompt", prompt=prompt, targets=(), metric="assertions", extras={"assertions": list(assertions)}
+        )
+        board = self(inline_task(f"prompt-{short_fingerprint([prompt, list(assertions)])[:8]}", [example]), model)
+        [record] = attempts_of(board.result.folder / "journal.jsonl", "prompt")
+        if record.trace is None or record.failures:
+            raise CannotMeasureError(f"{show(prompt)} was not answered: {_told(record.failures)}")
+        return record.trace.prediction
+
+    def take_rows(self) -> list[dict[str, Any]]:
+        """What the summary is to show of the runs since it was last asked."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    def _run(self, tasks: Any, model: object | None, asked: str, settings: dict[str, Any]) -> Board:
+        __tracebackhide__ = True
+        folder = settings.pop("folder", None) or (self._kept or self._temporary()) / f"run-{asked[:8]}"
+        try:
+            result = evaluate_tasks(tasks, model, folder=folder, **settings)
+        except UsageError as error:
+            raise CannotMeasureError(str(error)) from None
+        if len(result.runs) != 1:
+            raise CannotMeasureError("the tasks name several models; say which one this test is about: `model=`")
+        [run] = result.runs
+        if run.interrupted:
+            raise KeyboardInterrupt
+        self._rows += _rows_of(run)
+        return Board(run)
+
+
+def _rows_of(run: RunResult) -> list[dict[str, Any]]:
+    """Plain data: a worker sends it home as JSON."""
+    cost = run.leaderboard.cost
+    return [
+        {
+            "folder": str(run.folder),
+            "model": run.leaderboard.adapter,
+            "task": row.task,
+            "metric": row.metric,
+            "score": row.score,
+            "interval": None if row.interval is None else [row.interval.low, row.interval.high],
+            "failed": row.failed + row.timeouts,
+            "owed": row.owed,
+            "total": row.total,
+            "cost": cost.amount if cost is not None else None,
+        }
+        for row in run.leaderboard.tasks
+    ]
+
+
+def _told(failures: Sequence[Failure]) -> str:
+    return "; ".join(f"{failure.stage}/{failure.kind}: {failure.message}" for failure in failures) or "nothing came"
+
+
+def _count(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise CannotMeasureError(f"--assay-limit must be a whole number from 1 on, got {text!r}")
+    return int(text)

@@ -1,0 +1,38 @@
+"""The lines at the end of a test session: what was measured, how surely, and where the runs are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.printable import one_line
+from assay.reports.document import TextTable
+from assay.reports.documents.leaderboard import number
+from assay.reports.markdown import markdown
+
+
+def summary_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A table of all tasks, then the folder of each run."""
+    header = ["task", "model", "metric", "score", "95 % interval", "failed", "total"]
+    shown = [
+        [
+            one_line(row["task"], 40),
+            one_line(row["model"], 40),
+            one_line(row["metric"], 40),
+            number(row["score"]),
+            "–" if row["interval"] is None else " to ".join(map(number, row["interval"])),
+            str(row["failed"] + row["owed"]),
+            str(row["total"]),
+        ]
+        for row in rows
+    ]
+    folders = dict.fromkeys(row["folder"] for row in rows)
+    costs = {row["folder"]: row["cost"] for row in rows}
+    return [
+        *markdown(TextTable(header=header, rows=shown, numeric_from=3)).splitlines(),
+        *(f"run: {folder}{_cost(costs[folder])}" for folder in folders),
+    ]
+
+
+def _cost(amount: float | None) -> str:
+    return f"   cost {amount:.4f}" if amount else ""

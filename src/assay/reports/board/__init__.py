@@ -1,0 +1,1 @@
+"""The leaderboard of one run, from its journal."""

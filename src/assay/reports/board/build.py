@@ -1,0 +1,401 @@
+"""The leaderboard of a run: one row per task, made of the journal and of nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from assay import catalog
+from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint, short_fingerprint
+from assay.core.run_file import RunFile, read_run_file
+from assay.core.task import REFUSED_HERE
+from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
+from assay.costs.prices import Prices, find_prices
+from assay.costs.spending import cost_of, judge_rows, total_cost
+from assay.reports.board.groups import group_rows
+from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
+from assay.reports.board.latencies import Latencies
+from assay.reports.board.likelihood import calibration_of, likelihood_of
+from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
+from assay.reports.board.python_metrics import Kept, broken_metrics, found_for, read_python_metrics, runs_code
+from assay.reports.board.sandboxes import sandbox_of, told_of
+from assay.reports.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
+from assay.reports.board.types import (
+    SCHEMA,
+    Leaderboard,
+    ScoreInterval,
+    ScorerRow,
+    SliceRow,
+    TaskRow,
+    read_leaderboard_file,
+)
+from assay.reports.measure import headline_of, measure_of
+from assay.reports.per_example import PerExample, read_examples
+from assay.reports.view import View, view_of
+from assay.stats.failure_bounds import with_bounds
+from assay.stats.repetitions import repetitions
+from assay.stats.score_table import ScoreTable
+
+_L = TypeVar("_L", bound=AttemptLine)
+
+
+def build_leaderboard(
+    folder: Path,
+    view: View | None = None,
+    *,
+    kind: type[_L] = AttemptLine,  # type: ignore[assignment]  # a default cannot be narrower than what may be given
+    watch: Callable[[int, _L], object] | None = None,
+    only: Callable[[_L], bool] | None = None,
+) -> Leaderboard:
+    """The leaderboard of a run folder, from its `run.json` and its journal, seen as `view` says or as the run asked.
+
+    `watch` is shown every line that counts, by those who read the journal for another purpose too; `only` picks the
+    lines that the scores are made of.
+    """
+    run = read_run_file(folder)
+    view = view or view_of(run.config, folder)
+    tables = read_tables(folder / "journal.jsonl", run.definitions, view, kind=kind, watch=watch, only=only)
+    return board_of(folder, run, tables, view)
+
+
+def board_of(folder: Path, run: RunFile, tables: dict[str, TaskTable], view: View) -> Leaderboard:
+    """The leaderboard of tables that have been read."""
+    measures = {definition.name: measure_of(definition) for definition in run.definitions}
+    examples = read_examples(folder / "journal.jsonl", measures) if view.per_example else None
+    return _board(folder, run, tables, view, examples)
+
+
+def empty_leaderboard(folder: Path, view: View) -> Leaderboard:
+    """The leaderboard that the run had before its first attempt: what its tasks are, how they ask and score."""
+    run = read_run_file(folder)
+    tables = {definition.name: empty_table(definition) for definition in run.definitions}
+    return _board(folder, run, tables, view, None)
+
+
+def _board(
+    folder: Path,
+    run: RunFile,
+    tables: dict[str, TaskTable],
+    view: View,
+    examples: dict[str, list[PerExample]] | None,
+) -> Leaderboard:
+    prices = view.prices or find_prices(run=folder)
+    python = read_python_metrics(folder)
+    rows = [
+        _row(definition, tables[definition.name], run, view, python, prices, examples) for definition in run.definitions
+    ]
+    marked = weak_slices([row.slices for row in rows], view.level, turned=[row.lower_is_better for row in rows])
+    rows = [msgspec.structs.replace(row, slices=slices) for row, slices in zip(rows, marked, strict=True)]
+    overall, reason = overall_score(rows)
+    name = str(run.model["name"])
+    sandbox = sandbox_of(folder, run)
+    return Leaderboard(
+        schema=SCHEMA,
+        timestamp=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        overall_score=overall,
+        overall_reason=reason,
+        overall_interval=overall_interval(rows, overall, view.level),
+        overall_bounds=overall_bounds(rows, view.level) if overall is not None else None,
+        adapter=name,
+        tasks=rows,
+        groups=group_rows(run.definitions, rows, view.level),
+        complete=all(row.complete for row in rows),
+        failed=sum(row.failed for row in rows),
+        timeouts=sum(row.timeouts for row in rows),
+        fingerprint=_agreement(run, rows, tables),
+        run_fingerprint=run.fingerprint,
+        model=run.model,
+        settings=run.settings,
+        versions=run.versions,
+        sandbox=sandbox,
+        level=view.level,
+        cost=total_cost([row.cost for row in rows if row.cost is not None]),
+        judge_cost=total_cost([row.judge_cost for row in rows if row.judge_cost is not None]),
+        latency=Latencies.together(table.latencies for table in tables.values()).summary(),
+        created=run.created,
+        command=run.command,
+        notices=[*_partial_imports(run.definitions), *_notices(tables, view), *told_of(sandbox)],
+    )
+
+
+def read_leaderboard(path: Path | str, view: View | None = None) -> Leaderboard:
+    """A leaderboard from its file, or made of a run folder."""
+    path = Path(path)
+    return build_leaderboard(path, view) if path.is_dir() else read_leaderboard_file(path)
+
+
+def _row(
+    definition: TaskDefinition,
+    table: TaskTable,
+    run: RunFile,
+    view: View,
+    python: Kept,
+    prices: Prices,
+    examples: dict[str, list[PerExample]] | None,
+) -> TaskRow:
+    summaries = summaries_of(definition, table, view.level, python)
+    headline = _headline(definition, table, summaries)
+    latency = table.latencies.summary()
+    return TaskRow(
+        task=definition.name,
+        metric=definition.metric,
+        category=definition.category,
+        display_name=definition.metadata.get("display_name"),
+        scorers=_scorers(definition),
+        score=headline.value,
+        reason=headline.reason,
+        interval=_interval(headline, view.level),
+        bounds=_turned(headline.bounds) if table.measure.lower_is_better else headline.bounds,
+        has_score=headline_of(definition) is not None,
+        lower_is_better=table.measure.lower_is_better,
+        own_scale=_has_own_scale(definition),
+        sha256=definition.dataset.sha256,
+        fingerprint=run.tasks[definition.name],
+        signature=f"{_scoring_signature(definition)}|{headline.signature}",
+        scoring=f"{_scoring_signature(definition)}|{headline.signature.split('|')[0]}",
+        asking=short_fingerprint((definition.solver.use, definition.solver.options)),
+        latency_ms=latency.mean if latency else 0.0,
+        latency=latency,
+        aggregates=summaries,
+        slices=_slices(definition, table, view),
+        repetitions=_repetitions(definition, table, run.config.repeat, view.level),
+        calibration=calibration_of(table.likelihoods, view.level),
+        likelihood=likelihood_of(table.likelihoods, view.level),
+        per_example=UNSET if examples is None else _examples(examples.get(definition.name, []), table, headline),
+        **_counted(definition, table, run, headline, broken_metrics(python, definition, table)),
+        **_spent(table, prices, str(run.model["name"])),
+    )
+
+
+def _headline(definition: TaskDefinition, table: TaskTable, summaries: list[Summary]) -> Summary:
+    """The task's score; a task that only describes has none, and says so."""
+    if headline_of(definition) is not None:
+        return summaries[0]
+    reason = "the task has no aggregate"
+    if summaries:
+        first = definition.aggregates[0]
+        field = first.options.get("field")
+        reason = (
+            f"`{first.use}` lists the share of every value of `{field}`, and none of them is the score; "
+            "`label` names the one that is"
+        )
+    return Summary(name="none", value=None, scored=table.scored, reason=reason, signature=NO_SCORE)
+
+
+NO_SCORE = "none"
+
+
+def _has_own_scale(definition: TaskDefinition) -> bool:
+    first = headline_of(definition)
+    return first is not None and bool(first.options.get("own_scale"))
+
+
+def _turned(bounds: Bounds | None) -> Bounds | None:
+    """Of a number that is better the lower it is: right is the least."""
+    return None if bounds is None else msgspec.structs.replace(bounds, wrong=bounds.right, right=bounds.wrong)
+
+
+def _examples(examples: list[PerExample], table: TaskTable, headline: Summary) -> list[PerExample]:
+    if table.measure.is_in_mean(headline.value):
+        return examples
+    return [msgspec.structs.replace(each, score=None) for each in examples]
+
+
+def _counted(
+    definition: TaskDefinition, table: TaskTable, run: RunFile, headline: Summary, broken: dict[str, str]
+) -> dict[str, Any]:
+    """How many attempts there were to be, and what became of them: as the score counts them."""
+    size = definition.dataset.size if run.config.limit is None else min(run.config.limit, definition.dataset.size)
+    total = size * run.config.repeat
+    owed = total - table.scored - table.failed - table.timeouts - table.excluded
+    planned = total - table.excluded
+    return {
+        "total": total,
+        "correct": table.measure.correct(table.tables[table.measure.scorer]) if headline_of(definition) else None,
+        "scored": headline.scored,
+        "unscored": table.scored - headline.scored,
+        "failed": table.failed,
+        "timeouts": table.timeouts,
+        "excluded": table.excluded,
+        "owed": owed,
+        "complete": owed == 0 and not table.failed and not table.timeouts and not broken,
+        "coverage": headline.scored / planned if planned else 0.0,
+        "refused": _refused(table),
+        "truncated": table.truncated,
+        "nothing_extracted": table.nothing_extracted,
+        "left_out": definition.left_out,
+        "failures": dict(sorted([*table.failure_kinds.items(), *((kind, 1) for kind in broken)])),
+        "failure_examples": dict(sorted([*table.failure_example.items(), *broken.items()])),
+        "outcomes": dict(sorted(table.outcomes.items())),
+        "weak_passes": table.weak_passes,
+    }
+
+
+_REFUSED = f"/{REFUSED_HERE}"
+
+
+def _refused(table: TaskTable) -> str | None:
+    """Why no attempt could be made; where another machine made some, the others are failures like any."""
+    if table.scored or table.excluded:
+        return None
+    return next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None)
+
+
+def _spent(table: TaskTable, prices: Prices, model: str) -> dict[str, Any]:
+    """Tokens and money, of the measured model and of those that judged."""
+    judges = judge_rows(table.judges, prices)
+    return {
+        "cached": table.spent.cached,
+        "tokens_in": table.spent.tokens_in,
+        "tokens_out": table.spent.tokens_out,
+        "tokens_unknown": table.spent.unknown,
+        "cost": cost_of(table.spent, prices.quote(model), model),
+        "judges": judges,
+        "judge_tokens_in": sum(each.tokens_in for each in judges),
+        "judge_tokens_out": sum(each.tokens_out for each in judges),
+        "judge_cost": total_cost([each.cost for each in judges if each.cost is not None]),
+    }
+
+
+def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[SliceRow]:
+    first = headline_of(definition)
+    if first is None or runs_code(first):
+        return []
+    aggregate = catalog.resolve("aggregate", first.use)
+
+    def headline(scores: ScoreTable) -> Summary:
+        with _as_the_run_asks(definition, first):
+            found: list[Summary] = aggregate(scores, **_options(first), level=view.level)
+        return found[0]
+
+    return [
+        row
+        for key in view.by
+        if key in table.slices
+        for row in slice_rows(key, table.slices[key], headline, table.measure, view.level)
+    ]
+
+
+def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, level: float) -> list[Summary]:
+    """For k = 1, 2, 5, 10, … and as many as there are."""
+    scores = table.tables.get(table.measure.scorer)
+    if repeat < 2 or table.measure.column is None or scores is None or not len(scores):
+        return []
+    if table.measure.lower_is_better:
+        return []  # pass@k asks for attempts that reach the top
+    aggregate = partial(repetitions, field=table.measure.column, k=attempts_counted(repeat), level=level)
+    options = {**definition.aggregates[0].options, "field": table.measure.column}
+    return with_bounds(aggregate(scores), aggregate, scores, "repetitions", options)
+
+
+def attempts_counted(repeat: int) -> list[int]:
+    """The k of pass@k and its kin."""
+    return sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
+
+
+def _partial_imports(definitions: Sequence[TaskDefinition]) -> list[str]:
+    return [
+        f"{definition.name}: a partial import, whose scores are not those of the program it comes from; "
+        f"not carried over: {'; '.join(map(str, losses))}"
+        for definition in definitions
+        if isinstance(losses := definition.metadata.get("not_carried_over"), list)
+    ]
+
+
+def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
+    said = []
+    for key in view.by:
+        if any(key in table.too_many for table in tables.values()):
+            said.append(f"--by metadata.{key}: more than {MOST} different values are no slices; none are shown")
+        elif all(set(table.slices.get(key, {})) <= {NO_VALUE} for table in tables.values()):
+            said.append(f"--by metadata.{key}: no sample has this key")
+    return said
+
+
+def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: Kept) -> list[Summary]:
+    """What the task's aggregates come to, the headline first."""
+    found: list[tuple[PartSpec, Summary]] = []
+    for part in definition.aggregates:
+        options = _options(part)
+        name = "python" if runs_code(part) else part.use
+        if name == "python":
+            options = {"found": found_for(python, definition.name, part.key, table)}
+        with _as_the_run_asks(definition, part):
+            aggregate = partial(catalog.resolve("aggregate", name), **options, level=level)
+            scores = table.tables[part.options.get("scorer")]
+            summaries = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
+        found.extend((part, summary) for summary in summaries)
+    return _with_own_names(found)
+
+
+_ABOUT = ("scorer", "lower_is_better", "own_scale")
+"""Options that say what a number is over and how it is read, and not how it is computed."""
+
+
+def _options(part: PartSpec) -> dict[str, Any]:
+    return {key: value for key, value in part.options.items() if key not in _ABOUT}
+
+
+@contextmanager
+def _as_the_run_asks(definition: TaskDefinition, part: PartSpec) -> Iterator[None]:
+    """The run file is anybody's: it may ask an aggregate for what it does not have."""
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, ArithmeticError) as error:
+        raise UsageError(
+            f"task `{definition.name}`: the aggregate `{part.key}` ({part.use}) cannot be computed as the run asks: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _with_own_names(found: list[tuple[PartSpec, Summary]]) -> list[Summary]:
+    """A name that two aggregates give begins with the aggregate's key, and with its scorer's if need be."""
+    names = [[summary.name for _, summary in found]]
+    names.append([f"{part.key.rpartition('.')[2]}_{summary.name}" for part, summary in found])
+    names.append([f"{part.options.get('scorer')}_{name}" for (part, _), name in zip(found, names[1], strict=True)])
+    own = []
+    for at, (_, summary) in enumerate(found):
+        level = next((level for level in names if level.count(level[at]) == 1), names[-1])
+        own.append(summary if level is names[0] else msgspec.structs.replace(summary, name=level[at]))
+    return own
+
+
+def _scorers(definition: TaskDefinition) -> list[ScorerRow]:
+    """The scorers as a YAML task describes them."""
+    described = definition.metadata.get("scorers", {})
+    return [
+        ScorerRow(key=part.key, type=part.use, **described[part.key])
+        for part in definition.scorers
+        if part.key in described
+    ]
+
+
+def _scoring_signature(definition: TaskDefinition) -> str:
+    """How a prediction became a score: the definition, not the word the task file used for it."""
+    return "+".join(_part_signature(part) for part in definition.scorers) or "none"
+
+
+def _part_signature(part: PartSpec) -> str:
+    name = str(part.options.get("metric", part.use))
+    rule = part.options.get("post_process", "none")
+    return name if rule == "none" else f"{name}({rule})"
+
+
+def _interval(headline: Summary, level: float) -> ScoreInterval | None:
+    if headline.low is None or headline.high is None:
+        return None
+    method = headline.signature.split("|")[1] if "|" in headline.signature else ""
+    return ScoreInterval(low=headline.low, high=headline.high, level=level, method=method)
+
+
+def _agreement(run: RunFile, rows: list[TaskRow], tables: dict[str, TaskTable]) -> str:
+    parts = [(row.fingerprint, row.scoring, row.score, row.total, f"{tables[row.task].digest:x}") for row in rows]
+    return fingerprint([run.model, run.settings, parts])

@@ -1,0 +1,87 @@
+"""Groups of tasks: the means that a group reports of its tasks' numbers, weighted by samples or all alike.
+
+A group counts every task below it, however deep, as lm-evaluation-harness does: a group of groups is no mean of means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.core.types import Summary, TaskDefinition
+from assay.reports.board.types import GroupRow, ScoreInterval, TaskRow
+from assay.stats.quantiles import normal_quantile
+
+METHOD = "combined"
+
+
+def group_rows(definitions: Sequence[TaskDefinition], rows: Sequence[TaskRow], level: float) -> list[GroupRow]:
+    """One row for each group and number, groups of groups before those that they hold."""
+    members: dict[str, list[TaskRow]] = {}
+    reported: dict[str, list[Mapping[str, Any]]] = {}
+    for definition, row in zip(definitions, rows, strict=True):
+        for group in _groups_of(definition):
+            members.setdefault(group["name"], []).append(row)
+            reported[group["name"]] = group["metrics"]
+    widest = sorted(members, key=lambda name: -len(members[name]))
+    return [
+        _row(name, number, bool(each.get("weight_by_size", True)), members[name], level)
+        for name in widest
+        for each in reported[name]
+        for number in _numbers(each, members[name])
+    ]
+
+
+def _groups_of(definition: TaskDefinition) -> list[Mapping[str, Any]]:
+    found = definition.metadata.get("groups")
+    if not isinstance(found, list):  # a run file is anybody's
+        return []
+    return [each for each in found if isinstance(each, dict) and isinstance(each.get("metrics"), list)]
+
+
+def _numbers(reported: Mapping[str, Any], members: Sequence[TaskRow]) -> list[str]:
+    """What the tasks call the number, under each filter that the group takes or that there is."""
+    metric, filters = str(reported.get("metric")), reported.get("filters")
+    if isinstance(filters, list):
+        return [metric if each == "none" else f"{metric},{each}" for each in filters]
+    names = {summary.name for row in members for summary in row.aggregates}
+    return sorted(name for name in names if name == metric or name.startswith(f"{metric},"))
+
+
+def _row(name: str, number: str, weight_by_size: bool, members: Sequence[TaskRow], level: float) -> GroupRow:
+    found = [(row, next((each for each in row.aggregates if each.name == number), None)) for row in members]
+    # a task that does not have the number at all has no part in it, one that could not be scored leaves none
+    parts = [(row, each) for row, each in found if each is not None]
+    about: dict[str, Any] = {
+        "group": name,
+        "metric": number,
+        "tasks": [row.task for row, _ in parts],
+        "weight_by_size": weight_by_size,
+        "scored": sum(each.scored for _, each in parts),
+    }
+    missing = [row.task for row, each in parts if each.value is None]
+    if missing or not parts:
+        reason = f"there is no score of {', '.join(missing)}" if parts else "none of its tasks has this number"
+        return GroupRow(score=None, reason=reason, **about)
+    weights = [float(each.scored) if weight_by_size else 1.0 for _, each in parts]
+    whole = math.fsum(weights)
+    shares = [weight / whole for weight in weights]
+    score = math.fsum(share * (each.value or 0.0) for share, (_, each) in zip(shares, parts, strict=True))
+    return GroupRow(score=score, interval=_interval(score, shares, [each for _, each in parts], level), **about)
+
+
+def _interval(score: float, shares: Sequence[float], parts: Sequence[Summary], level: float) -> ScoreInterval | None:
+    """Tasks are independent, so that the variances of their means add up, each with the square of its weight."""
+    quantile = normal_quantile(0.5 + level / 2.0)
+    variance = 0.0
+    for share, each in zip(shares, parts, strict=True):
+        if each.low is None or each.high is None:
+            return None
+        error = (each.details or {}).get("standard_error")
+        known = float(error) if isinstance(error, int | float) else (each.high - each.low) / 2.0 / quantile
+        variance += (share * known) ** 2
+    reach = quantile * math.sqrt(variance)
+    within = all(each.low is not None and each.high is not None and each.low >= 0 and each.high <= 1 for each in parts)
+    low, high = (max(0.0, score - reach), min(1.0, score + reach)) if within else (score - reach, score + reach)
+    return ScoreInterval(low=low, high=high, level=level, method=METHOD)

@@ -1,0 +1,257 @@
+"""One pass over a journal: per task the columns that tables and aggregates need, in memory that counts only scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta, Struct
+
+from assay.core.fingerprint import canonical_json
+from assay.core.journal import counting_lines
+from assay.core.types import Score, TaskDefinition, Usage
+from assay.costs.spending import Spending, add_attempt
+from assay.reports.board.latencies import Latencies
+from assay.reports.board.likelihood import LikelihoodFields, values_of
+from assay.reports.board.slices import MOST, NO_VALUE
+from assay.reports.board.weak_passes import grade_of, is_weak_pass
+from assay.reports.measure import Measure, measure_of, values_by
+from assay.reports.view import View, metadata_value
+from assay.stats.score_table import ScoreTable
+
+DIGEST_BITS = 128
+DIGEST_MASK = (1 << DIGEST_BITS) - 1
+_DIGEST = blake2b(digest_size=DIGEST_BITS // 8)
+"""Copied for every line: a new one takes twice as long."""
+NUMBER = (int, float)
+
+
+Place = Annotated[int, Meta(ge=0, lt=1 << 32)]
+"""The number of a sample or an attempt: as much as a column holds."""
+
+
+class _Completion(LikelihoodFields, gc=False):
+    """The few fields of a completion that tables count."""
+
+    finish_reason: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    cached: bool = False
+
+
+class TraceLine(Struct, gc=False):
+    """As much of a trace as tables need."""
+
+    prediction: str
+    completions: list[_Completion] = []
+
+
+class _Failure(Struct):
+    stage: str
+    kind: str
+    message: str = ""
+
+
+class AttemptLine(Struct, gc=False):
+    """A journal line as far as tables need it; the rest is skipped by the decoder."""
+
+    key: str
+    task: str
+    sample_id: str
+    index: Place
+    attempt: Place = 1
+    metadata: dict[str, Any] = {}
+    trace: TraceLine | None = None
+    scores: tuple[Score, ...] = ()
+    failures: list[_Failure] = []
+    excluded: list[str] = []
+    seconds: float = 0.0
+    usage: list[Usage] = []
+
+
+_L = TypeVar("_L", bound=AttemptLine)
+
+
+@dataclass(slots=True)
+class TaskTable:
+    """What the journal says about one task."""
+
+    tables: dict[str | None, ScoreTable]
+    """Per scorer key that an aggregate asks for; None stands for whichever scorer applied."""
+    scored: int = 0
+    """Attempts that are in the aggregates."""
+    failed: int = 0
+    timeouts: int = 0
+    excluded: int = 0
+    truncated: int = 0
+    nothing_extracted: int = 0
+    measure: Measure = field(default_factory=Measure)
+    spent: Spending = field(default_factory=Spending)
+    judges: dict[str, Spending] = field(default_factory=dict)
+    """Per judge, or other model that the task asks besides the evaluated one."""
+    latencies: Latencies = field(default_factory=Latencies)
+    failure_kinds: Counter[str] = field(default_factory=Counter)
+    failure_example: dict[str, str] = field(default_factory=dict)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """How often each code outcome occurred, for scorers that report one."""
+    weak_passes: int | None = None
+    """Attempts with marks that are graded weak; None while nothing was graded."""
+    digest: int = 0
+    """Order-independent: the sum of the digests of all attempts that count."""
+    likelihoods: ScoreTable = field(default_factory=ScoreTable)
+    """What `reports/board/likelihood.py` made of the log-probabilities, one row per attempt that has any."""
+    slices: dict[str, dict[str, ScoreTable]] = field(default_factory=dict)
+    """Metadata key -> its value -> the scores of those samples, for the task's first aggregate."""
+    too_many: set[str] = field(default_factory=set)
+    """Metadata keys with too many values to be slices."""
+
+    def add(self, line: AttemptLine, view: View) -> None:
+        self.latencies.add(line.seconds)
+        likely = False
+        if line.trace is not None:
+            cut = False
+            for each in line.trace.completions:
+                if each.finish_reason == "length":
+                    cut = True
+                if each.logprob is not None or each.logprobs:
+                    likely = True
+            self.truncated += cut
+        self.digest = (self.digest + _digest(line)) & DIGEST_MASK
+        if line.excluded:
+            self.excluded += 1
+        elif line.failures:
+            self._count_failure(line.failures)
+        else:
+            stated = self._count_scored(line)
+            if likely or stated is not None:
+                self._add_likelihoods(line, stated, view)
+        for scorer, table in self.tables.items():
+            _fill(table, line, scorer, view.group_by)
+        for key in view.by:
+            self._add_slice(key, line, view)
+
+    def _count_scored(self, line: AttemptLine) -> float | None:
+        """Count an attempt that is in the aggregates; the confidence that it states, where it does."""
+        self.scored += 1
+        graded = weak = False
+        stated = None
+        for score in line.scores:
+            values = score.values
+            if not score.extracted:
+                self.nothing_extracted += 1
+            # most scores hold neither, and a million lookups take their time
+            if "outcome" in values and isinstance(outcome := values["outcome"], str):
+                self.outcomes[outcome] += 1
+                graded |= grade_of(values, score.metadata) is not None
+                weak |= is_weak_pass(values, score.metadata)
+            if "confidence" in values and stated is None and isinstance(said := values["confidence"], NUMBER):
+                stated = float(said)
+        if graded:
+            self.weak_passes = (self.weak_passes or 0) + weak
+        return stated
+
+    def _add_likelihoods(self, line: AttemptLine, stated: float | None, view: View) -> None:
+        if line.trace is None:
+            return
+        values = values_of(line.trace.completions, line.trace.prediction, stated, self.measure.of(line))
+        if values:
+            group = metadata_value(line.metadata, view.group_by)
+            self.likelihoods.add(values, sample=line.index, attempt=line.attempt, group=group)
+
+    def _add_slice(self, key: str, line: AttemptLine, view: View) -> None:
+        if key in self.too_many:
+            return
+        tables = self.slices.setdefault(key, {})
+        value = metadata_value(line.metadata, key)
+        name = NO_VALUE if value is None else value
+        if name not in tables and len(tables) >= MOST:
+            self.too_many.add(key)
+            del self.slices[key]
+            return
+        _fill(tables.setdefault(name, ScoreTable()), line, self.measure.scorer, view.group_by)
+
+    def add_spending(self, line: AttemptLine) -> None:
+        """What the attempt used; that of failed attempts counts too, also when they were made again."""
+        add_attempt(line, self.spent, self.judges)
+
+    def _count_failure(self, failures: list[_Failure]) -> None:
+        if any(failure.kind == "timeout" for failure in failures):
+            self.timeouts += 1
+        else:
+            self.failed += 1
+        first = failures[0]
+        self.failure_kinds[f"{first.stage}/{first.kind}"] += 1
+        self.failure_example.setdefault(f"{first.stage}/{first.kind}", first.message)
+
+
+def read_tables(
+    path: Path,
+    definitions: Iterable[TaskDefinition],
+    view: View | None = None,
+    *,
+    kind: type[_L] = AttemptLine,  # type: ignore[assignment]  # a default cannot be narrower than what may be given
+    watch: Callable[[int, _L], object] | None = None,
+    only: Callable[[_L], bool] | None = None,
+) -> dict[str, TaskTable]:
+    """The tables of every task, from the lines that count; what was spent, from all lines.
+
+    `watch` is shown every line that counts, with its place, by those who read the journal for another purpose too.
+    `only` picks lines: the others are as if nobody had written them.
+    """
+    view = view or View()
+    tasks = {definition.name: empty_table(definition) for definition in definitions}
+
+    def spent_in_vain(line: AttemptLine) -> None:
+        if line.task in tasks:
+            tasks[line.task].add_spending(line)
+
+    for place, line in counting_lines(path, kind, spent_in_vain):
+        table = tasks.get(line.task)
+        if table is None:
+            continue
+        if not line.failures:
+            table.add_spending(line)
+        if only is not None and not only(line):
+            continue
+        table.add(line, view)
+        if watch is not None:
+            watch(place, line)
+    return tasks
+
+
+def empty_table(definition: TaskDefinition) -> TaskTable:
+    """The table of a task before anything is in it."""
+    tables = {part.options.get("scorer"): ScoreTable() for part in definition.aggregates}
+    return TaskTable(tables, measure=measure_of(definition))
+
+
+def _fill(table: ScoreTable, line: AttemptLine, scorer: str | None, group_by: str) -> None:
+    """An attempt is in all aggregates of its task or in none: excluded, failed, or scored, whichever comes first."""
+    if line.excluded:
+        table.add_excluded()
+        return
+    group = metadata_value(line.metadata, group_by) if line.metadata else None
+    if line.failures:
+        timeout = any(failure.kind == "timeout" for failure in line.failures)
+        table.add_failure(timeout=timeout, sample=line.index, attempt=line.attempt, group=group)
+    elif values := values_by(scorer, line.scores):
+        table.add(values, sample=line.index, attempt=line.attempt, group=group)
+
+
+def _digest(line: AttemptLine) -> int:
+    """What the attempt came to, without how long it took."""
+    said = line.trace.prediction if line.trace is not None else None
+    kinds = [failure.kind for failure in line.failures] if line.failures else []
+    scores = line.scores
+    if len(scores) == 1:  # as nearly always
+        values = [(scores[0].name, scores[0].values)]
+    else:
+        values = [(score.name, score.values) for score in scores]
+    digest = _DIGEST.copy()
+    digest.update(canonical_json((line.key, said, values, kinds)))
+    return int.from_bytes(digest.digest(), "big")

@@ -1,0 +1,150 @@
+"""The overall score: the mean of the task scores, each task with the same weight, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from assay.core.types import Bounds, Summary
+from assay.reports.board.types import ScoreInterval, TaskRow
+from assay.stats.quantiles import normal_quantile
+from assay.stats.task_means import TaskMean, mean_of_tasks_interval
+
+NOT_SHARES = ("perplexity", "bits_per_byte")
+"""Measures that are no share of anything and have no place in a mean of shares."""
+
+
+def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
+    """The mean; a task without a score leaves the overall score out, a refused one only itself."""
+    counted = [row for row in rows if _counts(row)]
+    if not counted:
+        tried = [row for row in rows if row.refused is None]
+        measured = any(row.has_score for row in tried)
+        why = "its tasks are measured in bits, not in shares" if measured else "none of its tasks has a score"
+        return None, why if tried else "no task could be run"
+    missing = [row for row in counted if row.score is None]
+    if missing:
+        scored = "no sample was scored in" if not any(row.scored for row in missing) else "there is no score of"
+        return None, f"{scored} {', '.join(row.task for row in missing)}"
+    left_out = {
+        "refused": [row.task for row in rows if row.refused is not None],
+        "without a score": [row.task for row in rows if row.refused is None and not row.has_score],
+        "not a share": [row.task for row in rows if row.refused is None and row.has_score and not _counts(row)],
+    }
+    told = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
+    note = f"over {len(counted)} of {len(rows)} tasks; {told}" if told else None
+    return math.fsum(row.score for row in counted if row.score is not None) / len(counted), note
+
+
+def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -> ScoreInterval | None:
+    """The interval of the mean over tasks; None when there is no mean, or one of the tasks has no interval."""
+    counted = [row for row in rows if _counts(row)]
+    return None if overall is None or not counted else interval_of_tasks(counted, level)
+
+
+def overall_bounds(rows: list[TaskRow], level: float) -> Bounds | None:
+    """The overall score had every failed attempt been wrong, and had every one been right; None where nothing failed,
+    or where a task has failed attempts and no bounds.
+    """
+    counted = [row for row in rows if in_overall(row)]
+    found = [bounds for row in counted if (bounds := bounds_of(row)) is not None]
+    if not any(map(failed_attempts, counted)) or len(found) < len(counted):
+        return None
+    wrong = [_with(row, each.low, each.low_interval, level) for row, each in zip(counted, found, strict=True)]
+    right = [_with(row, each.high, each.high_interval, level) for row, each in zip(counted, found, strict=True)]
+    low, high = (math.fsum(row.score or 0.0 for row in each) / len(each) for each in (wrong, right))
+    ends = overall_interval(wrong, low, level), overall_interval(right, high, level)
+    low_interval, high_interval = (None if each is None else (each.low, each.high) for each in ends)
+    return Bounds(low=low, high=high, low_interval=low_interval, high_interval=high_interval)
+
+
+def bounds_of(row: TaskRow) -> Bounds | None:
+    """What a task's score would be at both ends of its failed attempts; all attempts of a refused task failed."""
+    if row.refused is not None:
+        return Bounds(low=0.0, high=1.0)
+    if row.score is None or failed_attempts(row):
+        return row.bounds
+    ends = None if row.interval is None else (row.interval.low, row.interval.high)
+    return Bounds(low=row.score, high=row.score, low_interval=ends, high_interval=ends)
+
+
+def failed_attempts(row: TaskRow) -> int:
+    """Attempts whose failure keeps a number out of the task's score."""
+    first = row.aggregates[0] if row.aggregates else row
+    return first.failed + first.timeouts
+
+
+def in_overall(row: TaskRow) -> bool:
+    """Whether the task has a part in the overall score, or would have one could it be run here."""
+    return row.has_score and not row.lower_is_better and not row.own_scale and row.metric not in NOT_SHARES
+
+
+def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: float) -> TaskRow:
+    """The row at one end of its failed attempts; its aggregates know only what was measured."""
+    method = row.interval.method if row.interval is not None else ""
+    interval = None if ends is None else ScoreInterval(low=ends[0], high=ends[1], level=level, method=method)
+    return replace(
+        row, refused=None, score=score, interval=interval, aggregates=[], scored=row.scored + failed_attempts(row)
+    )
+
+
+def interval_of_tasks(counted: list[TaskRow], level: float) -> ScoreInterval | None:
+    """The same for any tasks, such as those of a category."""
+    if len(counted) == 1:
+        return counted[0].interval
+    known = [found for row in counted if (found := _task_score(row)) is not None]
+    return combined_interval(known, level) if len(known) == len(counted) else None
+
+
+class TaskScore(NamedTuple):
+    """A task's mean, and what its interval knows about it."""
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    method: str
+    units: int
+    """Attempts, or the clusters that they come in."""
+    standard_error: float | None = None
+
+
+def combined_interval(scores: Sequence[TaskScore], level: float) -> ScoreInterval | None:
+    """Of the mean over tasks, each with the same weight."""
+    scale = all(each.low >= 0.0 and each.high <= 1.0 for each in scores)
+    found = mean_of_tasks_interval([_task_mean(each) for each in scores], level, scale=scale)
+    if found.low is None or found.high is None:
+        return None
+    return ScoreInterval(low=found.low, high=found.high, level=level, method=found.method)
+
+
+def _task_score(row: TaskRow) -> TaskScore | None:
+    """The row's score with the error that its aggregate has."""
+    if row.score is None or row.interval is None:
+        return None
+    headline = row.aggregates[0] if row.aggregates else Summary(name="", value=row.score, scored=row.scored)
+    details = headline.details or {}
+    units = int(details.get("clusters") or headline.scored)
+    interval = row.interval
+    return TaskScore(
+        row.score, interval.low, interval.high, interval.level, interval.method, units, details.get("standard_error")
+    )
+
+
+def _task_mean(score: TaskScore) -> TaskMean:
+    """With the error that is known; where none is, as the interval has it."""
+    mean, units = score.mean, score.units
+    if score.method == "wilson":
+        # independent right/wrong answers: their spread follows from their mean and spends no degrees of freedom
+        return TaskMean(mean=mean, variance=mean * (1.0 - mean) / max(1, units - 1), units=units)
+    error = score.standard_error
+    if error is None:
+        error = (score.high - score.low) / 2.0 / normal_quantile(0.5 + score.level / 2.0)
+    return TaskMean(mean=mean, variance=error**2, units=units, degrees=max(1, units - 1))
+
+
+def _counts(row: TaskRow) -> bool:
+    return row.refused is None and in_overall(row)

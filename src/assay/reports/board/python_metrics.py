@@ -1,0 +1,57 @@
+"""What the Python metrics of a run came to: computed when the run ends, kept beside the journal, read by every report.
+
+A report never executes code: `runs/python_metrics.py` does. The file names the digest of the scores it was computed
+from, so that numbers of other scores are not taken for these.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.catalog import CATALOG
+from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
+from assay.core.types import PartSpec, TaskDefinition
+from assay.reports.board.journal_table import TaskTable
+
+FILE = "python_metrics.json"
+WITH_CODE = ("python", "lm_eval")
+Kept = dict[str, dict[str, Any]]
+"""Task -> `digest` and `metrics`: aggregate key -> what was found."""
+
+
+def runs_code(part: PartSpec) -> bool:
+    """Whether an aggregate is computed by code that is not ours: a snippet, lm_eval's, other people's part."""
+    return part.use in WITH_CODE or part.use not in CATALOG["aggregate"]
+
+
+def read_python_metrics(folder: Path) -> Kept:
+    path = folder / FILE
+    try:
+        return msgspec.json.decode(read_regular(path), type=Kept)
+    except FileNotFoundError:
+        return {}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: not a file of Python metrics: {error}. Delete it to have it made again.") from error
+
+
+def found_for(kept: Kept, task: str, part: str, table: TaskTable) -> dict[str, Any] | None:
+    """What was found over these very scores; None when it was not, or over others."""
+    entry = kept.get(task)
+    if entry is None or entry["digest"] != f"{table.digest:x}":
+        return None
+    found: dict[str, Any] | None = entry["metrics"].get(part)
+    return found
+
+
+def broken_metrics(kept: Kept, definition: TaskDefinition, table: TaskTable) -> dict[str, str]:
+    """The Python metrics of a task that broke over these very scores: failure kind -> what happened."""
+    found = {part.key: found_for(kept, definition.name, part.key, table) or {} for part in definition.aggregates}
+    return {
+        f"metric/{each.get('kind', 'bad_output')}": f"{key}: {each['error']}"
+        for key, each in found.items()
+        if "error" in each
+    }

@@ -1,0 +1,283 @@
+"""What was said in an attempt, turn by turn in the order in which it happened: the one reading of a record for people.
+
+From a record as plain data, of which nothing is taken for granted: the viewer, reports and the terminal show the same
+turns. A tool call stands with its result, and reasoning before the words it led to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, AnyStr
+
+from msgspec import Struct
+
+
+class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A piece of a turn."""
+
+    kind: str
+    """`text`, `reasoning`, `refusal`, `image`, `audio`, `call`, `result` (of a call that nobody made), or `data`."""
+    text: str = ""
+    """The words; of an image or a sound its address."""
+    name: str = ""
+    """Of a tool; of a sound, its format."""
+    value: Any = None
+    """The arguments of a call as data, or as the text that they are; what nobody knows how to read."""
+    result: tuple[Part, ...] | None = None
+    """What a call gave back."""
+
+
+class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who said it, and what."""
+
+    role: str
+    parts: tuple[Part, ...]
+    name: str = ""
+
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.parts if part.kind == "text")
+
+
+def turns_of(record: Mapping[str, Any]) -> list[Turn]:
+    """The whole conversation of an attempt, its answer last."""
+    trace = _mapping(record.get("trace"))
+    if not trace:
+        asked = record.get("asked")
+        return [_turn("user", asked)] if isinstance(asked, str) and asked else []
+    completions = [_mapping(each) for each in _list(trace.get("completions"))]
+    messages = _messages(trace)
+    if not messages or _mapping(messages[-1]).get("role") != "assistant":
+        messages = [*messages, _answer(trace, completions)]
+    return list(_joined(messages, _thoughts(messages, completions)))
+
+
+def asked_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Role and words of every turn before the last answer."""
+    trace = _mapping(record.get("trace"))
+    if not trace:
+        return [("user", str(record.get("asked") or ""))]
+    messages = [_mapping(message) for message in _messages(trace)]
+    if messages and messages[-1].get("role") == "assistant":
+        messages.pop()
+    return [(str(each.get("role", "")), words_of(each.get("content"))) for each in messages]
+
+
+def words_of(content: Any) -> str:
+    """A message's content as text: plain, or the text parts of a list."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(part.text for part in _content(content) if part.kind == "text")
+    return "" if content is None else str(content)
+
+
+class SharedBeginning(Struct, frozen=True, kw_only=True):
+    """How much of what was asked is the same in every sample of the task."""
+
+    turns: int = 0
+    """Whole turns at the start."""
+    characters: int = 0
+    """Of the turn after those."""
+
+
+SEPARATOR = "\x1e"
+LONGEST_SHARED = 200_000
+
+
+def flat(asked: Sequence[tuple[str, str]]) -> str:
+    """What was asked as one text, of which the samples of a task share a beginning."""
+    return SEPARATOR.join(f"{role}\x1f{text}" for role, text in asked)[:LONGEST_SHARED]
+
+
+def common_beginning(one: AnyStr, other: AnyStr) -> AnyStr:
+    """The longest text that both begin with."""
+    if other.startswith(one):
+        return one
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if other.startswith(one[:middle]) else (low, middle - 1)
+    return one[:low]
+
+
+def shared_beginning(beginning: str, asked: Sequence[tuple[str, str]]) -> SharedBeginning:
+    """Where in these turns the shared beginning ends: after whole turns and paragraphs, never after everything."""
+    whole, turns = flat(asked), beginning.count(SEPARATOR)
+    if turns >= len(asked) or not whole.startswith(beginning) or len(whole) <= len(beginning):
+        return SharedBeginning()
+    role, text = asked[turns]
+    most = len(beginning) - (beginning.rfind(SEPARATOR) + 1) - len(role) - 1
+    return SharedBeginning(turns=turns, characters=_paragraph_end(text, max(0, most)))
+
+
+def _paragraph_end(text: str, most: int) -> int:
+    """After the last blank line before that place; nothing is cut off where no paragraph ends."""
+    at = text.rfind("\n\n", 0, most)
+    return 0 if at < 0 else at + 2
+
+
+def last_asked(asked: Sequence[tuple[str, str]], shared: SharedBeginning | None = None) -> str:
+    """What the sample itself asks: the last turn that is not the model's, without what all samples begin with."""
+    place = next((at for at in range(len(asked) - 1, -1, -1) if asked[at][0] not in ("assistant", "tool")), None)
+    if place is None:
+        return ""
+    text = asked[place][1]
+    return text[shared.characters :] if shared is not None and shared.turns == place else text
+
+
+def beginnings_of(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Per task, what the questions of these records begin with."""
+    found: dict[str, str] = {}
+    for record in records:
+        task, text = str(record.get("task", "")), flat(asked_of(record))
+        found[task] = common_beginning(found[task], text) if task in found else text
+    return found
+
+
+def question_in(record: Mapping[str, Any], beginnings: Mapping[str, str]) -> str:
+    """What the sample itself asks, without what all the samples of its task begin with."""
+    asked = asked_of(record)
+    return last_asked(asked, shared_beginning(beginnings.get(str(record.get("task", "")), ""), asked))
+
+
+def ends_kept(text: str, longest: int) -> str:
+    """A long text without its middle: what a prompt asks for stands at its beginning or at its end."""
+    if len(text) <= longest:
+        return text
+    head = longest // 3
+    return f"{text[:head]} … ({len(text) - longest:,} more characters) … {text[head - longest :]}"
+
+
+def worked_examples(text: str, characters: int) -> int:
+    """How many questions of the sample's own kind stand in the shared beginning of a prompt."""
+    mark = text[characters:].lstrip().partition(":")[0]
+    if not mark or len(mark) > 20 or "\n" in mark:
+        return 0
+    return sum(block.startswith(f"{mark}:") for block in text[:characters].split("\n\n"))
+
+
+def _messages(trace: Mapping[str, Any]) -> list[Any]:
+    """As chat messages: those of the trace, its prompt as one, or what its items say of tools."""
+    items = [_mapping(item) for item in _list(trace.get("items"))]
+    if any(item.get("type") == "function_call" for item in items):
+        return [message for item in items for message in _message_of(item)]
+    messages = _list(trace.get("messages"))
+    prompt = trace.get("prompt")
+    return messages or ([{"role": "user", "content": prompt}] if isinstance(prompt, str) else [])
+
+
+def _message_of(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """An item of the Responses API as a chat message."""
+    kind = item.get("type", "message")
+    if kind == "function_call":
+        call = {"name": item.get("name"), "arguments": item.get("arguments")}
+        yield {"role": "assistant", "tool_calls": [{"id": item.get("call_id"), "function": call}]}
+    elif kind == "function_call_output":
+        yield {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
+    elif "role" in item:
+        yield dict(item)
+
+
+def _answer(trace: Mapping[str, Any], completions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    last = completions[-1] if completions else {}
+    calls = {"tool_calls": last["tool_calls"]} if last.get("tool_calls") else {}
+    return {"role": "assistant", "content": trace.get("prediction", ""), **calls}
+
+
+def _thoughts(messages: Sequence[Any], completions: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
+    """Which completion led to which message: the last ones belong together, as far as they say the same."""
+    found: dict[int, Mapping[str, Any]] = {}
+    own = [at for at, message in enumerate(messages) if _mapping(message).get("role") == "assistant"]
+    if len(completions) == 1 and own:
+        return {own[-1]: completions[0]}
+    left = list(completions)
+    for at in reversed(own):
+        said = words_of(_mapping(messages[at]).get("content"))
+        if left and said == str(left[-1].get("text", "")):
+            found[at] = left.pop()
+    return found
+
+
+def _joined(messages: Sequence[Any], thoughts: Mapping[int, Mapping[str, Any]]) -> Iterator[Turn]:
+    """Each message as a turn; the result of a call goes with the call."""
+    calls = {
+        call.get("id"): True
+        for message in messages
+        for call in map(_mapping, _list(_mapping(message).get("tool_calls")))
+    }
+    results: dict[Any, list[Part]] = {}
+    for message in map(_mapping, messages):
+        if message.get("role") == "tool" and message.get("tool_call_id") in calls:
+            results.setdefault(message.get("tool_call_id"), []).extend(_content(message.get("content")))
+    for at, message in enumerate(map(_mapping, messages)):
+        role = str(message.get("role", ""))
+        if role == "tool" and message.get("tool_call_id") in results:
+            continue
+        parts = [*_thought(thoughts.get(at, {})), *_content(message.get("content"))]
+        parts += [_call(call, results) for call in map(_mapping, _list(message.get("tool_calls")))]
+        name = message.get("name")
+        yield Turn(role=role, parts=tuple(parts), name=name if isinstance(name, str) else "")
+
+
+def _thought(completion: Mapping[str, Any]) -> Iterator[Part]:
+    for kind in ("reasoning", "refusal"):
+        if isinstance(text := completion.get(kind), str) and text:
+            yield Part(kind=kind, text=text)
+
+
+def _call(call: Mapping[str, Any], results: Mapping[Any, list[Part]]) -> Part:
+    function = _mapping(call.get("function")) or call
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            pass  # shown as the text that the model wrote
+    found = results.get(call.get("id"))
+    return Part(
+        kind="call",
+        name=str(function.get("name") or "?"),
+        value=arguments,
+        result=None if found is None else tuple(found),
+    )
+
+
+def _content(content: Any) -> list[Part]:
+    if content is None or content == "":
+        return []
+    if isinstance(content, str):
+        return [Part(kind="text", text=content)]
+    if not isinstance(content, list):
+        return [Part(kind="data", value=content)]
+    return [_part(each) for each in content]
+
+
+def _part(part: Any) -> Part:
+    """A content part in the shapes that chat servers speak."""
+    if isinstance(part, str):
+        return Part(kind="text", text=part)
+    found = _mapping(part)
+    if isinstance(text := found.get("text"), str):
+        return Part(kind="text", text=text)
+    image = found.get("image_url")
+    address = image.get("url") if isinstance(image, dict) else image
+    if isinstance(address, str):
+        return Part(kind="image", text=address)
+    sound = _mapping(found.get("input_audio"))
+    if isinstance(sound.get("data"), str):
+        kind = sound.get("format") if sound.get("format") in ("wav", "mp3", "ogg", "flac") else "wav"
+        return Part(kind="audio", text=f"data:audio/{kind};base64,{sound['data']}", name=str(kind))
+    return Part(kind="data", value=part)
+
+
+def _turn(role: str, text: str) -> Turn:
+    return Turn(role=role, parts=(Part(kind="text", text=text),))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []

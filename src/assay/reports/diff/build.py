@@ -1,0 +1,395 @@
+"""What changed between two results, sample by sample: how much, how sure, and what besides the answers changed.
+
+Samples pair by (task, sample id, attempt). Everywhere the difference is B minus A: positive means B is better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.reports.board.overall import NOT_SHARES, in_overall
+from assay.reports.board.types import Leaderboard, TaskRow
+from assay.reports.diff.columns import Columns, Side, read_side
+from assay.reports.diff.overall import Units, corrected_overall, overall_diff, units_of
+from assay.reports.diff.types import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
+from assay.reports.diff.words import ONE_SIDED, board_verdict, task_verdict, unequal_sentence
+from assay.reports.per_example import PerExample
+from assay.reports.standings.shared_samples import key_unknown, over_shared
+from assay.reports.view import View, view_of_results
+from assay.stats.drops import DropTest, drop_tests
+from assay.stats.paired import PairedComparison, compare, corrected, holm
+
+SAMPLES = 5
+MAX_SLICES = 100
+
+
+def diff(
+    a: Path | str,
+    b: Path | str,
+    view: View | None = None,
+    *,
+    allow_unequal: bool = False,
+    samples: int = SAMPLES,
+) -> BoardDiff:
+    """Compare two run folders or leaderboard files; `UsageError` when they do not cover the same samples."""
+    view = view or view_of_results((a, b))
+    return diff_of(read_side(a, view), read_side(b, view), view, allow_unequal=allow_unequal, samples=samples)
+
+
+def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, samples: int = SAMPLES) -> BoardDiff:
+    """The same, of two results that have been read."""
+    found = paired_diff(a, b, view, samples=samples)
+    if not found.unequal:
+        return found
+    if not allow_unequal:
+        raise UsageError(
+            f"{a.source} and {b.source} do not cover the same samples: {'; '.join(found.unequal)}. "
+            "A comparison over what both have can favour the one that failed more, or whose answer key was changed; "
+            "finish the runs, or use --allow-unequal."
+        )
+    return _with_scores_of(found, *(side.board for side in over_shared((a, b), view)))
+
+
+def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> BoardDiff:
+    """Whatever compares, compared; the scores beside the differences are those of the whole results."""
+    sides = (a, b)
+    rows = [{row.task: row for row in side.board.tasks} for side in sides]
+    names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
+    units: dict[str, Units] = {}
+    tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples, units) for name in names]
+    unequal = [sentence for task in tasks if (sentence := unequal_sentence(task))]
+    return _corrected(_board(sides, tasks, units, unequal, view))
+
+
+def _with_scores_of(found: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
+    """Scores over the very samples that the differences are over; what else changed is not known over just these."""
+    before, after = ({row.task: row.score for row in board.tasks} for board in (a, b))
+    tasks = [
+        replace(
+            task,
+            score_a=before.get(task.task),
+            score_b=after.get(task.task),
+            moved=_moved(before.get(task.task), after.get(task.task)),
+            other_numbers=[],
+        )
+        for task in found.tasks
+    ]
+    return replace(
+        found,
+        tasks=tasks,
+        overall_a=a.overall_score,
+        overall_b=b.overall_score,
+        overall_moved=_moved(a.overall_score, b.overall_score),
+    )
+
+
+def _task(
+    name: str,
+    sides: tuple[Side, Side],
+    rows: tuple[TaskRow | None, TaskRow | None],
+    view: View,
+    samples: int,
+    units: dict[str, Units],
+) -> TaskDiff:
+    """One task of both sides; what its pairs add to the difference goes into `units`, for the overall test."""
+    first, second = rows
+    found = TaskDiff(
+        task=name,
+        score_a=first.score if first else None,
+        score_b=second.score if second else None,
+        moved=_moved(first.score if first else None, second.score if second else None),
+        content=_content(first, second),
+        asking=_same(first, second, _asking),
+        scoring=_same(first, second, _scoring),
+        besides=_same(first, second, _parts),
+        other_numbers=_other_numbers(first, second),
+        lower_is_better=any(row is not None and row.lower_is_better for row in rows),
+        share_of_faults=any(row is not None and row.lower_is_better and row.metric not in NOT_SHARES for row in rows),
+        in_overall=all(row is None or in_overall(row) for row in rows),
+        compared=0,
+        only_a=0,
+        only_b=0,
+        coverage_a=first.coverage if first else None,
+        coverage_b=second.coverage if second else None,
+        weak_a=first.weak_passes if first else None,
+        weak_b=second.weak_passes if second else None,
+    )
+    columns = [side.tasks.get(name) for side in sides]
+    if first is None or second is None or columns[0] is None or columns[1] is None:
+        scored = [row.scored if row else 0 for row in rows]
+        return replace(found, only_a=max(0, scored[0] - scored[1]), only_b=max(0, scored[1] - scored[0]))
+    return _paired(found, sides, (columns[0], columns[1]), view, samples, units)
+
+
+def _paired(
+    found: TaskDiff,
+    sides: tuple[Side, Side],
+    columns: tuple[Columns, Columns],
+    view: View,
+    samples: int,
+    units: dict[str, Units],
+) -> TaskDiff:
+    a, b = columns
+    _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
+    both = a.scored[rows_a] & b.scored[rows_b]
+    counted = a.counted[rows_a] & b.counted[rows_b]
+    same_key = a.targets[rows_a] == b.targets[rows_b]
+    pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
+    before, after = _on_scale(found, a.scores[pairs_a]), _on_scale(found, b.scores[pairs_b])
+    groups = _groups(b, pairs_b)
+    units[found.task] = units_of(before, after, groups)
+    flipped = np.flatnonzero(before != after)
+    # the largest moves first, losses before gains, so that what is shown is what matters
+    shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
+    return replace(
+        found,
+        compared=int((counted & same_key).sum()),
+        only_a=int(a.counted.sum()) - int(counted.sum()),
+        only_b=int(b.counted.sum()) - int(counted.sum()),
+        other_targets=int((counted & ~same_key).sum()),
+        key_unknown=found.content == "changed" and key_unknown(a, b),
+        comparison=compare(before, after, groups=groups, level=view.level),
+        changes=_changes(a, b, rows_a, rows_b),
+        flips=len(flipped),
+        shown=[
+            _flip(
+                sides[0].example(found.task, int(a.places[pairs_a[row]])),
+                sides[1].example(found.task, int(b.places[pairs_b[row]])),
+                better=bool(after[row] > before[row]),
+            )
+            for row in shown
+        ],
+        slices=_slices(b, pairs_b, before, after, view),
+    )
+
+
+def _on_scale(task: TaskDiff, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares that were turned round lie between −1 and 0; one more, and a difference of them is one of shares."""
+    return scores + 1.0 if task.share_of_faults else scores
+
+
+def _groups(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
+    """The clusters of these rows, or None when every row stands alone."""
+    groups = columns.groups[rows]
+    return groups if len(np.unique(groups)) < len(groups) else None
+
+
+def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[np.intp]) -> Changes:
+    # a failed attempt may have no question on record; that is not a change of the question
+    unknown = a.failed[rows_a] | b.failed[rows_b]
+    prompt = (a.questions[rows_a] != b.questions[rows_b]) & ~unknown
+    targets = (a.targets[rows_a] != b.targets[rows_b]) & ~prompt
+    answer = (a.answers[rows_a] != b.answers[rows_b]) & ~prompt & ~targets
+    other = (a.scores[rows_a] != b.scores[rows_b]) & (a.scored[rows_a] | b.scored[rows_b])
+    score = other & ~unknown & ~prompt & ~targets & ~answer
+    counts = [int(each.sum()) for each in (prompt, targets, answer, score)]
+    return Changes(
+        same=len(rows_a) - sum(counts), prompt=counts[0], targets=counts[1], answer=counts[2], score_only=counts[3]
+    )
+
+
+def _flip(then: PerExample, now: PerExample, *, better: bool) -> Flip:
+    return Flip(
+        id=now.id,
+        attempt=now.attempt,
+        score_a=then.score,
+        score_b=now.score,
+        prediction_a=_said(then),
+        prediction_b=_said(now),
+        targets=now.targets,
+        prompt_a=then.prompt,
+        prompt_b=now.prompt,
+        same_prompt=then.prompt == now.prompt,
+        same_targets=then.targets == now.targets,
+        better=better,
+        answer_a=then.answer if then.failure is None else None,
+        answer_b=now.answer if now.failure is None else None,
+    )
+
+
+def _said(example: PerExample) -> str | None:
+    return example.prediction if example.failure is None else example.failure
+
+
+def _slices(
+    b: Columns,
+    rows: NDArray[np.intp],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    view: View,
+) -> list[SliceDiff]:
+    found: list[tuple[str, str, PairedComparison]] = []
+    for key in view.by:
+        codes = b.slices[key][rows] if key in b.slices else np.empty(0, dtype=np.int64)
+        distinct = np.unique(codes)
+        if len(distinct) > MAX_SLICES:
+            raise UsageError(
+                f"--by metadata.{key}: {len(distinct):,} different values are too many slices (at most {MAX_SLICES})"
+            )
+        for code in distinct:
+            inside = codes == code
+            compared = compare(before[inside], after[inside], groups=_groups(b, rows[inside]), level=view.level)
+            found.append((key, b.names[int(code)], compared))
+    return [
+        SliceDiff(by=key, value=value, comparison=compared, adjusted_p=None, significant=False)
+        for key, value, compared in sorted(found, key=lambda each: each[:2])
+    ]
+
+
+def _board(
+    sides: tuple[Side, Side], tasks: list[TaskDiff], units: dict[str, Units], unequal: list[str], view: View
+) -> BoardDiff:
+    first, second = sides[0].board, sides[1].board
+    compared = {
+        task.task: task.comparison
+        for task in tasks
+        if task.in_overall and task.comparison is not None and task.comparison.n
+    }
+    return BoardDiff(
+        a=str(sides[0].source),
+        b=str(sides[1].source),
+        model_a=first.adapter,
+        model_b=second.adapter,
+        level=view.level,
+        overall_a=first.overall_score,
+        overall_b=second.overall_score,
+        overall_moved=_moved(first.overall_score, second.overall_score),
+        same_result=first.fingerprint == second.fingerprint,
+        settings_changed=_settings_changed(first, second),
+        tasks=tasks,
+        per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
+        unequal=unequal,
+        overall=_overall(compared, units, view.level) if len(compared) > 1 else None,
+    )
+
+
+def _overall(compared: dict[str, PairedComparison], units: dict[str, Units], level: float) -> OverallDiff:
+    return overall_diff(list(compared.values()), [units[name] for name in compared], level)
+
+
+def _corrected(found: BoardDiff) -> BoardDiff:
+    """With Holm's correction over every task, and the overall difference where there are several tasks."""
+    tested = {
+        index: task.comparison
+        for index, task in enumerate(found.tasks)
+        if task.comparison is not None and task.comparison.n
+    }
+    others = [] if found.overall is None else [found.overall.p_value]
+    own = corrected(list(tested.values()), found.level, others)
+    drops = _drops([*tested.values(), *([] if found.overall is None else [found.overall])], found.level)
+    tasks = list(found.tasks)
+    for index, each, drop in zip(tested, own, drops, strict=False):
+        tasks[index] = replace(
+            tasks[index],
+            comparison=each.comparison,
+            adjusted_p=each.adjusted_p,
+            significant=each.significant,
+            drop=drop,
+        )
+    comparisons = len(own) + len(others)
+    overall = found.overall
+    if overall is not None:
+        [*_, adjusted] = holm([*(1.0 if each.p_value is None else each.p_value for each in tested.values()), *others])
+        overall = replace(corrected_overall(overall, adjusted, found.level, comparisons=comparisons), drop=drops[-1])
+    tasks = _corrected_slices(tasks, found.level)
+    found = replace(found, overall=overall, comparisons=comparisons)
+    found = replace(found, tasks=[replace(task, verdict=task_verdict(task, found)) for task in tasks])
+    return replace(found, verdict=board_verdict(found))
+
+
+def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list[DropTest]:
+    p_values = [1.0 if each.p_drop is None else each.p_drop for each in compared]
+    return drop_tests(p_values, [each.least_p_drop for each in compared], level)
+
+
+def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
+    """Slices are a search of their own: corrected for every slice of every task, and not for the tasks."""
+    own = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
+    return [
+        replace(
+            task,
+            slices=[
+                replace(
+                    each,
+                    comparison=(tested := next(own)).comparison,
+                    adjusted_p=tested.adjusted_p,
+                    significant=tested.significant,
+                )
+                for each in task.slices
+            ],
+        )
+        for task in tasks
+    ]
+
+
+def _content(a: TaskRow | None, b: TaskRow | None) -> str:
+    if a is None:
+        return "only in B"
+    if b is None:
+        return "only in A"
+    return "same" if a.sha256 == b.sha256 else "changed"
+
+
+def _same(a: TaskRow | None, b: TaskRow | None, what: Callable[[TaskRow], str]) -> str:
+    return "same" if a is None or b is None or what(a) == what(b) else "changed"
+
+
+def _asking(row: TaskRow) -> str:
+    return row.asking
+
+
+def _scoring(row: TaskRow) -> str:
+    return row.scoring or row.signature
+
+
+def _parts(row: TaskRow) -> str:
+    return row.fingerprint
+
+
+def _other_numbers(a: TaskRow | None, b: TaskRow | None) -> list[AggregateDiff]:
+    """The aggregates that are not the score; the first is, but for a task that has none."""
+    if a is None or b is None:
+        return []
+    before, after = ({each.name: each.value for each in row.aggregates[int(row.has_score) :]} for row in (a, b))
+    return [
+        AggregateDiff(name=name, value_a=before.get(name), value_b=after.get(name))
+        for name in {**before, **after}
+        if not _equal(before.get(name), after.get(name))
+    ]
+
+
+def _equal(a: float | None, b: float | None) -> bool:
+    return a == b if a is None or b is None else math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def _moved(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else b - a
+
+
+def _settings_changed(a: Leaderboard, b: Leaderboard) -> list[str]:
+    said = []
+    for what, before, after in (
+        ("model", a.model, b.model),
+        ("setting", _flat(a.settings), _flat(b.settings)),
+        ("version of", a.versions, b.versions),
+    ):
+        for key in sorted({*before, *after}):
+            if before.get(key) != after.get(key):
+                said.append(f"{what} {key}: {before.get(key)!r} → {after.get(key)!r}")
+    return said
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings one by one, so that a change names the one that changed."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        found.update(value if isinstance(value, dict) else {key: value})
+    return found

@@ -1,0 +1,274 @@
+"""Attempts as columns of digests and scores, so that two runs of a million samples can be paired in memory.
+
+Texts are not kept: equal digests mean equal texts, and `Side.example` goes back to the file for the few that are shown.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.core.journal import lines_at
+from assay.core.run_file import read_run_file
+from assay.core.types import Message, Record
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.journal_table import AttemptLine, TraceLine
+from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
+from assay.reports.measure import Measure, measure_of
+from assay.reports.per_example import PerExample, per_example, question
+from assay.reports.view import View, metadata_value
+
+Digests = NDArray[np.int64]
+Places = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Columns while they are being filled."""
+
+    whole_numbers: bytearray = field(default_factory=bytearray)
+    """Those of `_WHOLE_NUMBERS`, row by row: a row is packed in less time than its parts are appended one by one."""
+    slices: dict[str, array[int]] = field(default_factory=dict)
+    scores: array[float] = field(default_factory=lambda: array("d"))
+    failed: array[int] = field(default_factory=lambda: array("b"))
+    names: dict[int, str] = field(default_factory=dict)
+    """Digest of a slice's value -> the value."""
+
+
+_WHOLE_NUMBERS = ("identities", "samples", "questions", "targets", "answers", "groups", "places")
+_pack = Struct(f"={len(_WHOLE_NUMBERS)}q").pack
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The attempts of one task, sorted by identity, each once."""
+
+    identities: Digests
+    """Of (sample id, attempt)."""
+    samples: Digests
+    questions: Digests
+    targets: Digests
+    answers: Digests
+    groups: Digests
+    """Of the cluster a sample belongs to: its group, or the sample itself."""
+    slices: dict[str, Digests]
+    scores: NDArray[np.float64]
+    """NaN where there is none: a hole in a column, which never leaves as a number."""
+    failed: NDArray[np.bool_]
+    places: Places
+    names: dict[int, str]
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = ~np.isnan(self.scores)
+        return found
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """What the task's score is made of: the attempts with a number; where none has one (F1, `max`), all that did
+        not fail.
+        """
+        scored = self.scored
+        found: NDArray[np.bool_] = scored if scored.any() else ~self.failed
+        return found
+
+    def __len__(self) -> int:
+        return len(self.identities)
+
+    def without_numbers(self) -> Columns:
+        """The attempts of a task that has no mean, such as one of labels of which some have no weight."""
+        return replace(self, scores=np.full(len(self), np.nan))
+
+    def only(self, rows: NDArray[np.bool_]) -> Columns:
+        """Some of the attempts."""
+        kept = {name: getattr(self, name)[rows] for name in _PER_ATTEMPT}
+        return replace(self, **kept, slices={key: codes[rows] for key, codes in self.slices.items()})
+
+
+_PER_ATTEMPT = ("identities", "samples", "questions", "targets", "answers", "groups", "scores", "failed", "places")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One result, from a run folder or from a leaderboard file with per-example records."""
+
+    source: Path
+    board: Leaderboard
+    tasks: dict[str, Columns]
+    """Only tasks whose attempts are known one by one."""
+    measures: dict[str, Measure]
+
+    def example(self, task: str, place: int) -> PerExample:
+        """The attempt at that place of the journal, or of the list."""
+        if self.source.is_dir():
+            [(_, record)] = lines_at(self.source / "journal.jsonl", Record, [place])
+            return per_example(record, self.measures[task])
+        examples = next(row.per_example for row in self.board.tasks if row.task == task)
+        assert examples is not UNSET  # noqa: S101 - a place was made from this very list
+        return examples[place]
+
+
+def read_side(source: Path | str, view: View) -> Side:
+    """Whatever the path holds, ready to be paired."""
+    path = Path(source)
+    if path.is_dir():
+        return _from_run(path, view)
+    board = read_leaderboard_file(path)
+    measures = {row.task: _measure_of(row) for row in board.tasks}
+    columns = {
+        row.task: _finished(_from_examples(row.per_example, view, measures[row.task]), f"{path}: task `{row.task}`")
+        for row in board.tasks
+        if row.per_example is not UNSET
+    }
+    return Side(path, board, columns, measures)
+
+
+def _measure_of(row: TaskRow) -> Measure:
+    """As much of a task's measure as a leaderboard file tells; its scores are made already."""
+    marks = None if row.bounds is None else (row.bounds.wrong, row.bounds.right)
+    bounds = None if marks is None else (min(marks), max(marks))
+    return Measure(lower_is_better=row.lower_is_better, bounds=bounds)
+
+
+class _Trace(TraceLine, gc=False):
+    prompt: str | None = None
+    messages: list[Message] | None = None
+
+
+class _Line(AttemptLine, gc=False):
+    """A journal line as far as tables and comparisons need it."""
+
+    targets: tuple[str, ...] = ()
+    trace: _Trace | None = None
+
+
+def _from_run(folder: Path, view: View) -> Side:
+    """Leaderboard and columns from one walk through the journal."""
+    run = read_run_file(folder)
+    reading = _Reading(folder, {definition.name: measure_of(definition) for definition in run.definitions}, view)
+    board = build_leaderboard(folder, view, kind=_Line, watch=reading.add)
+    return Side(folder, board, reading.finished({row.task: row.score for row in board.tasks}), reading.measures)
+
+
+class _Reading:
+    """Fills the columns of every task with the lines that count."""
+
+    def __init__(self, folder: Path, measures: dict[str, Measure], view: View) -> None:
+        self.measures = measures
+        self._folder = folder
+        self._view = view
+        self._rows = {name: _Rows() for name in measures}
+
+    def finished(self, means: Mapping[str, float | None]) -> dict[str, Columns]:
+        found = {name: _finished(rows, f"{self._folder}: task `{name}`") for name, rows in self._rows.items()}
+        return {
+            name: columns if self.measures[name].is_in_mean(means[name]) else columns.without_numbers()
+            for name, columns in found.items()
+        }
+
+    def add(self, place: int, line: _Line) -> None:
+        if line.excluded:
+            return
+        measure = self.measures[line.task]
+        _put(
+            self._rows[line.task],
+            self._view,
+            line.sample_id,
+            line.attempt,
+            None if line.trace is None else question(line.trace),
+            line.targets,
+            None if line.trace is None else line.trace.prediction,
+            measure.upwards(measure.of(line)),
+            bool(line.failures),
+            line.metadata,
+            place,
+        )
+
+
+def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> _Rows:
+    rows = _Rows()
+    for place, example in enumerate(examples):
+        if example.excluded:
+            continue
+        _put(
+            rows,
+            view,
+            example.id,
+            example.attempt,
+            example.prompt,
+            example.targets,
+            example.prediction,
+            measure.upwards(example.score),
+            example.failure is not None,
+            example.metadata,
+            place,
+        )
+    return rows
+
+
+def identity(sample: str, attempt: int) -> int:
+    """Of an attempt, in `Columns.identities`. Python's own 64-bit hash: columns never leave this process, and a million
+    texts are hashed in no time.
+    """
+    return hash(sample) if attempt == 1 else hash((sample, attempt))
+
+
+def _put(
+    rows: _Rows,
+    view: View,
+    sample: str,
+    attempt: int,
+    question: str | None,
+    targets: tuple[str, ...],
+    answer: str | None,
+    score: float | None,
+    failed: bool,
+    metadata: dict[str, Any],
+    place: int,
+) -> None:
+    of_sample = hash(sample)
+    group = metadata_value(metadata, view.group_by) if metadata else None
+    rows.whole_numbers.extend(
+        _pack(
+            of_sample if attempt == 1 else identity(sample, attempt),  # nearly every attempt is the first
+            of_sample,
+            hash(question),
+            hash(targets),
+            hash(answer),
+            of_sample if group is None else hash(("group", group)),
+            place,
+        )
+    )
+    for key in view.by:
+        value = metadata_value(metadata, key) or "(none)"
+        code = hash(value)
+        rows.names[code] = value
+        rows.slices.setdefault(key, array("q")).append(code)
+    rows.scores.append(np.nan if score is None else score)
+    rows.failed.append(failed)
+
+
+def _finished(rows: _Rows, where: str) -> Columns:
+    """The columns, sorted by identity."""
+    whole_numbers = np.frombuffer(rows.whole_numbers, dtype=np.int64).reshape(-1, len(_WHOLE_NUMBERS))
+    order = np.argsort(whole_numbers[:, 0], kind="stable")
+    columns = {name: whole_numbers[order, at] for at, name in enumerate(_WHOLE_NUMBERS)}
+    identities = columns["identities"]
+    if len(identities) and (identities[1:] == identities[:-1]).any():
+        raise UsageError(f"{where}: two samples have the same id, so answers cannot be paired by it")
+    return Columns(
+        **columns,
+        slices={key: np.array(codes, dtype=np.int64)[order] for key, codes in rows.slices.items()},
+        scores=np.array(rows.scores, dtype=np.float64)[order],
+        failed=np.array(rows.failed, dtype=bool)[order],
+        names=rows.names,
+    )

@@ -1,0 +1,142 @@
+"""The overall difference of two results: the mean of the tasks' mean differences, each task with the same weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from assay.reports.diff.types import OverallDiff
+from assay.stats.intervals import (
+    Interval,
+    cluster_codes,
+    cluster_degrees,
+    clustered_standard_error,
+    is_binary,
+    no_interval,
+    standard_error,
+)
+from assay.stats.paired import PairedComparison, agreeing, minimum_detectable_effect
+from assay.stats.permutation import EXACT_FLIPS, permutation_test
+from assay.stats.quantiles import normal_cdf, student_t_tail
+from assay.stats.task_means import MANY, quantile, satterthwaite, with_shared_ends
+
+METHOD = "combined-t"
+EXACT = "permutation-exact"
+
+
+class Units(NamedTuple):
+    """What the pairs of a task, or its clusters, say about its mean difference."""
+
+    moved: NDArray[np.float64]
+    """What each adds to the mean difference; zeros left out."""
+    size: int
+    """How many pairs, or clusters, there are."""
+    to_lose: int
+    """How many of them have something to lose: a score above 0."""
+    variance: float
+    """Of the mean difference, unbiased."""
+    degrees: float
+    answers: bool
+    """Whether they are right/wrong answers that stand alone."""
+
+
+def units_of(before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> Units:
+    differences, n = after - before, len(before)
+    added = differences / max(1, n)
+    if groups is None:
+        error = standard_error(differences) if n > 1 else 0.0
+        answers = is_binary(before) and is_binary(after)
+        return Units(added[added != 0.0], n, int((before > 0.0).sum()), error**2, max(1.0, n - 1.0), answers)
+    codes, clusters = cluster_codes(groups, n)
+    added = np.asarray(np.bincount(codes, weights=added, minlength=clusters), dtype=np.float64)
+    to_lose = len(np.unique(codes[before > 0.0]))
+    if clusters < 2:
+        return Units(added[added != 0.0], clusters, to_lose, 0.0, 1.0, answers=False)
+    error = clustered_standard_error(differences, codes, clusters)
+    degrees = cluster_degrees(np.bincount(codes, minlength=clusters))
+    return Units(added[added != 0.0], clusters, to_lose, error**2, degrees, answers=False)
+
+
+def overall_diff(compared: Sequence[PairedComparison], units: Sequence[Units], level: float) -> OverallDiff:
+    """Student's t with the combined standard error and the degrees of freedom that Welch and Satterthwaite give a sum
+    of independent means; where few pairs differ, the exact sign-flip test over the pairs of all tasks at once, so that
+    a handful of samples never proves anything.
+    """
+    together = np.concatenate([each.moved for each in units]) / len(compared)
+    scale = all(each.scale for each in compared)
+    to_lose = sum(each.to_lose if one.scale else each.size for one, each in zip(compared, units, strict=True))
+    test, p_value = permutation_test(together) if len(together) <= EXACT_FLIPS else ("", 1.0)
+    found = OverallDiff(
+        difference=math.fsum(each.difference or 0.0 for each in compared) / len(compared),
+        interval=no_interval(METHOD, level, "no pair differs, so there is no spread to judge by"),
+        p_value=p_value,
+        test=test,
+        least_p=2.0 ** (1 - sum(each.size for each in units)),
+        least_p_drop=2.0**-to_lose if to_lose else None,
+        scale=scale,
+    )
+    if not len(together) and not all(each.answers for each in units):
+        return found  # only of right and wrong answers is it known what the pairs could have differed by
+    error, degrees = _error(compared, units)
+    if error == 0.0:
+        reason = "every pair differs by the same amount, so there is no spread to judge by"
+        test, p_value = permutation_test(together)
+        return replace(found, interval=no_interval(METHOD, level, reason), test=test, p_value=p_value)
+    if not test:
+        test, p_value = "t", min(1.0, 2.0 * _tail(abs(found.difference) / error, degrees))
+    reach = quantile(0.5 + level / 2.0, degrees) * error
+    # between scores from 0 to 1 no difference is larger than 1
+    most = 1.0 if scale else math.inf
+    interval = Interval(
+        low=max(-most, found.difference - reach),
+        high=min(most, found.difference + reach),
+        level=level,
+        method=METHOD,
+        standard_error=error,
+    )
+    degrees_kept = degrees if degrees <= MANY else None
+    found = replace(found, interval=interval, p_value=p_value, test=test, degrees=degrees_kept)
+    return corrected_overall(found, p_value, level, comparisons=1)
+
+
+def corrected_overall(found: OverallDiff, adjusted_p: float, level: float, *, comparisons: int) -> OverallDiff:
+    """With the interval and the detectable difference that belong to the corrected test."""
+    significant = adjusted_p < 1.0 - level
+    return replace(
+        found,
+        adjusted_p=adjusted_p,
+        significant=significant,
+        interval=agreeing(found.interval, found.difference, found.p_value, significant=significant),
+        minimum_detectable_effect=_detectable(found, 1.0 - (1.0 - level) / max(1, comparisons)),
+    )
+
+
+def _detectable(found: OverallDiff, level: float) -> float | None:
+    """The true difference that this many pairs would have found with the usual power."""
+    error = found.interval.standard_error
+    if error is None or found.least_p > 1.0 - level:
+        return None  # even if all of them moved one way, the test could not tell
+    least = minimum_detectable_effect(error, found.degrees, level)
+    return None if found.scale and least > 1.0 else least
+
+
+def _error(compared: Sequence[PairedComparison], units: Sequence[Units]) -> tuple[float, float]:
+    """The standard error of the mean over tasks, and its degrees of freedom."""
+    variances = np.array([each.variance for each in units])
+    answers = np.array([each.answers for each in units])
+    if answers.any():
+        # Bonett and Price add one win and one loss; here they are shared among the tasks, not added to each
+        means = np.array([each.difference or 0.0 for each in compared])
+        sizes = np.array([each.size for each in units], dtype=np.float64)
+        variances[answers] = with_shared_ends(means[answers], sizes[answers], variances[answers], ends=(-1.0, 1.0))[1]
+    degrees = satterthwaite(variances[:, None], np.array([[each.degrees] for each in units]))
+    return math.sqrt(math.fsum(variances)) / len(compared), float(degrees[0])
+
+
+def _tail(t: float, degrees: float) -> float:
+    return normal_cdf(-t) if degrees > MANY else student_t_tail(t, degrees)

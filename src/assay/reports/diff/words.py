@@ -1,0 +1,238 @@
+"""What a comparison comes to, in sentences that a person can act on."""
+
+from __future__ import annotations
+
+import math
+
+from assay.reports.diff.types import BoardDiff, OverallDiff, TaskDiff
+from assay.stats.drops import DropTest
+from assay.stats.intervals import Interval
+from assay.stats.mcnemar_power import pairs_to_find
+from assay.stats.paired import PairedComparison
+
+TESTS = {
+    "mcnemar-exact": "McNemar's exact test",
+    "permutation-exact": "an exact permutation test",
+    "permutation": "a permutation test",
+    "clustered-t": "a cluster-robust t test",
+}
+
+
+def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
+    """One task in a sentence or two."""
+    if task.content in ONE_SIDED:
+        return f"{task.content}: nothing to compare"
+    if task.comparison is None:
+        return "only the scores are known, so whether they differ by more than chance cannot be told"
+    if not task.comparison.n:
+        open_question = f"{NO_NUMBERS}, so whether the scores differ by more than chance cannot be told"
+        return open_question if task.compared else "no sample was scored in both"
+    if task.flips == 0:
+        changed = task.changes.answer if task.changes is not None else 0
+        said = "no difference" if not changed else f"no difference in scores; {changed:,} answers read differently"
+        others = _list([each.name for each in task.other_numbers])
+        return f"{said}; other numbers changed: {others}" if others else said
+    moved = _moved(task.comparison)
+    if task.lower_is_better:
+        moved = f"{moved} (turned round, as lower is better)"
+    if task.significant:
+        word = "better" if (task.comparison.difference or 0.0) > 0 else "worse"
+        return f"B is {word}: {moved}{_test(task, board)}"
+    return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison, board)}"
+
+
+def board_verdict(found: BoardDiff) -> str:
+    """The whole comparison in a sentence."""
+    compared = [task for task in found.tasks if task.comparison is not None and task.comparison.n]
+    if found.same_result and any(task.score_a is not None for task in found.tasks):
+        return "no difference: the same questions, settings, answers and scores"
+    if not compared:
+        return "nothing could be compared sample by sample"
+    if all(task.flips == 0 for task in compared):
+        others = [f"{each.name} of {task.task}" for task in compared for each in task.other_numbers]
+        if others:
+            return f"no difference in the scores of the tasks; other numbers changed: {_list(others)}"
+        return "no difference: every sample that both have was scored the same"
+    worse = [task.task for task in compared if task.significant and _difference(task) < 0]
+    better = [task.task for task in compared if task.significant and _difference(task) > 0]
+    parts = [f"B is worse on {_list(worse)}"] if worse else []
+    parts += [f"B is better on {_list(better)}"] if better else []
+    if found.overall is not None and found.overall.significant:
+        parts.append(f"overall B is {'better' if found.overall.difference > 0 else 'worse'}: {_overall(found.overall)}")
+    if not parts:
+        return f"no significant difference ({found.level * 100:g} % level, {_corrections(found)})"
+    return f"{'; '.join(parts)} ({found.level * 100:g} % level, {_corrections(found)})"
+
+
+def drop_sentences(found: BoardDiff) -> list[str]:
+    """One sentence per significant drop."""
+    said = [
+        f"{task.task} dropped significantly: {difference_text(task.comparison.difference or 0.0)}"
+        f"{_below_zero(task.comparison.interval)} over {task.comparison.n:,} pairs, {_one_sided(task.drop, found)}"
+        for task in found.tasks
+        if task.comparison is not None and task.drop is not None and task.drop.significant
+    ]
+    overall = found.overall
+    if overall is not None and overall.drop is not None and overall.drop.significant:
+        dropped = f"{difference_text(overall.difference)}{_below_zero(overall.interval)}"
+        said.append(f"overall dropped significantly: {dropped}, {_one_sided(overall.drop, found)}")
+    return said
+
+
+def blind_sentences(found: BoardDiff) -> list[str]:
+    """One sentence per comparison whose test could not even find the loss of everything."""
+    drops = [(task.task, task.drop) for task in found.tasks]
+    drops += [("overall", found.overall.drop if found.overall is not None else None)]
+    return [
+        f"{name}: not even the loss of every answer would be significant "
+        f"({equals(drop.attainable)} at best{_over(found)})"
+        for name, drop in drops
+        if drop is not None and not drop.can_tell
+    ]
+
+
+def _one_sided(drop: DropTest, found: BoardDiff) -> str:
+    adjusted = f" ({equals(drop.adjusted_p)}{_over(found)})" if found.comparisons > 1 else ""
+    return f"one-sided {equals(drop.p_value)}{adjusted}"
+
+
+def _over(found: BoardDiff) -> str:
+    return f" after Holm over {found.comparisons}" if found.comparisons > 1 else ""
+
+
+NO_NUMBERS = "its samples have no number of their own"
+ONE_SIDED = ("only in A", "only in B")
+
+
+def unequal_sentence(task: TaskDiff) -> str | None:
+    """What keeps a part of the task from being compared."""
+    if task.content in ONE_SIDED:
+        return f"task `{task.task}` is {task.content}"
+    parts = [f"{count:,} scored only in {side}" for count, side in ((task.only_a, "A"), (task.only_b, "B")) if count]
+    parts += [f"{task.other_targets:,} with other targets"] if task.other_targets else []
+    if parts:
+        return f"{task.task}: {' and '.join(parts)}, {task.compared:,} in both"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown else None
+
+
+def hidden_sentence(task: TaskDiff) -> str | None:
+    """What of the task in A (the baseline) is compared with nothing in B, and so could hide a drop."""
+    if task.content == "only in B":
+        return None
+    if task.content == "only in A":
+        return f"task `{task.task}` of the baseline is missing from the result"
+    if task.comparison is None:
+        return f"{task.task} has no per-example records"
+    parts = [f"{task.only_a:,} that the baseline has are missing from the result"] if task.only_a else []
+    parts += [f"{task.other_targets:,} have other targets than in the baseline"] if task.other_targets else []
+    if parts:
+        return f"of the samples of {task.task} {' and '.join(parts)}, and {task.compared:,} could be compared"
+    if not task.comparison.n:
+        return f"{task.task}: {NO_NUMBERS}" if task.compared else f"no sample of {task.task} was scored in both"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown else None
+
+
+def other_samples_sentence(task: TaskDiff) -> str | None:
+    """Why the task's score in B does not compare with that in A: they are of other samples, or of another key."""
+    if task.content in ONE_SIDED:
+        return f"task `{task.task}` is only in the {'baseline' if task.content == 'only in A' else 'result'}"
+    parts = [f"{task.only_a:,} are only in the baseline"] if task.only_a else []
+    parts += [f"{task.only_b:,} are only in the result"] if task.only_b else []
+    parts += [f"{task.other_targets:,} have other targets than in the baseline"] if task.other_targets else []
+    if parts:
+        return f"of the samples of {task.task} {' and '.join(parts)}"
+    unseen = task.comparison is None and task.content == "changed"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown or unseen else None
+
+
+KEY_UNKNOWN = "its content changed, and whether what counts as right is still the same cannot be seen"
+
+
+def _moved(comparison: PairedComparison) -> str:
+    return f"{difference_text(comparison.difference or 0.0)}{_between(comparison.interval)} over {comparison.n:,} pairs"
+
+
+def _overall(overall: OverallDiff) -> str:
+    return f"{difference_text(overall.difference)}{_between(overall.interval)}"
+
+
+def _between(interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return ""
+    return f" ({interval.level * 100:g} % interval {difference_text(interval.low)} to {difference_text(interval.high)})"
+
+
+def _below_zero(interval: Interval) -> str:
+    """The interval of a drop, where it shows the drop too: it has two sides, and the test of a drop has one."""
+    return _between(interval) if interval.high is not None and interval.high < 0.0 else ""
+
+
+def _test(task: TaskDiff, board: BoardDiff) -> str:
+    comparison = task.comparison
+    if comparison is None or comparison.p_value is None:
+        return ""
+    name = TESTS.get(comparison.test.split("|", maxsplit=1)[0], comparison.test)
+    adjusted = (
+        f" ({equals(task.adjusted_p)} after Holm over {board.comparisons})"
+        if board.comparisons > 1 and task.adjusted_p is not None
+        else ""
+    )
+    return f", {name} {equals(comparison.p_value)}{adjusted}"
+
+
+def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
+    """What this many pairs can and cannot see."""
+    least = comparison.minimum_detectable_effect
+    seen = abs(comparison.difference or 0.0)
+    if least is None:
+        return f"no difference, however large, is significant with {comparison.n:,} pairs like these"
+    power = f"{comparison.power * 100:g} % power"
+    said = f"{comparison.n:,} pairs find a true difference of {least:.3f} with {power}, smaller ones go unnoticed"
+    if 0.0 < seen < least:
+        said += f"; to find one of {seen:.3f} takes about {_needed(comparison, seen, least, board):,}"
+    return said
+
+
+def _needed(comparison: PairedComparison, seen: float, least: float, board: BoardDiff) -> int:
+    if comparison.test == "mcnemar-exact":
+        against = min(comparison.wins, comparison.losses) / comparison.n
+        level = 1.0 - (1.0 - board.level) / max(1, board.comparisons)
+        return pairs_to_find(seen, against, level, comparison.power)
+    # the detectable effect shrinks with the root of the number of pairs
+    return math.ceil(comparison.n * (least / seen) ** 2)
+
+
+def _difference(task: TaskDiff) -> float:
+    return 0.0 if task.comparison is None else task.comparison.difference or 0.0
+
+
+def _corrections(found: BoardDiff) -> str:
+    return "one comparison" if found.comparisons == 1 else f"{found.comparisons} comparisons, corrected by Holm"
+
+
+def _list(names: list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def equals(p: float | None) -> str:
+    """`p = 0.03`, `p < 0.0001`."""
+    shown = probability(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def probability(p: float | None) -> str:
+    """A p-value as people read it."""
+    if p is None:
+        return "–"
+    if p < 0.0001:
+        return "< 0.0001"
+    return f"{p:.4f}" if p < 0.01 else f"{p:.3f}" if p < 0.995 else "1"
+
+
+def difference_text(value: float) -> str:
+    """A difference with its sign, to three digits, or as many as it takes to tell on which side of 0 it lies."""
+    for digits in (3, 4, 5, 6):
+        if float(text := f"{value:+z.{digits}f}"):
+            return text
+    return "+0.000"

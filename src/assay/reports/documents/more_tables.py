@@ -1,0 +1,210 @@
+"""The tables that stand below a leaderboard when there is something to say: slices, repetitions, tokens, …."""
+
+from __future__ import annotations
+
+from assay.core.types import Summary
+from assay.costs.spending import money
+from assay.reports.board.slices import NO_VALUE
+from assay.reports.board.types import Leaderboard, SliceRow, TaskRow
+from assay.reports.document import Cell, Span, TextTable
+from assay.reports.documents.leaderboard import (
+    aggregates_table,
+    interval,
+    interval_header,
+    leaderboard_table,
+    number,
+)
+
+REPETITIONS = ("mean", "pass@{k}", "pass^{k}", "majority@{k}", "worst@{k}", "consistency")
+
+
+def board_tables(board: Leaderboard) -> list[TextTable]:
+    """The leaderboard and every further table that has rows."""
+    parts = [
+        leaderboard_table(board),
+        group_table(board),
+        aggregates_table(board),
+        outcome_table(board),
+        repetition_table(board),
+        slice_table(board),
+        calibration_table(board),
+        likelihood_table(board),
+        token_table(board),
+        judge_table(board),
+    ]
+    return [part for part in parts if part is not None]
+
+
+def group_table(board: Leaderboard) -> TextTable | None:
+    """The means of groups of tasks."""
+    rows: list[list[Cell]] = [
+        [
+            row.group,
+            row.metric,
+            "–" if row.score is None else f"{row.score:.3f}",
+            "–" if row.interval is None else f"{row.interval.low:.3f} – {row.interval.high:.3f}",
+            f"{len(row.tasks):,}",
+            "samples" if row.weight_by_size else "tasks alike",
+        ]
+        for row in board.groups
+    ]
+    header = ["group", "metric", "score", interval_header(board.level), "tasks", "mean over"]
+    return TextTable(header=header, rows=rows, numeric_from=2) if rows else None
+
+
+def outcome_table(board: Leaderboard) -> TextTable | None:
+    """How model-written code ended, for tasks where not all of it passed."""
+    ran = [row for row in board.tasks if set(row.outcomes) - {"pass"}]
+    if not ran:
+        return None
+    words = ["pass", *sorted({word for row in ran for word in row.outcomes} - {"pass"})]
+    rows = [[row.task, *(f"{row.outcomes.get(word, 0):,}" for word in words)] for row in ran]
+    return TextTable(header=["code of", *words], rows=rows, numeric_from=1)
+
+
+def slice_table(board: Leaderboard) -> TextTable | None:
+    """One row per task and slice; weak ones are marked."""
+    told = {each.by for row in board.tasks for each in row.slices if each.value != NO_VALUE}
+    rows = [_slice(row, each) for row in board.tasks for each in row.slices if each.by in told]
+    if not rows:
+        return None
+    header = ["task", "slice", "score", interval_header(board.level), "scored", "failed", "rest", ""]
+    return TextTable(header=header, rows=rows, numeric_from=2, drops=("rest", "failed", "scored"))
+
+
+def repetition_table(board: Leaderboard) -> TextTable | None:
+    """What several attempts at each sample say, for as many attempts as were made."""
+    repeated = [row for row in board.tasks if row.repetitions]
+    if not repeated:
+        return None
+    k = attempts_of(repeated[0])
+    names = [name.format(k=k) for name in REPETITIONS]
+    rows: list[list[Cell]] = [[row.task, *(_cell(row.repetitions, name) for name in names)] for row in repeated]
+    return TextTable(header=["task", *names], rows=rows, numeric_from=1, drops=[*names[:2:-1], names[0]])
+
+
+def calibration_table(board: Leaderboard) -> TextTable | None:
+    rows = [
+        [
+            row.task,
+            f"{row.calibration.answers:,}",
+            summary_text(row.calibration.expected_error),
+            if_calibrated_text(row.calibration.expected_error),
+            summary_text(row.calibration.brier),
+        ]
+        for row in board.tasks
+        if row.calibration is not None
+    ]
+    header = ["task", "answers", "expected calibration error", IF_CALIBRATED, "Brier score"]
+    drops = ("answers", "Brier score")
+    return TextTable(header=header, rows=rows, numeric_from=1, drops=drops) if rows else None
+
+
+def if_calibrated_text(error: Summary) -> str:
+    """The error that chance alone brings about, and whether it explains the one that was found."""
+    details = error.details or {}
+    if "if_calibrated" not in details:
+        return "–"
+    from assay.reports.diff.words import equals  # few boards say it
+
+    return f"{details['if_calibrated']:.3f} ({equals(details['p_value'])})"
+
+
+def likelihood_table(board: Leaderboard) -> TextTable | None:
+    rows = [
+        [
+            row.task,
+            f"{row.likelihood.texts:,}",
+            "–" if row.likelihood.tokens is None else f"{row.likelihood.tokens:,}",
+            f"{row.likelihood.bytes:,}",
+            summary_text(row.likelihood.perplexity),
+            summary_text(row.likelihood.bits_per_byte),
+        ]
+        for row in board.tasks
+        if row.likelihood is not None
+    ]
+    header = ["task", "texts", "tokens", "bytes", "perplexity per token", "bits per byte"]
+    drops = ("bytes", "texts", "tokens")
+    return TextTable(header=header, rows=rows, numeric_from=1, drops=drops) if rows else None
+
+
+def token_table(board: Leaderboard) -> TextTable | None:
+    """Tokens and money per task and for the run, when the model counts tokens."""
+    if not any(row.tokens_in or row.tokens_out or row.judges for row in board.tasks):
+        return None
+    rows = [_tokens(row.task, row) for row in board.tasks]
+    sums = [sum(getattr(row, name) for row in board.tasks) for name in TOKENS]
+    total = Span("run", "strong")
+    rows.append([total, *(f"{value:,}" for value in sums), money(board.cost), money(board.judge_cost)])
+    drops = ("from cache", "judges in", "judges out")
+    return TextTable(header=["task", *TOKEN_COLUMNS], rows=rows, numeric_from=1, drops=drops)
+
+
+def judge_table(board: Leaderboard) -> TextTable | None:
+    """What every judge was asked and cost, at its own price."""
+    rows = [
+        [
+            row.task,
+            judge.model,
+            *(f"{value:,}" for value in (judge.answers, judge.cached, judge.tokens_in, judge.tokens_out)),
+            money(judge.cost),
+        ]
+        for row in board.tasks
+        for judge in row.judges
+    ]
+    drops = ("from cache", "tokens in", "tokens out")
+    return TextTable(header=["task", *JUDGE_COLUMNS], rows=rows, numeric_from=2, drops=drops) if rows else None
+
+
+IF_CALIBRATED = "if calibrated"
+TOKENS = ("tokens_in", "tokens_out", "cached", "judge_tokens_in", "judge_tokens_out")
+TOKEN_COLUMNS = ("tokens in", "tokens out", "from cache", "judges in", "judges out", "cost", "judges' cost")
+JUDGE_COLUMNS = ("judge", "answers", "from cache", "tokens in", "tokens out", "cost")
+
+
+def summary_text(summary: Summary | None) -> str:
+    """A number with its interval in one cell."""
+    if summary is None or summary.value is None:
+        return "–"
+    if summary.low is None or summary.high is None:
+        return f"{summary.value:z.3f}"
+    return f"{summary.value:z.3f} ({summary.low:z.3f} – {summary.high:z.3f})"
+
+
+def _slice(row: TaskRow, each: SliceRow) -> list[Cell]:
+    return [
+        row.task,
+        f"{each.by} = {each.value}",
+        Span(number(each.score), "key"),
+        Span(interval(each.interval), "quiet"),
+        f"{each.scored:,}",
+        Span(f"{each.failed:,}", "bad") if each.failed else "0",
+        number(each.rest),
+        Span("weak", "bad") if each.weak else "",
+    ]
+
+
+def _tokens(name: str, row: TaskRow) -> list[Cell]:
+    return [name, *(f"{getattr(row, each):,}" for each in TOKENS), money(row.cost), money(row.judge_cost)]
+
+
+def attempts_of(row: TaskRow) -> int:
+    """The largest k that the row has numbers for."""
+    return max(int(each.name.removeprefix("pass@")) for each in row.repetitions if each.name.startswith("pass@"))
+
+
+def _cell(summaries: list[Summary], name: str) -> Span:
+    found = next((each for each in summaries if each.name == name), None)
+    if found is None:
+        return Span("–")
+    return Span(f"{summary_text(found)}{left_out_text(found)}", shorter=(summary_text(found), number(found.value)))
+
+
+def left_out_text(summary: Summary) -> str:
+    """Over how many samples a number is, and its bounds, where failed attempts left some out."""
+    if not summary.unscored and summary.bounds is None:
+        return ""
+    over = f" over {summary.scored:,} of {summary.scored + summary.unscored:,} samples"
+    if summary.bounds is None:
+        return over
+    return f"{over}, {summary.bounds.low:z.3f} – {summary.bounds.high:z.3f} with the failed"

@@ -1,0 +1,56 @@
+"""A run on one Markdown page: `report.md`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.core.run_file import write_whole
+from assay.printable import one_line, printable
+from assay.reports.board.types import Leaderboard
+from assay.reports.document import Block, Cell, Heading, Items, Span, TextTable
+from assay.reports.documents.leaderboard import notes
+from assay.reports.documents.more_tables import board_tables
+from assay.reports.markdown import markdown
+
+
+def report_document(board: Leaderboard) -> list[Block]:
+    """The run on one page: the table, what to know besides, and what produced the numbers."""
+    model = ", ".join(f"{key} = {value}" for key, value in board.model.items() if value not in (None, {}, ""))
+    provenance: list[list[Cell]] = [
+        [row.task, Span(row.signature, "code"), Span(row.sha256[:16], "code"), Span(row.fingerprint[:16], "code")]
+        for row in board.tasks
+    ]
+    called = [
+        [row.task, row.display_name or "", scorer.display_name or scorer.key, scorer.purpose]
+        for row in board.tasks
+        for scorer in row.scorers
+    ]
+    names = TextTable(header=["task", "called", "scorer", "purpose"], rows=called, numeric_from=9)
+    versions = ", ".join(f"{name} {version}" for name, version in board.versions.items())
+    return [
+        Heading(1, board.adapter),
+        *board_tables(board),
+        Heading(2, "What to know besides"),
+        Items([one_line(note) for note in notes(board)] or ["nothing: every attempt was made and scored"]),
+        Heading(2, "What produced these numbers"),
+        TextTable(header=["task", "scoring", "content sha256", "task fingerprint"], rows=provenance, numeric_from=9),
+        *([names] if called else []),
+        Items(
+            [
+                f"model: {model}",
+                f"settings: {board.settings}",
+                f"versions: {versions}",
+                ("run fingerprint: ", Span(board.run_fingerprint, "code")),
+                ("result fingerprint: ", Span(board.fingerprint, "code"), " (equal for runs that agree)"),
+            ]
+        ),
+    ]
+
+
+def report_page(board: Leaderboard) -> str:
+    """The same as Markdown, with a line break at its end."""
+    return markdown(report_document(board)) + "\n"
+
+
+def write_report(path: Path, text: str) -> None:
+    write_whole(path, printable(text).encode())

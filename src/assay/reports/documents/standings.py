@@ -1,0 +1,232 @@
+"""Standings as a document and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from assay.core.types import Bounds
+from assay.costs.spending import is_told, money
+from assay.printable import one_line
+from assay.reports.board.types import ScoreInterval
+from assay.reports.csv_cells import harmless
+from assay.reports.document import Block, Cell, Items, Sentence, Span, TextTable
+from assay.reports.documents.leaderboard import interval, interval_header, number
+from assay.reports.standings.build import Cell as TaskCell
+from assay.reports.standings.build import ModelRow, Standings
+
+
+def standings_document(found: Standings) -> list[Block]:
+    """Ranks and sums, then scores per task, per category and per slice."""
+    blocks: list[Block] = [*_places(found), _scores(found)]
+    blocks += [part for part in (_categories(found), _slices(found)) if part is not None]
+    blocks.append(Sentence(f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}."))
+    return [*blocks, Items([one_line(note) for note in found.notes])] if found.notes else blocks
+
+
+NORMALISED = {
+    "z": "mean distance from the models' mean, in standard deviations, so that every task weighs the same",
+    "chance": "0 is guessing, 1 is perfect",
+    "none": "the scores as they are",
+}
+
+
+def standings_csv(found: Standings) -> str:
+    """One line per model, everything in columns; empty where there is no number."""
+    categories = category_names(found)
+    header = ["rank_low", "rank_high", "model", "source", "overall", "overall_low", "overall_high"]
+    header += ["overall_bounds_low", "overall_bounds_high", "coverage", "scored", "compared"]
+    for column in ("normalised", "win_rate", "mean_rank"):
+        header += [column, f"{column}_low", f"{column}_high"]
+    for task in found.tasks:
+        header += [task, f"{task}_low", f"{task}_high", f"{task}_bounds_low", f"{task}_bounds_high"]
+        header += [f"{task}_coverage", f"{task}_compared"]
+    for name in categories:
+        header += [f"category_{name}", f"category_{name}_low", f"category_{name}_high"]
+    header += ["cost", "currency", "judge_cost", "tokens_in", "tokens_out", "judge_tokens"]
+    header += ["latency_p50_ms", "latency_p95_ms"]
+    header += ["failed", "timeouts", "owed", "weak_passes"]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_harmless(name) for name in header])
+    for row in found.models:
+        writer.writerow([_harmless(cell) for cell in _csv_cells(row, found, categories)])
+    return text.getvalue()
+
+
+def category_names(found: Standings) -> list[str]:
+    return list(dict.fromkeys(name for row in found.models for name in row.categories))
+
+
+def place_header(found: Standings) -> list[str]:
+    """What the cells of `place_cells` are called."""
+    judges = ["judges' cost", "judges' tokens"] if judged(found) else []
+    return [*_good_header(found), "cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
+
+
+def _good_header(found: Standings) -> list[str]:
+    """Of the cells that say how good a model is; the others say what it costs and how long it takes."""
+    overall = "overall (shared)" if found.unequal else "overall"
+    sure = ["bounds"] if bounded(found) else []
+    over = ["coverage", "compared"] if found.unequal else ["coverage"]
+    return [overall, interval_header(found.level), *sure, *over, "normalised", "win rate", "mean rank"]
+
+
+def bounded(found: Standings) -> bool:
+    """Whether attempts failed, so that a score is known within bounds only."""
+    return any(row.bounds is not None for row in found.models)
+
+
+def judged(found: Standings) -> bool:
+    """Whether judges had a part that cost something, or may have."""
+    return any(is_told(row.judge_cost) for row in found.models)
+
+
+def place_cells(row: ModelRow, found: Standings) -> list[tuple[str, str]]:
+    """A model's line in the table of ranks, without its name and rank: each number, and its interval or nothing."""
+    plain = [
+        money(row.cost),
+        f"{row.tokens_in:,}",
+        f"{row.tokens_out:,}",
+        *([money(row.judge_cost), f"{row.judge_tokens:,}"] if judged(found) else []),
+        "–" if row.latency is None else f"{row.latency.p50:.1f}",
+        "–" if row.latency is None else f"{row.latency.p95:.1f}",
+        f"{row.failed + row.timeouts:,}",
+    ]
+    return [
+        (number(row.overall), ""),
+        (interval(row.interval), ""),
+        *([(bounds_text(row.bounds), "")] if bounded(found) else []),
+        (f"{row.coverage * 100:.4g} %", ""),
+        *([(f"{row.compared:,} of {row.scored:,}", "")] if found.unequal else []),
+        _with_interval(row.normalised, row.normalised_interval, "+.2f"),
+        _with_interval(row.win_rate, row.win_rate_interval, ".2f"),
+        _with_interval(row.mean_rank, row.mean_rank_interval, ".2f"),
+        *((cell, "") for cell in plain),
+    ]
+
+
+def _with_interval(value: float | None, found: ScoreInterval | None, form: str) -> tuple[str, str]:
+    if value is None:
+        return "–", ""
+    return f"{value:{form}}", "" if found is None else f"{found.low:{form}} – {found.high:{form}}"
+
+
+def cell_text(cell: TaskCell | None) -> str:
+    """A score with its interval."""
+    if cell is None or cell.score is None:
+        return "–"
+    return "".join([number(cell.score), f" ({interval(cell.interval)})" if cell.interval else "", cell_besides(cell)])
+
+
+def cell_besides(cell: TaskCell) -> str:
+    """What to know about a score besides its interval."""
+    said = [f"{cell.weak_passes:,} weak"] if cell.weak_passes else []
+    said += [f"bounds {bounds_text(cell.bounds)}"] if cell.bounds is not None else []
+    if cell.compared is not None and cell.scored is not None and cell.compared < cell.scored:
+        said.append(f"{cell.compared:,} of {cell.scored:,} compared")
+    return "".join(f", {each}" for each in said)
+
+
+def bounds_text(found: Bounds | None) -> str:
+    """The score at both ends of the failed attempts."""
+    return "–" if found is None else f"{number(found.low)} – {number(found.high)}"
+
+
+def task_names(found: Standings) -> list[str]:
+    """The tasks, those marked that have no part in overall numbers."""
+    return [task if task in found.shared else f"{task} (not compared)" for task in found.tasks]
+
+
+def _places(found: Standings) -> list[TextTable]:
+    """How good, then how dear and how slow: two tables, as one would be wider than a terminal."""
+    header = place_header(found)
+    split = len(_good_header(found))
+    good: list[list[Cell]] = []
+    dear: list[list[Cell]] = []
+    for row in found.models:
+        (overall, _), (sure, _), *rest = place_cells(row, found)
+        cells = [Span(f"{value} ({within})", shorter=(value,)) if within else Span(value) for value, within in rest]
+        good.append([row.rank, row.label, Span(overall, "key"), Span(sure, "quiet"), *cells[: split - 2]])
+        failed = Span(cells[-1].text, "bad" if row.failed + row.timeouts else "plain")
+        dear.append([row.label, *cells[split - 2 : -1], failed])
+    return [
+        TextTable(header=["rank", "model", *header[:split]], rows=good, numeric_from=2, drops=GOOD_DROPS),
+        TextTable(header=["model", *header[split:]], rows=dear, numeric_from=1, drops=DEAR_DROPS),
+    ]
+
+
+GOOD_DROPS = ("mean rank", "win rate", "normalised", "compared", "coverage", "bounds")
+DEAR_DROPS = ("judges' tokens", "p95 ms", "p50 ms", "tokens in", "tokens out")
+
+
+def _scores(found: Standings) -> TextTable:
+    rows: list[list[Cell]] = [
+        [row.label, *(_score(row.tasks.get(task)) for task in found.tasks)] for row in found.models
+    ]
+    return TextTable(header=["model", *task_names(found)], rows=rows, numeric_from=1)
+
+
+def _score(cell: TaskCell | None) -> Span:
+    if cell is None or cell.score is None:
+        return Span("–")
+    with_interval = cell_text(TaskCell(score=cell.score, interval=cell.interval))
+    return Span(cell_text(cell), shorter=(with_interval, number(cell.score)))
+
+
+def _categories(found: Standings) -> TextTable | None:
+    names = category_names(found)
+    if not names:
+        return None
+    rows: list[list[Cell]] = [
+        [row.label, *(_score(row.categories.get(name)) for name in names)] for row in found.models
+    ]
+    return TextTable(header=["model", *(f"category {name}" for name in names)], rows=rows, numeric_from=1)
+
+
+def _slices(found: Standings) -> TextTable | None:
+    rows: list[list[Cell]] = [
+        [
+            row.label,
+            task,
+            f"{each.by} = {each.value}",
+            Span(number(each.score), "key"),
+            Span(interval(each.interval), "quiet"),
+            f"{each.scored:,}",
+            Span("weak", "bad") if each.weak else "",
+        ]
+        for row in found.models
+        for task, cell in row.tasks.items()
+        for each in cell.slices
+    ]
+    if not rows:
+        return None
+    header = ["model", "task", "slice", "score", interval_header(found.level), "scored", ""]
+    return TextTable(header=header, rows=rows, numeric_from=3, drops=("scored",))
+
+
+def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[str | float | None]:
+    cells: list[str | float | None] = [row.rank_low, row.rank_high, row.label, row.source, row.overall]
+    cells += [*_ends(row.interval), *_ends(row.bounds), row.coverage, row.scored, row.compared]
+    cells += [row.normalised, *_ends(row.normalised_interval), row.win_rate, *_ends(row.win_rate_interval)]
+    cells += [row.mean_rank, *_ends(row.mean_rank_interval)]
+    for task in found.tasks:
+        cell = row.tasks.get(task, TaskCell(score=None))
+        cells += [cell.score, *_ends(cell.interval), *_ends(cell.bounds), cell.coverage, cell.compared]
+    for name in categories:
+        cell = row.categories.get(name, TaskCell(score=None))
+        cells += [cell.score, *_ends(cell.interval)]
+    cells += [row.cost.amount if row.cost else None, row.cost.currency if row.cost else None]
+    cells += [row.judge_cost.amount if row.judge_cost else None]
+    cells += [row.tokens_in, row.tokens_out, row.judge_tokens]
+    cells += [row.latency.p50, row.latency.p95] if row.latency else [None, None]
+    graded = [cell.weak_passes for cell in row.tasks.values() if cell.weak_passes is not None]
+    return [*cells, row.failed, row.timeouts, row.owed, sum(graded) if graded else None]
+
+
+def _ends(found: ScoreInterval | Bounds | None) -> list[float | None]:
+    return [None, None] if found is None else [found.low, found.high]
+
+
+def _harmless(cell: str | float | None) -> str | float | None:
+    return harmless(cell) if isinstance(cell, str) else cell

@@ -1,0 +1,129 @@
+"""One row per attempt: of one run or of several in one table, with one column per score value and per metadata key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.core.types import Failure
+from assay.costs.spending import Cost
+from assay.reports.frames.attempt import Attempt
+from assay.reports.frames.columns import Cell, Column, Kind, Seen, Table, cell, table_of
+from assay.reports.frames.source import MOST_METADATA, MOST_VALUES, Only, RunSource, Survey
+
+Read = Callable[[RunSource, Attempt], Any]
+
+_FIRST: tuple[tuple[Column, Read], ...] = (
+    (Column("run", "text"), lambda run, each: run.label),
+    (Column("model", "text"), lambda run, each: run.model),
+    (Column("task", "text"), lambda run, each: each.task),
+    (Column("sample_id", "text"), lambda run, each: each.sample_id),
+    (Column("index", "int"), lambda run, each: each.record.index),
+    (Column("attempt", "int"), lambda run, each: each.attempt),
+    (Column("outcome", "text"), lambda run, each: each.outcome),
+    (Column("score", "float", nullable=True), lambda run, each: each.score),
+)
+_LAST: tuple[tuple[Column, Read], ...] = (
+    (Column("prompt", "text", nullable=True), lambda run, each: each.prompt),
+    (Column("prediction", "text", nullable=True), lambda run, each: each.prediction),
+    (Column("answer", "text", nullable=True), lambda run, each: each.answer),
+    (Column("targets", "texts"), lambda run, each: each.targets),
+    (Column("failure_stage", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.stage)),
+    (Column("failure_kind", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.kind)),
+    (Column("failure_part", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.part)),
+    (Column("failure_message", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.message)),
+    (Column("excluded_by", "texts"), lambda run, each: each.record.excluded),
+    (Column("seconds", "float"), lambda run, each: each.seconds),
+    (Column("tokens_in", "int"), lambda run, each: each.tokens_in),
+    (Column("tokens_out", "int"), lambda run, each: each.tokens_out),
+    (Column("cached", "int"), lambda run, each: each.cached),
+    (Column("cost", "float", nullable=True), lambda run, each: amount(each.cost)),
+    (Column("judge_tokens_in", "int"), lambda run, each: each.judge_tokens_in),
+    (Column("judge_tokens_out", "int"), lambda run, each: each.judge_tokens_out),
+    (Column("judge_cost", "float", nullable=True), lambda run, each: amount(each.judge_cost)),
+    (Column("currency", "text", nullable=True), lambda run, each: currency(each.cost, each.judge_cost)),
+    (Column("key", "text"), lambda run, each: each.record.key),
+)
+
+
+def attempts_table(
+    runs: Sequence[RunSource], columns: Sequence[str] | None = None, *, only: Only | None = None
+) -> Table:
+    """The attempts of all the runs, one run after the other; `columns` names the wanted ones, `only` picks attempts."""
+    surveys = [run.survey if only is None else run.survey_of(only) for run in runs]
+    every = [*_FIRST, *_found_columns(surveys), *_LAST, *_metadata_columns(surveys)]
+
+    def rows() -> Iterator[tuple[RunSource, Attempt]]:
+        for run, survey in zip(runs, surveys, strict=True):
+            for attempt in run.attempts(survey=survey):
+                yield run, attempt
+
+    return table_of(every, columns, rows)
+
+
+def _found_columns(surveys: Sequence[Survey]) -> list[tuple[Column, Read]]:
+    """One for every value that a scorer gave, and one for a scorer's reasons."""
+    rows = sum(map(len, surveys))
+    values = _merged([survey.values for survey in surveys])
+    if len(values) > MOST_VALUES:
+        raise UsageError(
+            f"the scorers give more than {MOST_VALUES:,} different values, too many for columns; "
+            "`assay.open_run(…).attempts()` has them one attempt at a time"
+        )
+    found = []
+    for (scorer, name), seen in values.items():
+        column = seen.column(f"{scorer}.{name}", rows)
+        found.append((column, _value_reader(scorer, name, column.kind)))
+    for scorer, seen in _merged([survey.reasons for survey in surveys]).items():
+        found.append((seen.column(f"{scorer}.reason", rows), _reason_reader(scorer)))
+    return found
+
+
+def _metadata_columns(surveys: Sequence[Survey]) -> list[tuple[Column, Read]]:
+    rows = sum(map(len, surveys))
+    keys = _merged([survey.metadata for survey in surveys])
+    if len(keys) > MOST_METADATA:
+        return [(Column("metadata", "text"), lambda run, each: cell(each.metadata, "text"))]
+    columns = [(key, seen.column(f"metadata.{key}", rows)) for key, seen in keys.items()]
+    return [(column, _metadata_reader(key, column.kind)) for key, column in columns]
+
+
+def _merged(parts: Sequence[dict[Any, Seen]]) -> dict[Any, Seen]:
+    """What was seen in all runs together."""
+    found: dict[Any, Seen] = {}
+    for part in parts:
+        for key, seen in part.items():
+            found[key] = found[key].together(seen) if key in found else seen
+    return found
+
+
+def _value_reader(scorer: str, name: str, kind: Kind) -> Read:
+    def read(run: RunSource, attempt: Attempt) -> Cell:
+        for score in attempt.scores:
+            if score.name == scorer and name in score.values:
+                return cell(score.values[name], kind)
+        return None
+
+    return read
+
+
+def _reason_reader(scorer: str) -> Read:
+    return lambda run, each: next((score.reason for score in each.scores if score.name == scorer), None)
+
+
+def _metadata_reader(key: str, kind: Kind) -> Read:
+    return lambda run, each: cell(each.metadata.get(key), kind)
+
+
+def _failure(attempt: Attempt, what: Callable[[Failure], str]) -> str | None:
+    """Of the first failure: the one that tables count the attempt by."""
+    return what(attempt.failures[0]) if attempt.failures else None
+
+
+def amount(cost: Cost | None) -> float | None:
+    return None if cost is None else cost.amount
+
+
+def currency(*costs: Cost | None) -> str | None:
+    return next((cost.currency for cost in costs if cost is not None and cost.amount is not None), None)

@@ -1,0 +1,309 @@
+"""The attempts of one run, found in one walk of its journal and read, in the order of the datasets, when asked for.
+
+The walk keeps a few numbers of every attempt that counts (where its line is, what it scored, what became of it) and
+which columns the scores and the metadata make; texts stay in the file.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.core.journal import counting_lines, lines_at
+from assay.core.run_file import RunFile, read_run_file
+from assay.core.types import Record, Score
+from assay.costs.prices import Prices, Quote, find_prices
+from assay.costs.spending import Cost, Spending, add_attempt, cost_of, judge_rows, total_cost
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.journal_table import Place
+from assay.reports.board.types import Leaderboard
+from assay.reports.frames.attempt import Attempt
+from assay.reports.frames.columns import Seen
+from assay.reports.measure import Measure, measure_of
+from assay.reports.outcomes import OUTCOMES, judged, outcome_of
+from assay.reports.view import View, view_of
+from assay.wording import hint
+
+Only = Callable[[Record], bool]
+"""Picks the attempts of a table by their records."""
+
+MOST_VALUES = 1000
+"""Different values of scorers that make columns; a table with more is none."""
+MOST_METADATA = 500
+"""Different metadata keys that make columns; more of them are one column of JSON."""
+
+
+class _WholeLine(Record, frozen=True, kw_only=True):
+    """A record whose numbers fit a column, as every table asks of a line."""
+
+    index: Place
+    attempt: Place = 1
+
+
+class _Failure(Struct, gc=False):
+    kind: str
+
+
+class _Line(Struct, gc=False):
+    """As much of a line as the walk keeps something of; the decoder skips the rest."""
+
+    key: str
+    task: str
+    sample_id: str
+    index: Place
+    attempt: Place = 1
+    metadata: dict[str, Any] = {}
+    scores: tuple[Score, ...] = ()
+    failures: list[_Failure] = []
+    excluded: list[str] = []
+
+
+@dataclass(slots=True)
+class Survey:
+    """Every attempt that counts, in the order of the datasets, and the columns they make."""
+
+    places: NDArray[np.int64]
+    tasks: NDArray[np.int64]
+    """Position of each attempt's task in the run's definitions."""
+    ids: NDArray[np.int64]
+    """Hashes of the samples' ids, of this process alone."""
+    scores: NDArray[np.float64]
+    """NaN where there is none: a hole in a column, which never leaves as a number."""
+    outcomes: NDArray[np.int8]
+    values: dict[tuple[str, str], Seen]
+    """By scorer and value."""
+    reasons: dict[str, Seen]
+    """By scorer."""
+    metadata: dict[str, Seen]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+@dataclass(frozen=True)
+class RunSource:
+    """A run folder, ready to be read; nothing in it is executed, and only its own regular files are opened."""
+
+    folder: Path
+    label: str
+    """What the run is called in tables."""
+    run: RunFile
+    view: View
+
+    @classmethod
+    def of(cls, folder: Path, label: str | None = None, **changes: Any) -> RunSource:
+        run = read_run_file(folder)
+        view = msgspec.structs.replace(view_of(run.config, folder), **changes)
+        return cls(folder, label or folder.resolve().name, run, view)
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "journal.jsonl"
+
+    @property
+    def model(self) -> str:
+        return str(self.run.model["name"])
+
+    @cached_property
+    def board(self) -> Leaderboard:
+        return build_leaderboard(self.folder, self.view)
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        return {definition.name: measure_of(definition) for definition in self.run.definitions}
+
+    @cached_property
+    def prices(self) -> Prices:
+        return self.view.prices or find_prices(run=self.folder)
+
+    @cached_property
+    def survey(self) -> Survey:
+        return self.survey_of(None)
+
+    def survey_of(self, only: Only | None) -> Survey:
+        """The walk; `only` picks attempts."""
+        walk = _Walk(self.measures)
+        if only is None:
+            for place, line in counting_lines(self.journal, _Line):
+                walk.add(place, line)
+        else:
+            for place, record in counting_lines(self.journal, _WholeLine):
+                walk.add(place, record, is_picked=record.task in self.measures and only(record))
+        survey = walk.finished()
+        if any(measure.needs_every_label for measure in self.measures.values()):
+            for code, row in enumerate(self.board.tasks):
+                if not self.measures[row.task].is_in_mean(row.score):
+                    survey.scores[survey.tasks == code] = np.nan
+        return survey
+
+    def attempts(self, task: str | None = None, survey: Survey | None = None) -> Iterator[Attempt]:
+        """The attempts that count, task by task in the order of the dataset, each read when it is asked for."""
+        survey = survey or self.survey
+        rows: Sequence[int] = range(len(survey))
+        if task is not None:
+            rows = np.flatnonzero(survey.tasks == self._code(task)).tolist()
+        return self._read(survey, rows)
+
+    def failed(self, task: str | None = None) -> Iterator[Attempt]:
+        """The attempts that broke, without those that the task's own rules exclude."""
+        broken = np.isin(self.survey.outcomes, [OUTCOMES.index("failed"), OUTCOMES.index("timeout")])
+        if task is not None:
+            broken &= self.survey.tasks == self._code(task)
+        return self._read(self.survey, np.flatnonzero(broken).tolist())
+
+    def sample(self, sample_id: str, task: str | None = None) -> list[Attempt]:
+        """Every attempt at the samples of that id."""
+        rows = self.survey.ids == hash(sample_id)
+        if task is not None:
+            rows &= self.survey.tasks == self._code(task)
+        found = self._read(self.survey, np.flatnonzero(rows).tolist())
+        return [attempt for attempt in found if attempt.sample_id == sample_id]
+
+    def _code(self, task: str) -> int:
+        names = list(self.measures)
+        if task not in self.measures:
+            raise UsageError(f"{self.folder}: the run has no task `{task}`. {hint(task, names, 'Its tasks')}")
+        return names.index(task)
+
+    def _read(self, survey: Survey, rows: Sequence[int]) -> Iterator[Attempt]:
+        """In the order of the rows, with the file open for as long as somebody goes on asking."""
+        if not rows:
+            return  # there may be no journal yet
+        for row, record in zip(rows, self._records(survey, rows), strict=True):
+            score = float(survey.scores[row])
+            yield self._attempt(record, None if np.isnan(score) else score, OUTCOMES[survey.outcomes[row]])
+
+    def _records(self, survey: Survey, rows: Sequence[int]) -> Iterator[Record]:
+        try:
+            for _, record in lines_at(self.journal, Record, (int(survey.places[row]) for row in rows)):
+                yield record
+        except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{self.journal}: was put aside or changed while it was read; open the run again"
+            ) from error
+
+    def _attempt(self, record: Record, score: float | None, outcome: str) -> Attempt:
+        spent, judges = Spending(), dict[str, Spending]()
+        add_attempt(record, spent, judges)
+        judged_by = judge_rows(judges, self.prices)
+        return Attempt(
+            record=record,
+            score=score,
+            outcome=outcome,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            cached=spent.cached,
+            cost=self._cost(spent),
+            judge_tokens_in=sum(each.tokens_in for each in judged_by),
+            judge_tokens_out=sum(each.tokens_out for each in judged_by),
+            judge_cost=total_cost([each.cost for each in judged_by if each.cost is not None]),
+            measure=self.measures[record.task],
+        )
+
+    def _cost(self, spent: Spending) -> Cost:
+        return cost_of(spent, self._quote, self.model)
+
+    @cached_property
+    def _quote(self) -> Quote | None:
+        return self.prices.quote(self.model)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The columns of a survey while they are being filled."""
+
+    measures: dict[str, Measure]
+    places: array[int] = field(default_factory=lambda: array("q"))
+    tasks: array[int] = field(default_factory=lambda: array("q"))
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    samples: array[int] = field(default_factory=lambda: array("q"))
+    attempts: array[int] = field(default_factory=lambda: array("q"))
+    scores: array[float] = field(default_factory=lambda: array("d"))
+    outcomes: array[int] = field(default_factory=lambda: array("b"))
+    picked: array[int] = field(default_factory=lambda: array("b"))
+    """What is right is judged by all attempts of a task, also by those that nobody asked for."""
+    values: dict[tuple[str, str], Seen] = field(default_factory=dict)
+    reasons: dict[str, Seen] = field(default_factory=dict)
+    metadata: dict[str, Seen] = field(default_factory=dict)
+    codes: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.codes = {name: code for code, name in enumerate(self.measures)}
+
+    def add(self, place: int, line: _Line | _WholeLine, *, is_picked: bool = True) -> None:
+        code = self.codes.get(line.task)
+        if code is None:
+            return  # of a task that the run file does not know, which is on no leaderboard either
+        number = self.measures[line.task].of(line)
+        score = np.nan if number is None else number
+        self.places.append(place)
+        self.tasks.append(code)
+        self.ids.append(hash(line.sample_id))
+        self.samples.append(line.index)
+        self.attempts.append(line.attempt)
+        self.scores.append(score)
+        self.outcomes.append(outcome_of(line, score))
+        self.picked.append(is_picked)
+        if is_picked:
+            self._see(line)
+
+    def _see(self, line: _Line | _WholeLine) -> None:
+        for part in line.scores:
+            for name, value in part.values.items():
+                self._value(part.name, name).add(value)
+            if part.reason is not None:
+                _seen(self.reasons, part.name).add(part.reason)
+        for key, value in line.metadata.items():
+            if key in self.metadata or len(self.metadata) <= MOST_METADATA:
+                _seen(self.metadata, key).add(value)
+
+    def _value(self, scorer: str, name: str) -> Seen:
+        found = self.values.get((scorer, name))
+        if found is None:
+            found = Seen()
+            if len(self.values) <= MOST_VALUES:
+                self.values[scorer, name] = found
+        return found
+
+    def finished(self) -> Survey:
+        tasks, samples = np.asarray(self.tasks, np.int64), np.asarray(self.samples, np.int64)
+        order = np.lexsort((np.asarray(self.attempts, np.int64), samples, tasks))
+        order = order[np.asarray(self.picked, bool)[order]]
+        scores = np.asarray(self.scores, np.float64)
+        return Survey(
+            places=np.asarray(self.places, np.int64)[order],
+            tasks=tasks[order],
+            ids=np.asarray(self.ids, np.int64)[order],
+            scores=scores[order],
+            outcomes=self._judged(tasks, scores)[order],
+            values=self.values,
+            reasons=self.reasons,
+            metadata=self.metadata,
+        )
+
+    def _judged(self, tasks: NDArray[np.int64], scores: NDArray[np.float64]) -> NDArray[np.int8]:
+        shares = np.full(len(scores), np.nan)
+        for code, measure in enumerate(self.measures.values()):
+            rows = (tasks == code) & ~np.isnan(scores)
+            marks = measure.marks(scores[rows])
+            if marks is not None:
+                shares[rows] = (scores[rows] - marks[0]) / (marks[1] - marks[0])
+        found: NDArray[np.int8] = judged(np.asarray(self.outcomes, np.int8), shares)
+        return found
+
+
+def _seen(columns: dict[str, Seen], name: str) -> Seen:
+    found = columns.get(name)
+    if found is None:
+        found = columns[name] = Seen()
+    return found

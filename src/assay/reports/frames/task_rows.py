@@ -1,0 +1,77 @@
+"""One row per task: the leaderboard of one run or of several as a table, every number as the leaderboard has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from assay.core.types import Summary
+from assay.reports.board.types import Leaderboard, TaskRow
+from assay.reports.frames.attempt_rows import amount, currency
+from assay.reports.frames.columns import Column, Kind, Table, table_of
+from assay.reports.frames.source import RunSource
+
+Read = Callable[[RunSource, Leaderboard, TaskRow], Any]
+
+
+def _field(name: str) -> Read:
+    return lambda run, board, row: getattr(row, name)
+
+
+def _end(of: str, name: str) -> Read:
+    return lambda run, board, row: getattr(found, name) if (found := getattr(row, of)) is not None else None
+
+
+def _fields(kind: Kind, *names: str, nullable: bool = False) -> list[tuple[Column, Read]]:
+    return [(Column(name, kind, nullable), _field(name)) for name in names]
+
+
+_COLUMNS: tuple[tuple[Column, Read], ...] = (
+    (Column("run", "text"), lambda run, board, row: run.label),
+    (Column("model", "text"), lambda run, board, row: run.model),
+    *_fields("text", "task", "metric"),
+    *_fields("text", "category", nullable=True),
+    *_fields("float", "score", nullable=True),
+    (Column("low", "float", nullable=True), _end("interval", "low")),
+    (Column("high", "float", nullable=True), _end("interval", "high")),
+    (Column("level", "float"), lambda run, board, row: board.level),
+    (Column("interval_method", "text", nullable=True), _end("interval", "method")),
+    (Column("bounds_low", "float", nullable=True), _end("bounds", "low")),
+    (Column("bounds_high", "float", nullable=True), _end("bounds", "high")),
+    *_fields("text", "reason", "refused", nullable=True),
+    *_fields("bool", "lower_is_better", "has_score", "complete"),
+    *_fields("float", "coverage"),
+    *_fields("int", "correct", nullable=True),
+    *_fields("int", "total", "scored", "unscored", "failed", "timeouts", "excluded", "owed"),
+    *_fields("int", "truncated", "nothing_extracted", "left_out"),
+    *_fields("int", "weak_passes", nullable=True),
+    *_fields("int", "tokens_in", "tokens_out", "tokens_unknown", "cached", "judge_tokens_in", "judge_tokens_out"),
+    (Column("cost", "float", nullable=True), lambda run, board, row: amount(row.cost)),
+    (Column("judge_cost", "float", nullable=True), lambda run, board, row: amount(row.judge_cost)),
+    (Column("currency", "text", nullable=True), lambda run, board, row: currency(row.cost, row.judge_cost)),
+    *_fields("float", "latency_ms"),
+    (Column("latency_p50_ms", "float", nullable=True), _end("latency", "p50")),
+    (Column("latency_p95_ms", "float", nullable=True), _end("latency", "p95")),
+    *_fields("text", "signature", "sha256", "fingerprint"),
+)
+
+
+def tasks_table(runs: Sequence[RunSource], columns: Sequence[str] | None = None) -> Table:
+    """The tasks of all the runs; aggregates and repetitions (`pass@k`) have columns of their own, with their ends."""
+    every = list(_COLUMNS)
+    for of in ("aggregates", "repetitions"):
+        for name in dict.fromkeys(
+            summary.name for run in runs for row in run.board.tasks for summary in getattr(row, of)
+        ):
+            for end in ("value", "low", "high"):
+                title = f"{of}.{name}" if end == "value" else f"{of}.{name}.{end}"
+                every.append((Column(title, "float", nullable=True), _summary(of, name, end)))
+    return table_of(every, columns, lambda: ((run, run.board, row) for run in runs for row in run.board.tasks))
+
+
+def _summary(of: str, name: str, end: str) -> Read:
+    def read(run: RunSource, board: Leaderboard, row: TaskRow) -> float | None:
+        summaries: list[Summary] = getattr(row, of)
+        return next((getattr(summary, end) for summary in summaries if summary.name == name), None)
+
+    return read

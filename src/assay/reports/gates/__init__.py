@@ -1,0 +1,1 @@
+"""Conditions on numbers, and how a CI system is told."""

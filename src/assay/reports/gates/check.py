@@ -1,0 +1,192 @@
+"""Gates: conditions that a result must meet, checked after a run or a comparison, with a sentence for each.
+
+A gate on a score is met only when it holds whatever the failed attempts would have been: every one wrong, and every
+one right. Where it holds at one end only nobody can tell, and the gate says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.reports.board.types import Leaderboard
+from assay.reports.diff.types import DiffEnds, TaskDiff
+from assay.reports.diff.words import ONE_SIDED, other_samples_sentence
+from assay.reports.gates.drops import RETRY, WHATEVER, attempts_words, check_drop, failed_words
+from assay.reports.gates.expression import COMPARISONS, DropGate, Gate, Term
+from assay.reports.gates.names import name_of
+from assay.reports.gates.result import GateResult
+from assay.reports.gates.terms import Ends, Meaning, TermValue, meanings, read
+from assay.stats.drops import Outcome
+
+Pairs = Callable[[], DiffEnds]
+"""Compares the result with the baseline sample by sample, when a gate needs that."""
+
+
+def check_gates(
+    gates: Sequence[Gate | DropGate],
+    board: Leaderboard,
+    *,
+    baseline: Leaderboard | None = None,
+    pairs: Pairs | None = None,
+    allow_unequal: bool = False,
+) -> list[GateResult]:
+    """Every gate against the result; what keeps one of them from being checked leaves the others alone.
+
+    `allow_unequal`: both boards are over the samples that compare, and the others are left out by the user's own wish.
+    """
+    known = None if pairs is None else cache(pairs)
+    return [
+        _check_drop(gate, known, allow_unequal=allow_unequal)
+        if isinstance(gate, DropGate)
+        else _check(gate, board, baseline, None if allow_unequal else known)
+        for gate in gates
+    ]
+
+
+def _check_drop(gate: DropGate, pairs: Pairs | None, *, allow_unequal: bool) -> GateResult:
+    if pairs is None:
+        return _cannot_tell(gate, "there is nothing to compare with")
+    try:
+        return check_drop(gate, pairs(), allow_unequal=allow_unequal)
+    except UsageError as error:
+        return _cannot_tell(gate, str(error))
+
+
+class _Sum(Struct, frozen=True, kw_only=True):
+    """One side of a comparison."""
+
+    measured: float
+    ends: Mapping[str, Ends]
+    """Per result and task, what its failed attempts make of the sum; under "" what is certain."""
+    failed: Mapping[tuple[bool, str], int]
+    """Per result (whether it is the baseline) and task, the attempts that failed."""
+
+
+class _Corner(NamedTuple):
+    """Both sides of a comparison where the failed attempts make their difference least, or most."""
+
+    left: float
+    right: float
+    outcomes: frozenset[str]
+    """What the failed attempts are there: `wrong`, `right`, or of some tasks the one and of some the other."""
+
+
+def _check(gate: Gate, board: Leaderboard, baseline: Leaderboard | None, pairs: Pairs | None) -> GateResult:
+    sums: list[_Sum] = []
+    for side, other in ((gate.left, gate.right), (gate.right, gate.left)):
+        terms = [(term, name_of(term, other)) for term in side]
+        if (why := _incomparable(terms, baseline, pairs)) is not None:
+            return _cannot_tell(gate, why)
+        found = _sum_of(terms, board, baseline)
+        if isinstance(found, str):
+            return _cannot_tell(gate, found)
+        sums.append(found)
+    left, right = sums
+    return _decide(gate, left, right, (_corner(left.ends, right.ends, min), _corner(left.ends, right.ends, max)))
+
+
+def _incomparable(terms: Sequence[tuple[Term, Term]], baseline: Leaderboard | None, pairs: Pairs | None) -> str | None:
+    """Why the baseline's scores are of other samples, or of another answer key, than the result's."""
+    if pairs is None or baseline is None:
+        return None
+    tasks = [row.task for row in baseline.tasks]
+    named = [meanings(name.name or "", tasks, quoted=name.quoted)[-1:] for term, name in terms if term.baseline]
+    scores = [meaning for [meaning] in filter(None, named) if meaning.is_score]
+    try:
+        compared = pairs().worst.tasks if scores else []
+    except UsageError as error:
+        return str(error)
+    concerned = [task for task in compared if any(_has_a_part(task, score) for score in scores)]
+    said = [sentence for task in concerned if (sentence := other_samples_sentence(task)) is not None]
+    return f"{'; '.join(said)}, so the scores do not compare" if said else None
+
+
+def _has_a_part(task: TaskDiff, score: Meaning) -> bool:
+    if score.task is None:
+        return task.in_overall
+    # against another task's score a task that only one result has is compared by the user's own wish
+    return task.task == score.task and task.content not in ONE_SIDED
+
+
+def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Leaderboard | None) -> _Sum | str:
+    """The terms, each with the one that names it, added up; or why they cannot be."""
+    measured = 0.0
+    ends: dict[str, Ends] = {}
+    failed: dict[tuple[bool, str], int] = {}
+    for term, named in terms:
+        where = "the baseline" if term.baseline else "the result"
+        name = named.name or ""
+        if term.number is not None:
+            found = TermValue(value=term.number, ends={"": (term.number, term.number)})
+        else:
+            found = read(baseline if term.baseline else board, name, quoted=named.quoted)
+        if found.value is None:
+            return f"{where} has no value for `{name}`" + (f": {found.reason}" if found.reason else "")
+        if found.ends is None:
+            many = attempts_words(sum(found.failed.values()))
+            return f"{many} failed in {where}, and `{name}` has no bounds; {RETRY}"
+        measured += term.sign * found.value
+        failed |= {(term.baseline, task): count for task, count in found.failed.items()}
+        for task, (low, high) in found.ends.items():
+            owner = f"{where}/{task}" if task else ""
+            before = ends.get(owner, (0.0, 0.0))
+            ends[owner] = (before[0] + term.sign * low, before[1] + term.sign * high)
+    return _Sum(measured=_rounded(measured), ends=ends, failed=failed)
+
+
+def _corner(left: Mapping[str, Ends], right: Mapping[str, Ends], pick: Callable[[float, float], float]) -> _Corner:
+    """Tasks fail apart from each other, so each is taken at the end that leaves least of the difference, or most."""
+    sums, outcomes = (0.0, 0.0), set()
+    for owner in {**left, **right}:
+        ours, theirs = left.get(owner, (0.0, 0.0)), right.get(owner, (0.0, 0.0))
+        differences = (ours[0] - theirs[0], ours[1] - theirs[1])
+        end = differences.index(pick(*differences))
+        sums = sums[0] + ours[end], sums[1] + theirs[end]
+        if differences[0] != differences[1]:
+            outcomes.add(("wrong", "right")[end])
+    return _Corner(_rounded(sums[0]), _rounded(sums[1]), frozenset(outcomes))
+
+
+def _rounded(total: float) -> float:
+    # sums of shares such as 0.9 - 0.02 must not miss their mark by a rounding error
+    return round(total, 12)
+
+
+def _decide(gate: Gate, left: _Sum, right: _Sum, corners: tuple[_Corner, _Corner]) -> GateResult:
+    least, most = (COMPARISONS[gate.comparison](corner.left, corner.right) for corner in corners)
+    told = _compared(gate, left.measured, right.measured)
+    counts = {**left.failed, **right.failed}
+    failed = failed_words(
+        *(sum(n for (baseline, _), n in counts.items() if baseline is which) for which in (False, True))
+    )
+    between = corners[0].left < corners[0].right and corners[1].left > corners[1].right
+    if least == most and not (between and gate.comparison == "=="):
+        whatever = f", {WHATEVER} ({failed})" if failed and corners[0][:2] != corners[1][:2] else ""
+        outcome: Outcome = "met" if least else "not met"
+        return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {told}{whatever}"])
+    against, favoured = (corners[1], corners[0]) if least else corners
+    ends = [
+        f"{_compared(gate, against.left, against.right)} {_if(against, 'with the failed attempts against it')}",
+        f"{_compared(gate, favoured.left, favoured.right)} {_if(favoured, 'with them in its favour')}",
+    ]
+    return _cannot_tell(gate, f"{', '.join(ends)} ({failed}); {RETRY}")
+
+
+def _compared(gate: Gate, left: float, right: float) -> str:
+    verb = "is" if COMPARISONS[gate.comparison](left, right) else "is not"
+    return f"{left:.4g} {verb} {gate.comparison} {right:.4g}"
+
+
+def _if(corner: _Corner, otherwise: str) -> str:
+    if len(corner.outcomes) > 1:
+        return otherwise
+    return f"if every failed attempt had been {next(iter(corner.outcomes))}"
+
+
+def _cannot_tell(gate: Gate | DropGate, detail: str) -> GateResult:
+    return GateResult(gate=gate.text, outcome="cannot tell", sentences=[f"{gate.text}: {detail}"])

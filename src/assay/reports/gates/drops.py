@@ -1,0 +1,147 @@
+"""Gates on the pairs with a baseline: no significant drop, and no drop beyond a margin.
+
+Both are asked at both ends of what the failed attempts could have been. Silence is no evidence: what could not be
+compared, and what no test could have found, is told as such.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from assay.reports.diff.types import BoardDiff, DiffEnds, OverallDiff, TaskDiff
+from assay.reports.diff.words import ONE_SIDED, blind_sentences, difference_text, drop_sentences, hidden_sentence
+from assay.reports.gates.expression import DropGate
+from assay.reports.gates.result import GateResult
+from assay.stats.drops import Outcome, non_inferiority, worst_difference
+from assay.stats.intervals import Interval
+from assay.stats.paired import MCNEMAR, PairedComparison
+
+RETRY = "rerun the same `assay run` command to retry them"
+WHATEVER = "whatever the failed attempts would have been"
+
+
+def check_drop(gate: DropGate, found: DiffEnds, *, allow_unequal: bool = False) -> GateResult:
+    """`allow_unequal`: what could not be compared is left out by the user's own wish."""
+    hidden = _hidden(gate, found, allow_unequal=allow_unequal)
+    if gate.margin is None:
+        return _significant(gate, found, hidden)
+    return _beyond(gate, gate.margin, found, hidden)
+
+
+def failed_words(result: int, baseline: int) -> str:
+    parts = [f"{attempts_words(result)} failed"] if result else []
+    parts += [f"{attempts_words(baseline)} failed in the baseline"] if baseline else []
+    return ", ".join(parts)
+
+
+def attempts_words(count: int) -> str:
+    return f"{count:,} attempt{'s' if count != 1 else ''}"
+
+
+def _hidden(gate: DropGate, found: DiffEnds, *, allow_unequal: bool) -> list[str]:
+    """What a drop could hide in."""
+    said = [
+        f"attempts of {task} failed, and its measure has no bounds; {RETRY}"
+        for task in found.unbounded
+        if gate.looks_at(task)
+    ]
+    tasks = [task for task in found.worst.tasks if gate.looks_at(task.task)]
+    for task in tasks:
+        recorded = task.comparison is not None or task.content in ONE_SIDED
+        if (sentence := hidden_sentence(task)) and not (allow_unequal and recorded):
+            said.append(sentence)
+    return said or ([] if any(map(_seen, tasks)) else ["nothing could be compared sample by sample"])
+
+
+def _seen(task: TaskDiff) -> bool:
+    return task.comparison is not None and task.comparison.n > 0
+
+
+def _significant(gate: DropGate, found: DiffEnds, hidden: list[str]) -> GateResult:
+    failed = failed_words(found.failed, found.failed_baseline)
+    certain = drop_sentences(found.best)
+    if certain:
+        return _result(gate, "not met", certain)
+    possible = [
+        f"with the failed attempts against it {each} ({failed}); {RETRY}" for each in drop_sentences(found.worst)
+    ]
+    unseen = [] if possible else blind_sentences(found.worst)
+    doubts = [*possible, *(f"{each}, so a drop cannot be ruled out" for each in [*hidden, *unseen])]
+    if doubts:
+        return _result(gate, "cannot tell", doubts)
+    whatever = f", {WHATEVER} ({failed})" if failed else ""
+    return _result(gate, "met", [f"no significant drop{whatever}"])
+
+
+class _Difference(NamedTuple):
+    name: str
+    difference: float
+    interval: Interval
+
+
+def _beyond(gate: DropGate, margin: float, found: DiffEnds, hidden: list[str]) -> GateResult:
+    """Non-inferiority: met when the lower end of every difference lies within the margin.
+
+    Every one has to show it, so no correction for their number is due: were one beyond, it alone would pass with a
+    chance of at most (1 − level)/2 (Berger 1982, intersection–union tests).
+    """
+    worst, best = (list(_differences(gate, end)) for end in (found.worst, found.best))
+    failed = failed_words(found.failed, found.failed_baseline)
+    beyond = [each for each in best if non_inferiority(each.interval, margin).outcome == "not met"]
+    if beyond:
+        return _result(gate, "not met", [f"{_told(each)} lies beyond a drop of {margin:g}" for each in beyond])
+    unsure = [each for each in worst if non_inferiority(each.interval, margin).outcome != "met"]
+    against = f" with the failed attempts against it ({failed})" if failed else ""
+    doubts = [f"{_told(each)} does not rule out a drop beyond {margin:g}{against}" for each in unsure]
+    doubts += [f"{each}, so a drop beyond {margin:g} cannot be ruled out" for each in hidden]
+    if doubts:
+        return _result(gate, "cannot tell", doubts)
+    whatever = f", {WHATEVER} ({failed})" if failed else ""
+    return _result(gate, "met", [f"{_told(each)} lies within a drop of {margin:g}{whatever}" for each in worst])
+
+
+def _differences(gate: DropGate, found: BoardDiff) -> Iterable[_Difference]:
+    compared = {task.task: task.comparison for task in found.tasks if task.comparison is not None and _seen(task)}
+    for name, comparison in compared.items():
+        # the overall difference of one task is that task's
+        if gate.looks_at(name) and (not gate.overall_only or len(compared) == 1):
+            yield _Difference(name, comparison.difference or 0.0, worst_difference(comparison))
+    if found.overall is not None and (gate.name is None or gate.overall_only):
+        interval = _worst_overall(found.overall, list(compared.values()))
+        yield _Difference("overall", found.overall.difference, interval)
+
+
+def _worst_overall(overall: OverallDiff, tasks: Sequence[PairedComparison]) -> Interval:
+    """The overall interval; where grades or clusters of a task did not move at all, and so add no spread to it, it is
+    as wide as the tasks' own intervals together (MOVER).
+    """
+    interval = overall.interval
+    if not any(each.test != MCNEMAR and each.wins == each.losses == 0 for each in tasks):
+        return interval
+    below = above = 0.0
+    for each in tasks:
+        own, difference = worst_difference(each), each.difference or 0.0
+        if own.low is None or own.high is None:
+            return replace(interval, low=None, high=None, reason=own.reason)
+        below, above = below + (difference - own.low) ** 2, above + (own.high - difference) ** 2
+    low = overall.difference - math.sqrt(below) / len(tasks)
+    high = overall.difference + math.sqrt(above) / len(tasks)
+    if interval.low is not None and interval.high is not None:
+        low, high = min(low, interval.low), max(high, interval.high)
+    return replace(interval, low=low, high=high)
+
+
+def _told(found: _Difference) -> str:
+    interval = found.interval
+    if interval.low is None or interval.high is None:
+        return f"{found.name}: {difference_text(found.difference)} without an interval ({interval.reason})"
+    ends = f"at worst {difference_text(interval.low)}, at best {difference_text(interval.high)}"
+    return f"{found.name}: {difference_text(found.difference)} ({ends}, {interval.level * 100:g} % level)"
+
+
+def _result(gate: DropGate, outcome: Outcome, sentences: list[str]) -> GateResult:
+    return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {each}" for each in sentences])

@@ -1,0 +1,125 @@
+"""Whether the names in a gate are those of something, found out before any model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from assay.catalog import CATALOG
+from assay.core.errors import UsageError
+from assay.core.types import PartSpec, TaskDefinition
+from assay.reports.board.build import attempts_counted, summaries_of
+from assay.reports.board.journal_table import empty_table
+from assay.reports.board.types import Leaderboard, TaskRow
+from assay.reports.gates.expression import DropGate, Gate, Term, wrong
+from assay.reports.gates.terms import CALIBRATION, INTERVALS, MEASURED_OF_TASK, OF_RUN, OF_THE_RUN, Meaning, meanings
+from assay.stats.repetitions import repetitions
+from assay.stats.score_table import ScoreTable
+from assay.wording import hint, nearest
+
+OF_ANY_TASK = (*INTERVALS, CALIBRATION, *MEASURED_OF_TASK)
+
+
+class TaskNumbers(Struct, frozen=True, kw_only=True):
+    """What the numbers of a task are called."""
+
+    names: tuple[str, ...]
+    patterns: tuple[str, ...] = ()
+    """Of names that answers or the author's code decide, and nobody knows before: `*_precision`."""
+
+    def has(self, aspect: str) -> bool:
+        known = aspect in self.names or aspect in OF_ANY_TASK
+        return known or any(fnmatchcase(aspect, pattern) for pattern in self.patterns)
+
+
+def numbers_of_definition(definition: TaskDefinition, repeat: int) -> TaskNumbers:
+    """As they will be called: the aggregates are asked what they make of nothing."""
+    table = empty_table(definition)
+    found = [each.name for each in summaries_of(definition, table, 0.95, {})]
+    if repeat > 1 and table.measure.field is not None:
+        found += [each.name for each in repetitions(ScoreTable(), k=attempts_counted(repeat))]
+    patterns = [pattern for part in definition.aggregates for pattern in _patterns(part)]
+    return TaskNumbers(names=tuple(found), patterns=tuple(patterns))
+
+
+def numbers_of_row(row: TaskRow) -> TaskNumbers:
+    return TaskNumbers(names=tuple(each.name for each in [*row.aggregates, *row.repetitions]))
+
+
+def numbers_of_board(board: Leaderboard) -> dict[str, TaskNumbers]:
+    return {row.task: numbers_of_row(row) for row in board.tasks}
+
+
+def check_names(
+    gates: Sequence[Gate | DropGate], tasks: Mapping[str, TaskNumbers], *, baseline: Leaderboard | None
+) -> None:
+    """Refuse a gate that could never be checked."""
+    for gate in gates:
+        if baseline is None and needs_baseline(gate):
+            raise UsageError(f"--gate {gate.text!r} compares with a baseline: give one with --baseline FILE or RUN")
+        if isinstance(gate, DropGate):
+            if gate.name is not None:
+                meaning = _one_meaning(gate, gate.position, gate.name, tasks, quoted=gate.quoted)
+                if meaning not in ((gate.name, ""), (None, "overall")):
+                    raise wrong(gate.text, gate.position, f"`{gate.name}` is neither a task nor `overall`")
+            continue
+        theirs = numbers_of_board(baseline) if baseline is not None else {}
+        for side, opposite in ((gate.left, gate.right), (gate.right, gate.left)):
+            for term in side:
+                _check_term(gate, term, opposite, theirs if term.baseline else tasks)
+
+
+def needs_baseline(gate: Gate | DropGate) -> bool:
+    return isinstance(gate, DropGate) or any(term.baseline for term in gate.terms)
+
+
+def name_of(term: Term, opposite: Sequence[Term]) -> Term:
+    """The term whose name counts: a bare `baseline` stands for the name on the other side."""
+    if term.name is not None or not term.baseline:
+        return term
+    return next((other for other in opposite if other.name is not None), term)
+
+
+def _check_term(gate: Gate, term: Term, opposite: Sequence[Term], tasks: Mapping[str, TaskNumbers]) -> None:
+    named = name_of(term, opposite)
+    if named.name is None:
+        return
+    where = " in the baseline" if term.baseline else ""
+    task, aspect = _one_meaning(gate, term.position, named.name, tasks, quoted=named.quoted, where=where)
+    if task is not None and aspect and not tasks[task].has(aspect):
+        known = [*OF_ANY_TASK, *tasks[task].names]
+        near = nearest(aspect, known)
+        meant = f"Did you mean `{task}.{near}`?" if near else f"Known: {', '.join(known)}"
+        raise wrong(gate.text, term.position, f"task `{task}` has no number called `{aspect}`{where}. {meant}")
+
+
+def _one_meaning(
+    gate: Gate | DropGate, position: int, name: str, tasks: Mapping[str, TaskNumbers], *, quoted: bool, where: str = ""
+) -> Meaning:
+    found = meanings(name, tasks, quoted=quoted)
+    if not found:
+        raise wrong(gate.text, position, _unknown(name, tasks, where))
+    if len(found) > 1:
+        raise wrong(
+            gate.text,
+            position,
+            f"`{name}` is both a task's and a number of the whole run{where}: put it in backticks for the task, "
+            f"or write {OF_THE_RUN}{name} for the run",
+        )
+    return found[0]
+
+
+def _unknown(name: str, tasks: Mapping[str, TaskNumbers], where: str) -> str:
+    if "-" in name and name.split("-", maxsplit=1)[0] in {*tasks, *OF_RUN, "baseline"}:
+        return f"no task is called `{name}`{where}; for a difference write `{name.replace('-', ' - ', 1)}`"
+    return f"no task or number of the run is called `{name}`{where}. {hint(name, [*tasks, *OF_RUN])}"
+
+
+def _patterns(part: PartSpec) -> list[str]:
+    if part.use in ("python", "evidence") or part.use not in CATALOG["aggregate"]:
+        return ["*"]
+    if part.use == "multiclass-classification":
+        return ["*_precision", "*_recall"]
+    return [f"*{part.options.get('field')}_*"] if part.use == "frequency" else []

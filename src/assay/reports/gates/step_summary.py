@@ -1,0 +1,75 @@
+"""The GitHub step summary: the leaderboard and its gates as Markdown on the page of a workflow run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.core.errors import UsageError
+from assay.printable import one_line, printable
+
+if TYPE_CHECKING:  # most runs write no summary, and need not wait for what makes one
+    from assay.reports.board.types import Leaderboard
+    from assay.reports.diff.types import BoardDiff
+    from assay.reports.gates.result import GateResult
+
+VARIABLE = "GITHUB_STEP_SUMMARY"
+LARGEST = 900_000
+"""GitHub drops a summary beyond 1 MiB, so ours is cut before."""
+
+
+def write_step_summary(environment: Mapping[str, str], text: Callable[[], str]) -> bool:
+    """Append to the summary when the environment has one; says whether it did."""
+    path = environment.get(VARIABLE)
+    if not path:
+        return False
+    data = printable(text()).encode()
+    if len(data) > LARGEST:
+        data = data[:LARGEST].rsplit(b"\n", 1)[0] + b"\n\n(cut: the summary would be too long)\n"
+    try:
+        with Path(path).open("ab") as file:
+            file.write(data + b"\n")
+    except OSError as error:
+        raise UsageError(f"{VARIABLE}={path}: could not write the step summary: {error.strerror}") from error
+    return True
+
+
+def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
+    """The leaderboard, its gates and what to know besides."""
+    from assay.reports.documents.leaderboard import notes
+    from assay.reports.documents.more_tables import board_tables
+    from assay.reports.markdown import markdown
+
+    said = [f"## assay: {_text(board.adapter)}", "", markdown(board_tables(board)), "", *gate_lines(gates)]
+    said += [f"- {_text(note)}" for note in notes(board)]
+    return "\n".join(said) + "\n"
+
+
+MARKS = {"met": "✅", "not met": "❌", "cannot tell": "❔"}
+
+
+def diff_summary(found: BoardDiff | None, gates: Sequence[GateResult]) -> str:
+    """The comparison, where it was not refused, and its gates."""
+    from assay.reports.documents.diff import diff_table
+    from assay.reports.markdown import markdown
+
+    said = ["## assay diff", ""]
+    if found is not None:
+        said = [f"## assay diff: {_text(found.model_a)} → {_text(found.model_b)}", "", _text(found.verdict), ""]
+        said += [markdown(diff_table(found)), ""]
+    return "\n".join([*said, *gate_lines(gates)]) + "\n"
+
+
+def gate_lines(gates: Sequence[GateResult]) -> list[str]:
+    lines = []
+    for gate in gates:
+        mark = f"{MARKS[gate.outcome]} {gate.outcome}:"
+        lines += [f"- {mark} {_text(sentence)}" for sentence in gate.sentences]
+    return [*lines, ""] if lines else []
+
+
+def _text(text: str) -> str:
+    """Nothing that a model or server wrote may become markup on somebody's page."""
+    flat = one_line(text)
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace("@", "&#64;").replace("![", "!&#91;")

@@ -1,0 +1,87 @@
+"""What a notebook shows of a leaderboard, a comparison or a sample: parts of our pages, with their style.
+
+A notebook puts this into a page of its own, so the style sheet is held to our part of it, and nothing here is a script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from assay.printable import one_line
+from assay.reports.board.types import Leaderboard
+from assay.reports.diff.types import BoardDiff
+from assay.reports.documents.leaderboard import notes, number
+from assay.reports.html.diff_page import changed, differences, flips
+from assay.reports.html.element import Child, inside, raw, tag
+from assay.reports.html.page import folded, grid, listed, said, style_sheet
+from assay.reports.html.run_sections import answer_card, task_table
+from assay.reports.per_example import per_example
+
+if TYPE_CHECKING:
+    from assay.reports.frames.attempt import Attempt
+
+SHOWN = 20
+"""Attempts of a sample that are shown; a notebook is no place for a thousand."""
+
+
+def leaderboard_html(board: Leaderboard) -> str:
+    sentences = notes(board)
+    return _part(
+        tag("p", tag("b", board.adapter), "" if board.complete else " (not complete)"),
+        task_table(board),
+        folded(f"Notes ({len(sentences)})", listed(sentences)) if sentences else None,
+    )
+
+
+def diff_html(found: BoardDiff) -> str:
+    return _part(
+        tag("p", tag("b", found.verdict)),
+        tag("p", "A: ", found.model_a, " ", tag("code", found.a), ", B: ", found.model_b, " ", tag("code", found.b)),
+        differences(found),
+        folded("What changed", changed(found)),
+        folded("Flips", flips(found)),
+    )
+
+
+def attempts_html(attempts: Sequence[Attempt]) -> str:
+    """Every attempt with what it scored and what broke."""
+    more = len(attempts) - SHOWN
+    return _part(
+        [_attempt(attempt) for attempt in attempts[:SHOWN]], tag("p", f"{more:,} more attempts") if more > 0 else None
+    )
+
+
+def _attempt(attempt: Attempt) -> Child:
+    example = replace(per_example(attempt.record, attempt.measure), prompt=attempt.prompt)
+    values: list[list[Child]] = [
+        [f"{score.name}.{name}", number(value) if isinstance(value, float) else str(value)]
+        for score in attempt.scores
+        for name, value in score.values.items()
+    ]
+    values += [[f"{score.name}, why", score.reason] for score in attempt.scores if score.reason is not None]
+    broken = [
+        [
+            tag("p", tag("span", attempt.outcome, class_="tag bad"), f" {each.stage}, {each.kind}: ", each.message),
+            folded("Traceback", said(each.traceback)) if each.traceback else None,
+        ]
+        for each in attempt.failures
+    ]
+    excluded = ", ".join(attempt.record.excluded)
+    return [
+        tag("h4", one_line(f"{attempt.task}: {attempt.outcome}")),
+        answer_card(example),
+        broken,
+        tag("p", f"excluded by {excluded}") if excluded else None,
+        grid(["score", "value"], values) if values else None,
+    ]
+
+
+def _part(*content: Child) -> str:
+    # page.css speaks of the whole page; here our part of it is the whole
+    rules = style_sheet().replace(":root", ":scope").replace("body {", ":scope {")
+    return tag(
+        "div", tag("style", raw(f"@scope (.assay-notebook) {{\n{rules}}}")), inside(content), class_="assay-notebook"
+    )

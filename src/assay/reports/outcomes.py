@@ -1,0 +1,70 @@
+"""What became of an attempt, in one word: the rule for the viewer, the tables of Python and the exports.
+
+Whether a score is right needs all scores of its task, so it takes two steps: `outcome_of` looks at one line, `judged`
+at all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+OUTCOMES = (
+    *("right", "partial", "wrong", "unparsed", "unscored"),
+    *("excluded", "failed", "timeout", "unreadable", "scored"),
+)
+"""`unparsed`: no answer could be read out of what the model said; `scored`: it has a number, and its task knows no
+right and wrong.
+"""
+RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE, SCORED = range(len(OUTCOMES))
+
+
+class _Failed(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+
+class _Read(Protocol):
+    @property
+    def extracted(self) -> bool: ...
+
+
+class HasOutcome(Protocol):
+    """As much of a `Record` as its outcome depends on."""
+
+    @property
+    def scores(self) -> Sequence[_Read]: ...
+
+    @property
+    def failures(self) -> Sequence[_Failed]: ...
+
+    @property
+    def excluded(self) -> Sequence[str]: ...
+
+
+def outcome_of(attempt: HasOutcome, score: float) -> int:
+    """As far as one line tells; a score that is not there is NaN."""
+    if attempt.excluded:
+        return EXCLUDED
+    if attempt.failures:
+        return TIMEOUT if any(failure.kind == "timeout" for failure in attempt.failures) else FAILED
+    if math.isnan(score):
+        return UNSCORED
+    return SCORED if all(part.extracted for part in attempt.scores) else UNPARSED
+
+
+def judged(outcomes: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:
+    """The outcomes with right, partial and wrong told apart, by how far each score is from wrong to right.
+
+    An answer that could not be read is told apart from a wrong one.
+    """
+    found = outcomes.copy()
+    scored = outcomes == SCORED
+    found[scored & (shares <= 0.0)] = WRONG
+    found[scored & (shares > 0.0)] = PARTIAL
+    found[(scored | (outcomes == UNPARSED)) & (shares >= 1.0)] = RIGHT
+    return found

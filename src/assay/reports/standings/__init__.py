@@ -1,0 +1,1 @@
+"""Several runs ranked over what they share."""

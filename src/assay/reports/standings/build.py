@@ -1,0 +1,507 @@
+"""Many models on many tasks: one row per result, comparable columns, and ranks that admit what the data cannot tell."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.core.types import Bounds
+from assay.costs.spending import Cost
+from assay.reports.board.cost_notes import price_notes
+from assay.reports.board.overall import (
+    bounds_of,
+    failed_attempts,
+    in_overall,
+    interval_of_tasks,
+    overall_interval,
+    overall_score,
+)
+from assay.reports.board.types import Latency, ScoreInterval, SliceRow, TaskRow
+from assay.reports.diff.columns import Columns, Side, read_side
+from assay.reports.diff.ends import filled, is_unbounded
+from assay.reports.diff.words import NO_NUMBERS
+from assay.reports.standings.shared_samples import over_columns, over_shared, shared_attempts, unequal_tasks
+from assay.reports.view import View
+from assay.stats import intervals
+from assay.stats.ranking import RankRange, Standing, rank_ranges, rank_ranges_of_scores, standings
+
+Normalisation = Literal["z", "chance", "none"]
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """One model on one task."""
+
+    score: float | None
+    interval: ScoreInterval | None = None
+    reason: str | None = None
+    failed: int = 0
+    weak_passes: int | None = None
+    """None when nothing was graded."""
+    slices: list[SliceRow] = []
+    coverage: float | None = None
+    """Scored attempts out of those the run set out to score; None for a category."""
+    scored: int | None = None
+    compared: int | None = None
+    """Scored attempts that the score is over: all of them, or those that every model was scored on."""
+    bounds: Bounds | None = None
+    """The run's own score had every failed attempt been wrong, and had every one been right; None where none failed."""
+
+
+class ModelRow(Struct, frozen=True, kw_only=True):
+    """One model's place and numbers."""
+
+    label: str
+    model: str
+    source: str
+    rank_low: int
+    """The best rank the data allows, and the worst."""
+    rank_high: int
+    overall: float | None
+    """Mean over the tasks that every model has a score on."""
+    interval: ScoreInterval | None
+    normalised: float | None
+    win_rate: float | None
+    mean_rank: float | None
+    tasks: dict[str, Cell]
+    categories: dict[str, Cell]
+    cost: Cost | None
+    """Of the evaluated model."""
+    judge_cost: Cost | None
+    tokens_in: int
+    tokens_out: int
+    judge_tokens: int
+    latency: Latency | None
+    failed: int
+    timeouts: int
+    owed: int
+    coverage: float
+    """Scored attempts out of those the run set out to score, over all its tasks."""
+    scored: int
+    compared: int
+    """Scored attempts that the numbers above are over."""
+    bounds: Bounds | None
+    """The run's own overall score had every failed attempt been wrong, and had every one been right."""
+    normalised_interval: ScoreInterval | None = None
+    win_rate_interval: ScoreInterval | None = None
+    mean_rank_interval: ScoreInterval | None = None
+    """Of the last three: None when not every task can be paired sample by sample."""
+
+    @property
+    def rank(self) -> str:
+        """`1`, or `1–2` when the data cannot tell."""
+        return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low}–{self.rank_high}"
+
+
+class Standings(Struct, frozen=True, kw_only=True):
+    """The leaderboard of many runs, best first."""
+
+    level: float
+    normalisation: Normalisation
+    models: list[ModelRow]
+    tasks: list[str]
+    shared: list[str]
+    """Tasks that every model has a score on: what overall numbers are made of."""
+    ranking: str
+    """How the ranks came about."""
+    notes: list[str]
+    unequal: list[str] = []
+    """Why some samples compare nothing. Then every score is over those that every model was scored on with the same
+    targets; costs, tokens and latency stay those of whole runs."""
+
+
+def build_standings(
+    sources: Sequence[Path | str],
+    view: View | None = None,
+    *,
+    normalisation: Normalisation = "z",
+    chance: Mapping[str, float] | None = None,
+    allow_unequal: bool = False,
+) -> Standings:
+    """Rank runs and leaderboard files. `UsageError` when they were not scored on the same samples with the same
+    targets, unless that is allowed: then every number is over the samples they share.
+    """
+    view = view or View()
+    return standings_of(
+        [read_side(source, view) for source in sources],
+        view,
+        normalisation=normalisation,
+        chance=chance,
+        allow_unequal=allow_unequal,
+    )
+
+
+def standings_of(
+    sides: Sequence[Side],
+    view: View,
+    *,
+    normalisation: Normalisation = "z",
+    chance: Mapping[str, float] | None = None,
+    allow_unequal: bool = False,
+) -> Standings:
+    """The same, of results that have been read."""
+    labels = side_labels(sides)
+    unequal = unequal_tasks(sides, labels)
+    if unequal and not allow_unequal:
+        raise UsageError(
+            f"the results were not scored on the same samples: {'; '.join(unequal.values())}. "
+            "A ranking over what each has can favour the one that failed more, or was asked less; "
+            "finish the runs, or use --allow-unequal."
+        )
+    names = list(dict.fromkeys(row.task for side in sides for row in side.board.tasks))
+    unknown = sorted(set(chance or {}) - set(names))
+    if unknown:
+        raise UsageError(f"--chance {unknown[0]}: no task is called that. Tasks: {', '.join(names)}")
+    compared = over_shared(sides, view) if unequal else list(sides)
+    rows = [{row.task: row for row in side.board.tasks} for side in compared]
+    shared = [
+        name
+        for name in names
+        if all(name in each and each[name].score is not None for each in rows)
+        and (name not in unequal or _has_common(compared, name))
+    ]
+    how = _How(labels, view, normalisation, dict(chance or {}))
+    rising = [name for name in shared if not rows[0][name].lower_is_better]
+    ranges, ranking = _ranges(how, compared, rising or shared)
+    # what is turned round has a part in wins and ranks, none in the overall score
+    spread = ranges if len(rising) in (0, len(shared)) else _ranges(how, compared, shared)[0]
+    at_worst = _at_worst(how, sides) if unequal else None
+    scores = {label: {name: _upwards(each[name]) for name in shared} for label, each in zip(labels, rows, strict=True)}
+    placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
+    models = [
+        _model_row(
+            label, whole, part, shared, _widened(ranges, at_worst, label), spread[label], placed[label], view.level
+        )
+        for label, whole, part in zip(labels, sides, compared, strict=True)
+    ]
+    models.sort(key=lambda row: (row.rank_low, row.rank_high, *_order(row, at_worst), row.label))
+    if at_worst is not None:
+        ranking += "; widened to what the failed attempts leave open, and sorted as if they had all been wrong"
+    return Standings(
+        level=view.level,
+        normalisation=normalisation,
+        models=models,
+        tasks=names,
+        shared=shared,
+        ranking=ranking,
+        notes=[*_notes(names, shared, unequal, models), *_notices(sides), *_cost_notes(sides)],
+        unequal=list(unequal.values()),
+    )
+
+
+class _How(NamedTuple):
+    """What every ranking of one table has in common."""
+
+    labels: Sequence[str]
+    view: View
+    normalisation: Normalisation
+    chance: dict[str, float]
+
+
+def _has_common(compared: Sequence[Side], name: str) -> bool:
+    found = shared_attempts(compared, name)
+    return found is not None and len(found) > 0
+
+
+def _at_worst(how: _How, sides: Sequence[Side]) -> dict[str, RankRange] | None:
+    """The ranks had every failed attempt been wrong, over what every model was asked: nobody gains from failures.
+
+    None when nothing failed. Where failed attempts could have scored anything, any rank is possible.
+    """
+    if not any(each.failed.any() for side in sides for each in side.tasks.values()):
+        return None
+    if any(is_unbounded(side, name) for side in sides for name in side.tasks):
+        return {label: RankRange(model=label, score=0.0, low=1, high=len(sides)) for label in how.labels}
+    wrong = over_columns([filled(side, right=False) for side in sides])
+    names = [name for name in wrong[0].tasks if not wrong[0].measures[name].lower_is_better]
+    return _ranges(how, wrong, names)[0]
+
+
+def _widened(ranges: Mapping[str, RankRange], at_worst: Mapping[str, RankRange] | None, label: str) -> RankRange:
+    found = ranges[label]
+    if at_worst is None:
+        return found
+    other = at_worst[label]
+    return replace(found, low=min(found.low, other.low), high=max(found.high, other.high))
+
+
+def _order(row: ModelRow, at_worst: Mapping[str, RankRange] | None) -> tuple[float, bool, float]:
+    """Among models with the same ranks: the better at worst, then the better overall."""
+    worst = 0.0 if at_worst is None else -at_worst[row.label].score
+    return worst, row.overall is None, -(row.overall or 0.0)
+
+
+def _model_row(
+    label: str,
+    whole: Side,
+    compared: Side,
+    shared: Sequence[str],
+    ranks: RankRange,
+    spread: RankRange,
+    placed: Standing,
+    level: float,
+) -> ModelRow:
+    """`whole` is the result as it is, `compared` the same over what every model was scored on."""
+    board = whole.board
+    rows = {row.task: row for row in compared.board.tasks}
+    common = [rows[name] for name in shared]
+    overall = overall_score(common)[0] if common else None
+    cells = {name: _cell(row, whole, compared, is_shared=name in shared) for name, row in rows.items()}
+    planned = sum(row.total - row.excluded for row in board.tasks)
+    return ModelRow(
+        label=label,
+        model=board.adapter,
+        source=str(whole.source),
+        rank_low=ranks.low,
+        rank_high=ranks.high,
+        overall=overall,
+        interval=overall_interval(common, overall, level),
+        normalised=placed.score,
+        normalised_interval=_around(placed.score, spread.normalised, level),
+        win_rate=placed.win_rate,
+        win_rate_interval=_around(placed.win_rate, spread.win_rate, level),
+        mean_rank=placed.mean_rank,
+        mean_rank_interval=_around(placed.mean_rank, spread.mean_rank, level),
+        tasks=cells,
+        categories=_categories(common, level),
+        cost=board.cost,
+        tokens_in=sum(row.tokens_in for row in board.tasks),
+        tokens_out=sum(row.tokens_out for row in board.tasks),
+        judge_cost=board.judge_cost,
+        judge_tokens=sum(row.judge_tokens_in + row.judge_tokens_out for row in board.tasks),
+        latency=board.latency,
+        failed=board.failed,
+        timeouts=board.timeouts,
+        owed=sum(row.owed for row in board.tasks),
+        coverage=sum(row.scored for row in board.tasks) / planned if planned else 0.0,
+        scored=sum(row.scored for row in board.tasks),
+        compared=sum(cell.compared or 0 for cell in cells.values()),
+        bounds=_overall_bounds(whole),
+    )
+
+
+def _overall_bounds(side: Side) -> Bounds | None:
+    """Over the run's own tasks and samples; None when nothing failed, or a task has no bounds."""
+    counted = [row for row in side.board.tasks if in_overall(row)]
+    found = [bounds for row in counted if (bounds := _own_bounds(side, row)) is not None]
+    if not any(map(failed_attempts, counted)) or len(found) < len(counted):
+        return None
+    low, high = (math.fsum(ends) / len(found) for ends in zip(*((each.low, each.high) for each in found), strict=True))
+    return Bounds(low=low, high=high)
+
+
+def _own_bounds(side: Side, row: TaskRow) -> Bounds | None:
+    if row.score is not None or row.refused is not None:
+        return bounds_of(row)
+    known = side.measures[row.task].bounds if failed_attempts(row) else None
+    return None if known is None else Bounds(low=known[0], high=known[1])
+
+
+def side_labels(sides: Sequence[Side]) -> list[str]:
+    """The models' names, with the prompt of a run file that has several; told apart by where they lie if need be."""
+    names = [_asked(side) for side in sides]
+    counts = Counter(names)
+    labels = [
+        name if counts[name] == 1 else f"{name} ({side.source.name})" for name, side in zip(names, sides, strict=True)
+    ]
+    seen: Counter[str] = Counter()
+    own = []
+    for label in labels:
+        seen[label] += 1
+        own.append(label if labels.count(label) == 1 else f"{label} #{seen[label]}")
+    return own
+
+
+def _asked(side: Side) -> str:
+    prompt = side.board.settings.get("prompt")
+    return f"{side.board.adapter}, {prompt}" if prompt else side.board.adapter
+
+
+def _ranges(how: _How, sides: Sequence[Side], shared: Sequence[str]) -> tuple[dict[str, RankRange], str]:
+    """By paired tests over the samples that all models have; without per-example records by the scores' intervals."""
+    labels, view, normalisation, chance = how
+    found = [_matrix([side.tasks.get(name) for side in sides]) for name in shared]
+    matrices = [matrix for matrix in found if matrix is not None and matrix.units > 1]
+    if len(labels) > 1 and shared and len(matrices) == len(shared):
+        ranges = rank_ranges(
+            labels,
+            [each.scores for each in matrices],
+            groups=[each.groups for each in matrices],
+            normalisation=normalisation,
+            chance=[chance.get(name, 0.0) for name in shared],
+            level=view.level,
+        )
+        samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
+        clusters = "" if units == samples else f" in {units:,} clusters"
+        pairs = len(labels) * (len(labels) - 1) // 2
+        told = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
+        if normalisation == "z":
+            told += "; z-scores are distances from the other models, in their own spread, and have no interval"
+        return {each.model: each for each in ranges}, told
+    if len(labels) > 1 and shared and None not in found:
+        # one sample says nothing about the next one
+        ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
+    else:
+        ranks = _of_scores(labels, sides, shared, view.level)
+    return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, found)
+
+
+def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], level: float) -> list[RankRange]:
+    rows = [[row for row in side.board.tasks if row.task in shared] for side in sides]
+    scores = [
+        overall_score(each)[0] if each else side.board.overall_score for each, side in zip(rows, sides, strict=True)
+    ]
+    found = [overall_interval(each, score, level) for each, score in zip(rows, scores, strict=True)]
+    return rank_ranges_of_scores(
+        labels,
+        scores,
+        [
+            None if each is None else intervals.Interval(low=each.low, high=each.high, level=level, method=each.method)
+            for each in found
+        ],
+        level,
+    )
+
+
+def _why_no_pairs(
+    labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], found: Sequence[_Matrix | None]
+) -> str:
+    if len(labels) == 1:
+        return "there is one model"
+    if not shared:
+        return "cannot be told: there is no task that every model has a score on"
+    if None in found:
+        unpaired = [name for name, matrix in zip(shared, found, strict=True) if matrix is None]
+        recorded = [name for name in unpaired if all(name in side.tasks for side in sides)]
+        why = f"{recorded[0]}: {NO_NUMBERS}" if recorded else "not every result has per-example records"
+        return f"intervals of the scores that do not overlap, Holm: {why}, so models cannot be paired sample by sample"
+    few = [name for name, matrix in zip(shared, found, strict=True) if matrix is not None and matrix.units < 2]
+    return f"cannot be told: {', '.join(few)} has fewer than two samples, or groups, that every model was scored on"
+
+
+class _Matrix(NamedTuple):
+    """One task, paired by sample."""
+
+    scores: NDArray[np.float64]
+    """Samples × models."""
+    groups: NDArray[np.int64] | None
+    """The cluster of each sample; None when every sample stands alone."""
+    units: int
+    """How many clusters there are."""
+
+
+def _matrix(columns: Sequence[Columns | None]) -> _Matrix | None:
+    """Mean score over attempts, for the samples that every model was scored on."""
+    known = [each for each in columns if each is not None]
+    if len(known) < len(columns):
+        return None
+    means = [_sample_means(each) for each in known]
+    common = means[0][0]
+    for samples, _ in means[1:]:
+        common = np.intersect1d(common, samples, assume_unique=True)
+    if not len(common):
+        return None
+    scores = np.column_stack([scores[np.searchsorted(samples, common)] for samples, scores in means])
+    samples, rows = np.unique(known[0].samples, return_index=True)
+    groups = known[0].groups[rows[np.searchsorted(samples, common)]]
+    units = len(np.unique(groups))
+    return _Matrix(scores, groups if units < len(groups) else None, units)
+
+
+def _sample_means(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    scored = columns.scored
+    samples, codes = np.unique(columns.samples[scored], return_inverse=True)
+    sums = np.bincount(codes, weights=columns.scores[scored], minlength=len(samples))
+    return samples, sums / np.maximum(np.bincount(codes, minlength=len(samples)), 1)
+
+
+def _upwards(row: TaskRow) -> float | None:
+    """A score for ranks, turned round where lower is better."""
+    return -row.score if row.score is not None and row.lower_is_better else row.score
+
+
+def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell:
+    columns = compared.tasks.get(row.task)
+    own = next(each for each in whole.board.tasks if each.task == row.task)
+    scored = row.scored if columns is None else int(columns.counted.sum())
+    return Cell(
+        score=row.score,
+        interval=row.interval,
+        reason=row.refused or row.reason,
+        failed=row.failed + row.timeouts,
+        weak_passes=row.weak_passes,
+        slices=row.slices,
+        coverage=row.coverage,
+        scored=row.scored,
+        compared=scored if is_shared else 0,
+        bounds=_own_bounds(whole, own) if failed_attempts(own) else None,
+    )
+
+
+def _categories(rows: Sequence[TaskRow], level: float) -> dict[str, Cell]:
+    """The mean of each category's tasks, with the tasks' intervals combined as for the overall score."""
+    grouped: dict[str, list[TaskRow]] = {}
+    for row in rows:
+        if row.category is not None and row.score is not None:
+            grouped.setdefault(row.category, []).append(row)
+    found = {}
+    for category, members in grouped.items():
+        score = sum(row.score or 0.0 for row in members) / len(members)
+        found[category] = Cell(score=score, interval=interval_of_tasks(members, level))
+    return found
+
+
+def _around(value: float | None, found: tuple[float, float] | None, level: float) -> ScoreInterval | None:
+    """Percentiles of the resampled number; what was measured is always inside.
+
+    None where every resample gives the same number: a width of zero would claim certainty.
+    """
+    if value is None or found is None:
+        return None
+    low, high = min(found[0], value), max(found[1], value)
+    if low == high:
+        return None
+    return ScoreInterval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
+
+
+def _notices(sides: Sequence[Side]) -> list[str]:
+    """What the results' own leaderboards say, each thing once."""
+    return list(dict.fromkeys(notice for side in sides for notice in side.board.notices))
+
+
+def _cost_notes(sides: Sequence[Side]) -> list[str]:
+    """Which prices, and why a cost is unknown: here every model has a cell for its cost."""
+    unknown = (side.board.cost for side in sides if side.board.cost is not None and side.board.cost.amount is None)
+    said = [*price_notes([side.board for side in sides]), *(f"cost: {cost.reason}" for cost in unknown)]
+    return list(dict.fromkeys(said))
+
+
+def _notes(
+    names: Sequence[str], shared: Sequence[str], unequal: Mapping[str, str], models: Sequence[ModelRow]
+) -> list[str]:
+    said = []
+    if unequal:
+        said.append("scores are over the samples that every model was scored on; cost, tokens and latency are not")
+    said.extend(unequal.values())
+    missing = [name for name in names if name not in shared]
+    if missing:
+        said.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")
+    said.extend(
+        f"{row.label}: {count:,} attempt{'s' if count > 1 else ''} failed"
+        for row in models
+        if (count := row.failed + row.timeouts)
+    )
+    said.extend(f"{row.label}: {row.owed:,} attempts are owed" for row in models if row.owed)
+    for row in models:
+        weak = [f"{cell.weak_passes:,} of {name}" for name, cell in row.tasks.items() if cell.weak_passes]
+        if weak:
+            said.append(f"{row.label}: weak passes, which rest on the program's own word: {', '.join(weak)}")
+    return said

@@ -1,0 +1,79 @@
+"""The prompts of a run file against each other: every pair of them, for each model, over the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.reports.diff.build import paired_diff
+from assay.reports.diff.columns import Side, read_side
+from assay.reports.diff.types import BoardDiff, OverallDiff
+from assay.reports.view import View
+from assay.stats.paired import PairedComparison, holm
+
+
+class PromptPair(Struct, frozen=True, kw_only=True):
+    """Two prompts asked of one model: what B scored more than A, over the samples that both were scored on."""
+
+    model: str
+    a: str
+    b: str
+    run_a: str
+    run_b: str
+    difference: float | None = None
+    """None where nothing compares, which `reason` says."""
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    adjusted_p: float | None = None
+    """Holm's, over all pairs of prompts."""
+    significant: bool = False
+    reason: str | None = None
+
+
+def compare_prompts(runs: Sequence[Path], view: View) -> list[PromptPair]:
+    """Every pair of runs of one model with two prompts, in the order of the runs."""
+    sides = [side for run in runs if (side := read_side(run, view)).board.settings.get("prompt")]
+    pairs = [
+        _pair(a, b, view)
+        for a, b in combinations(sides, 2)
+        if a.board.adapter == b.board.adapter and _prompt(a) != _prompt(b)
+    ]
+    tested = [at for at, pair in enumerate(pairs) if pair.p_value is not None]
+    for at, adjusted in zip(tested, holm([float(pairs[at].p_value or 0.0) for at in tested]), strict=True):
+        pairs[at] = replace(pairs[at], adjusted_p=adjusted, significant=adjusted <= 1.0 - view.level)
+    return pairs
+
+
+def _pair(a: Side, b: Side, view: View) -> PromptPair:
+    made = PromptPair(
+        model=a.board.adapter, a=_prompt(a), b=_prompt(b), run_a=str(a.source), run_b=str(b.source)
+    )  # fmt: skip
+    found = paired_diff(a, b, view, samples=0)
+    compared = _overall(found)
+    if compared is None:
+        return replace(made, reason="; ".join(found.unequal) or "no sample was scored with both")
+    return replace(
+        made,
+        difference=compared.difference,
+        low=compared.interval.low,
+        high=compared.interval.high,
+        p_value=compared.p_value,
+        reason="; ".join(found.unequal) or None,
+    )
+
+
+def _overall(found: BoardDiff) -> OverallDiff | PairedComparison | None:
+    """The comparison over all tasks; of one task, its own."""
+    if found.overall is not None:
+        return found.overall
+    compared = [task.comparison for task in found.tasks if task.comparison is not None]
+    return compared[0] if len(compared) == 1 else None
+
+
+def _prompt(side: Side) -> str:
+    return str(side.board.settings["prompt"])

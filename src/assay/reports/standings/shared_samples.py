@@ -1,0 +1,239 @@
+"""What several results have in common: the attempts that compare, what keeps the others from it, and the results over
+nothing but those.
+
+An attempt compares when every result has it with the same targets: another prompt is a legitimate comparison, another
+answer key is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from pathlib import Path
+
+import numpy as np
+from msgspec import UNSET, structs
+from numpy.typing import NDArray
+
+from assay.core.types import Summary
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.journal_table import AttemptLine
+from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
+from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
+from assay.reports.diff.columns import Columns, Digests, Side, identity
+from assay.reports.per_example import PerExample
+from assay.reports.view import View, metadata_value
+from assay.stats.aggregates import mean
+from assay.stats.failure_bounds import with_bounds
+from assay.stats.score_table import ScoreTable
+
+Mask = NDArray[np.bool_]
+
+NO_MEAN = (
+    "its score is no mean over samples, so a leaderboard file cannot tell what it is over some of them; "
+    "compare the run folders"
+)
+SCORES = ("score", "reason", "interval", "bounds", "aggregates", "repetitions", "slices", "calibration", "likelihood")
+"""What of a task's row is made of scores; counts, costs and times stay those of the run."""
+
+
+def counted(columns: Columns) -> Mask:
+    return columns.counted
+
+
+def asked(columns: Columns) -> Mask:
+    """Counted or failed: what an attempt that broke would have been is known within bounds."""
+    found: Mask = columns.counted | columns.failed
+    return found
+
+
+def shared_attempts(sides: Sequence[Side], task: str, which: Callable[[Columns], Mask] = counted) -> Digests | None:
+    """The attempts of a task that compare; None when not every result knows its attempts one by one."""
+    columns = [side.tasks.get(task) for side in sides]
+    known = [each for each in columns if each is not None]
+    if len(known) < len(columns):
+        return None
+    ids = [each.identities[which(each)] for each in known]
+    common = reduce(_common, ids)
+    first = _targets(known[0], common)
+    same = np.ones(len(common), dtype=bool)
+    for each in known[1:]:
+        same &= _targets(each, common) == first
+    found: Digests = common[same]
+    return found
+
+
+def key_unknown(a: Columns, b: Columns) -> bool:
+    """Of a task whose content changed: whether the attempts do not show what it was.
+
+    A declarative task keeps what is right in its data and no targets; and where ids, questions and targets are all the
+    same, what changed is something else that answers are scored by.
+    """
+    if not len(a) or not len(b):
+        return False
+    nothing = hash(())
+    if bool((a.targets == nothing).all() and (b.targets == nothing).all()):
+        return True
+    return len(a) == len(b) and all(
+        bool((one == other).all())
+        for one, other in ((a.identities, b.identities), (a.questions, b.questions), (a.targets, b.targets))
+    )
+
+
+def unequal_tasks(sides: Sequence[Side], labels: Sequence[str]) -> dict[str, str]:
+    """Per task that does not compare as it is, a sentence on why."""
+    rows = [{row.task: row for row in side.board.tasks} for side in sides]
+    names = dict.fromkeys(name for each in rows for name in each)
+    found = {name: _why_unequal(name, sides, labels, [each.get(name) for each in rows]) for name in names}
+    return {name: sentence for name, sentence in found.items() if sentence is not None}
+
+
+def _why_unequal(name: str, sides: Sequence[Side], labels: Sequence[str], rows: Sequence[TaskRow | None]) -> str | None:
+    missing = [label for label, row in zip(labels, rows, strict=True) if row is None]
+    if missing:
+        return f"task `{name}` is missing in {', '.join(missing)}"
+    known = {label: row for label, row in zip(labels, rows, strict=True) if row is not None}
+    common = shared_attempts(sides, name)
+    counts = {label: row.scored for label, row in known.items()}
+    if common is not None:
+        counts = {label: int(side.tasks[name].counted.sum()) for label, side in zip(labels, sides, strict=True)}
+    told = ", ".join(f"{label} {count:,}" for label, count in counts.items())
+    if common is not None and set(counts.values()) != {len(common)}:
+        return f"{name}: {len(common):,} attempts were scored for every model, with the same targets; in all: {told}"
+    contents = {row.sha256: label for label, row in known.items()}
+    if len(contents) > 1:
+        first, second = list(contents.values())[:2]
+        return f"task `{name}` has other questions in {second} than in {first}"
+    if common is None and (len(set(counts.values())) > 1 or any(row.coverage < 1.0 for row in known.values())):
+        return f"{name}: not everything was scored ({told}), and without per-example records nobody knows what was"
+    return None
+
+
+def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Mask] = counted) -> list[Side]:
+    """The results with scores, intervals and overall numbers over the attempts that compare, and over no others.
+
+    A task that not every result has keeps its own score and has no part in the overall one.
+    """
+    names = {name for side in sides for name in (row.task for row in side.board.tasks)}
+    keep = {name: found for name in names if (found := shared_attempts(sides, name, which)) is not None and len(found)}
+    return [_over(side, keep, view) for side in sides]
+
+
+def over_columns(sides: Sequence[Side]) -> list[Side]:
+    """The attempts alone: those that every result has a number for, of the tasks where there are any."""
+    keep = {
+        name: found for name in sides[0].tasks if (found := shared_attempts(sides, name)) is not None and len(found)
+    }
+    return [
+        replace(
+            side,
+            tasks={
+                name: side.tasks[name].only(np.isin(side.tasks[name].identities, ids, assume_unique=True))
+                for name, ids in keep.items()
+            },
+        )
+        for side in sides
+    ]
+
+
+def _over(side: Side, keep: Mapping[str, Digests], view: View) -> Side:
+    masks = {name: np.isin(side.tasks[name].identities, ids, assume_unique=True) for name, ids in keep.items()}
+    if all(_is_whole(side.tasks[name], mask) for name, mask in masks.items()) and len(keep) == len(side.board.tasks):
+        return side
+    columns = {name: each.only(masks[name]) if name in masks else each for name, each in side.tasks.items()}
+    if side.source.is_dir():
+        rows = _rows_of_run(side.source, keep, view)
+    else:
+        rows = {
+            row.task: _row_of_file(row, side, masks[row.task], view) for row in side.board.tasks if row.task in keep
+        }
+    return replace(side, tasks=columns, board=_board(side.board, rows, view.level))
+
+
+def _is_whole(columns: Columns, mask: Mask) -> bool:
+    return bool((mask | ~asked(columns)).all()) and not bool((columns.failed & ~mask).any())
+
+
+def _rows_of_run(folder: Path, keep: Mapping[str, Digests], view: View) -> dict[str, TaskRow]:
+    """Read once more, so that every kind of aggregate is what a run of these attempts would have come to."""
+    wanted = {task: set(ids.tolist()) for task, ids in keep.items()}
+
+    def counts(line: AttemptLine) -> bool:
+        return line.task in wanted and identity(line.sample_id, line.attempt) in wanted[line.task]
+
+    board = build_leaderboard(folder, structs.replace(view, per_example=False), only=counts)
+    return {row.task: row for row in board.tasks if row.task in keep}
+
+
+def _row_of_file(row: TaskRow, side: Side, mask: Mask, view: View) -> TaskRow:
+    """A leaderboard file holds each attempt's number: enough for a mean of them, and for no other aggregate."""
+    columns = side.tasks[row.task]
+    examples = row.per_example
+    known = columns.scores[columns.scored]
+    sign = -1.0 if row.lower_is_better else 1.0
+    if examples is UNSET or row.score is None or not len(known) or abs(sign * float(known.mean()) - row.score) > 1e-9:
+        return structs.replace(row, **_nothing(NO_MEAN))
+    table = _table([examples[place] for place in columns.places[mask].tolist()], view)
+    aggregate = partial(mean, field="score", level=view.level)
+    found = aggregate(table)
+    if row.bounds is not None:
+        found = with_bounds(found, aggregate, table, "mean", {"bounds": sorted((row.bounds.wrong, row.bounds.right))})
+    if row.aggregates:
+        found = [structs.replace(found[0], name=row.aggregates[0].name)]
+    interval = _interval(found[0], view.level)
+    made = {"score": found[0].value, "interval": interval, "bounds": found[0].bounds, "aggregates": found}
+    return structs.replace(row, **{**_nothing(found[0].reason), **made})
+
+
+def _nothing(reason: str | None) -> dict[str, object]:
+    empty: dict[str, object] = dict.fromkeys(SCORES)
+    return {**empty, "aggregates": [], "repetitions": [], "slices": [], "reason": reason}
+
+
+def _table(examples: Sequence[PerExample], view: View) -> ScoreTable:
+    table = ScoreTable()
+    places: dict[str, int] = {}
+    for each in examples:
+        sample = places.setdefault(each.id, len(places))
+        group = metadata_value(each.metadata, view.group_by)
+        if each.failure is not None:
+            table.add_failure(timeout=False, sample=sample, attempt=each.attempt, group=group)
+        elif each.score is not None:
+            table.add({"score": each.score}, sample=sample, attempt=each.attempt, group=group)
+    return table
+
+
+def _interval(found: Summary, level: float) -> ScoreInterval | None:
+    if found.low is None or found.high is None:
+        return None
+    return ScoreInterval(low=found.low, high=found.high, level=level, method=found.signature.split("|")[1])
+
+
+def _board(board: Leaderboard, rows: Mapping[str, TaskRow], level: float) -> Leaderboard:
+    tasks = [
+        structs.replace(row, **{name: getattr(rows[row.task], name) for name in SCORES}) if row.task in rows else row
+        for row in board.tasks
+    ]
+    shared = [row for row in tasks if row.task in rows]
+    score, reason = overall_score(shared) if shared else (None, "no sample of any task was scored in every result")
+    return structs.replace(
+        board,
+        tasks=tasks,
+        overall_score=score,
+        overall_reason=reason,
+        overall_interval=overall_interval(shared, score, level),
+        overall_bounds=overall_bounds(shared, level) if score is not None else None,
+    )
+
+
+def _common(one: Digests, other: Digests) -> Digests:
+    # both are sorted, and nearly always the same
+    return one if np.array_equal(one, other) else np.intersect1d(one, other, assume_unique=True)
+
+
+def _targets(columns: Columns, identities: Digests) -> Digests:
+    if len(identities) == len(columns):
+        return columns.targets
+    found: Digests = columns.targets[np.searchsorted(columns.identities, identities)]
+    return found

@@ -1,0 +1,54 @@
+"""How wide text is on a terminal, and where it can be cut or broken: counted in columns, not in characters."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+ELLIPSIS = "…"
+
+
+def width_of(text: str) -> int:
+    """Columns that the text takes: two for wide characters, none for marks that stand on others."""
+    return len(text) if text.isascii() else sum(map(_character, text))
+
+
+def cut(text: str, width: int) -> str:
+    """The text if it fits, else as much of it as does, and an ellipsis."""
+    if width_of(text) <= width:
+        return text
+    return text[: _end_within(text, 0, width - 1)] + ELLIPSIS if width > 0 else ""
+
+
+def line_breaks(text: str, width: int, rest: int | None = None) -> list[tuple[int, int]]:
+    """Where lines of at most so many columns begin and end, at spaces where there are any; `rest` after the first."""
+    lines, start, room = [], 0, max(width, 1)
+    while True:
+        end = _end_within(text, start, room)
+        if end < len(text):
+            space = text.rfind(" ", start, end + 1)
+            end = space if space > start else max(end, start + 1)
+        lines.append((start, end))
+        start = end
+        while start < len(text) and text[start] == " ":
+            start += 1
+        if start >= len(text):
+            return lines
+        room = max(width if rest is None else rest, 1)
+
+
+def _end_within(text: str, start: int, width: int) -> int:
+    """The end of the longest part from `start` that fits, with the marks that belong to its last character."""
+    used = 0
+    for position in range(start, len(text)):
+        used += _character(text[position])
+        if used > width:
+            return position
+    return len(text)
+
+
+@lru_cache(maxsize=4096)
+def _character(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

@@ -1,0 +1,325 @@
+"""Where a run is put together, the only place: task definitions and a config in, everything a run needs out.
+
+`assemble` is for whoever asks a model (run, shard, cluster, dry run; a search holds `Parts` for as long as it lasts),
+`assemble_tasks` for whoever only scores (rescore, check), `preview` for whoever only looks. What they opened they close
+again, whatever fails. Building writes and starts nothing, so bad input leaves no trace; `make_ready` starts what
+has to stand before the first question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from assay.catalog import CATALOG
+from assay.core.config import RunConfig
+from assay.core.errors import FailureError, UsageError
+from assay.core.fingerprint import fingerprint
+from assay.core.run import Stop
+from assay.core.run_file import RUN_SCHEMA, RunFile
+from assay.core.seams import BuildContext, Model, Previewable, Solver, capabilities_of, close_part, identity_of
+from assay.core.task import Task, task_fingerprint
+from assay.core.types import Completion, Request, Sample, TaskDefinition
+from assay.costs.budget import Budget, SpendingLimits, prices_for
+from assay.costs.prices import Quotes, cost_of_answers
+from assay.datasets.content import is_elsewhere
+from assay.models.adapters.python_callable import as_model
+from assay.models.build import make_model
+from assay.models.likelihood.check import likelihood_problem
+from assay.models.pool import ModelPool, attempts_in_flight
+from assay.reports.board.python_metrics import runs_code
+from assay.runs.folder import versions
+from assay.runs.progress import Progress
+from assay.scorers.processes import in_processes
+from assay.tasks.build import build_dataset, build_solver, build_task, start_scorers
+from assay.tasks.likelihood import offer
+from assay.tasks.trust import require_trust
+
+if TYPE_CHECKING:
+    from assay.tasks.rehearse import Script
+
+
+@asynccontextmanager
+async def assemble(
+    definitions: Sequence[TaskDefinition],
+    config: RunConfig,
+    *,
+    model: Model | object | None = None,
+    models: ModelPool | None = None,
+    command: Sequence[str] = (),
+) -> AsyncIterator[Parts]:
+    """Everything a run needs. `model`, an object of the user's, takes the place of the one that the config names."""
+    parts = Parts(config, models)
+    try:
+        parts.build(definitions, model, command)
+        yield parts
+    finally:
+        await parts.aclose()
+
+
+@asynccontextmanager
+async def assemble_tasks(
+    definitions: Sequence[TaskDefinition], config: RunConfig, *, model_for: Callable[..., Model] | None = None
+) -> AsyncIterator[BuiltTasks]:
+    """The tasks alone, to score answers that are there already.
+
+    A scorer that needs a model is given one by `model_for`, or says that it has none.
+    """
+    parts = BuiltTasks(config, model_for)
+    try:
+        parts.build_tasks(definitions)
+        yield parts
+    finally:
+        await parts.aclose()
+
+
+Preview = tuple[Sample, list[Request] | FailureError]
+"""A sample and what is asked about it: nothing where only the author's Python decides."""
+
+
+def preview(definition: TaskDefinition, samples: int) -> list[Preview]:
+    """The first samples of a task and what each would be asked.
+
+    No Python but ours runs, and samples that lie on a server are not fetched.
+    """
+    return _preview(definition, list(islice(_samples_here(definition), samples)))
+
+
+def preview_sample(definition: TaskDefinition, wanted: str) -> Preview | None:
+    """The sample with this id, or else with this number from 1, and what would be asked about it."""
+    by_number = None
+    for number, sample in enumerate(_samples_here(definition), 1):
+        if sample.id == wanted:
+            return _preview(definition, [sample])[0]
+        if str(number) == wanted:
+            by_number = sample
+    return None if by_number is None else _preview(definition, [by_number])[0]
+
+
+def _samples_here(definition: TaskDefinition) -> Iterable[Sample]:
+    return () if is_elsewhere(definition.dataset) else build_dataset(definition)
+
+
+def _preview(definition: TaskDefinition, samples: Sequence[Sample]) -> list[Preview]:
+    runs_own_code = definition.solver.use not in CATALOG["solver"] or definition.solver.use == "python"
+    if runs_own_code or not any(sample.row is not None for sample in samples):
+        return [(sample, []) for sample in samples]
+    from assay.tasks.rehearse import Script  # brings the template engine, which few runs need
+
+    script = Script()
+    return asyncio.run(_asked_by(build_solver(definition, script.model_for), samples, script))
+
+
+async def _asked_by(solver: Solver, samples: Sequence[Sample], script: Script) -> list[Preview]:
+    script.answer = Completion(text="‹the model's answer›")
+    found: list[Preview] = []
+    for sample in samples:
+        script.asked = []
+        try:
+            if isinstance(solver, Previewable):
+                found.append((sample, [solver.request(sample)]))
+                continue
+            await solver(sample, script.measured)
+        except FailureError as error:
+            if not script.asked:
+                found.append((sample, error))
+                continue
+        found.append((sample, script.asked))
+    return found
+
+
+class BuiltTasks:
+    """Built tasks, and the way to close all that belongs to them."""
+
+    def __init__(self, config: RunConfig, model_for: Callable[..., Model] | None = None) -> None:
+        self.config = config
+        self.tasks: list[Task] = []
+        self.sandbox: dict[str, Any] | None = None
+        """What confines model-written code here, once it has been started."""
+        self.closing = AsyncExitStack()
+        self._context = BuildContext(
+            model_for=model_for,
+            min_sandbox=config.min_sandbox,
+            timeout_seconds=config.timeout_seconds,
+            cost_of=self.cost_of,
+        )
+
+    def cost_of(self, completions: Sequence[Completion]) -> float | None:
+        """Where no model is measured, nothing is known of prices; what was not paid for costs nothing."""
+        paid = any(each.tokens_in or each.tokens_out for each in completions)
+        return None if paid else 0.0
+
+    def build_tasks(self, definitions: Sequence[TaskDefinition]) -> None:
+        require_trust(definitions, trust=self.config.trust)
+        for definition in definitions:
+            self.tasks.append(self.build_task(definition))
+
+    def build_task(self, definition: TaskDefinition) -> Task:
+        """One task, its scorers free to move to processes of their own; closed with all the others."""
+        config = self.config
+        task = build_task(definition, context=self._context, limit=config.limit, trust=config.trust)
+        parts = {part.key: part for part in definition.scorers}
+        scorers = {
+            key: in_processes(scorer, parts[key], config.score_workers, config.timeout_seconds)
+            for key, scorer in task.scorers.items()
+        }
+        for part in (task.solver, *scorers.values()):
+            self.closing.push_async_callback(close_part, part)
+        return replace(task, scorers=scorers)
+
+    def start_sandboxes(self, progress: Progress) -> None:
+        """Start what confines model-written code, before any model is asked, and say what it is.
+
+        A task whose sandbox this host cannot give is refused as a whole; the others go on.
+        """
+        for number, task in enumerate(self.tasks):
+            try:
+                for report in start_scorers(task):
+                    if self.sandbox is None:
+                        progress.say(report.line())
+                    self.sandbox = msgspec.to_builtins(report)
+            except FailureError as error:
+                progress.say(f"task `{task.name}` is refused: {error}")
+                self.tasks[number] = replace(task, unusable=error.failure)
+
+    async def try_metrics(self) -> None:
+        """Refuse Python metrics that break whatever the scores will be."""
+        definitions = [task.definition for task in self.tasks]
+        if any(runs_code(part) for definition in definitions for part in definition.aggregates):
+            from assay.runs.metric_trial import try_metrics  # most runs have none
+
+            await try_metrics(definitions, self.config)
+
+    async def aclose(self) -> None:
+        """Close everything, also when closing some of it fails; models last."""
+        await self.closing.aclose()
+
+
+class Parts(BuiltTasks):
+    """Everything a run needs, built: what it is, its tasks, its models, and the one that is measured."""
+
+    run_file: RunFile
+    model: Model
+    """The measured one, with everything around it that the config asks for."""
+    in_flight: int
+    """How many attempts to keep going."""
+    quotes: Quotes
+    """The price of the measured model and of every judge, where it is known."""
+    unproven: tuple[TaskDefinition, ...] = ()
+    """Tasks that need likelihoods of a server nobody has checked yet."""
+
+    def __init__(self, config: RunConfig, models: ModelPool | None = None) -> None:
+        self.models = models or ModelPool(config)
+        super().__init__(config, self.models.model_for)
+        self._unwrapped: Model | None = None
+        self.closing.push_async_callback(self.models.aclose)
+        self.closing.push_async_callback(lambda: close_part(self._unwrapped))
+
+    def build(
+        self, definitions: Sequence[TaskDefinition], model: Model | object | None = None, command: Sequence[str] = ()
+    ) -> None:
+        config = self.config
+        measured = make_model(config.model, config.model_options) if model is None else as_model(model)
+        self._unwrapped = measured
+        self.build_tasks(definitions)
+        refuse_unscorable(self.tasks, measured)
+        self.run_file = describe_run(definitions, measured, config, command)
+        self.quotes = prices_for(
+            [measured.name, *(judge.name for judge in self.models.judges)], SpendingLimits.of(config)
+        )
+        self.unproven = likelihood_tasks(self.tasks) if capabilities_of(measured).unproven_likelihoods else ()
+        self.in_flight = attempts_in_flight(config, measured)
+        # last, because it may open the cache; the pool closes what it has wrapped
+        self.model, self._unwrapped = self.models.wrap(measured), None
+
+    def cost_of(self, completions: Sequence[Completion]) -> float | None:
+        """What answers of the measured model cost, where its price is known and it counted its tokens."""
+        return cost_of_answers(self.quotes.get(self.model.name), completions)
+
+    async def make_ready(self, progress: Progress) -> None:
+        """What has to stand before the first question: sandboxes, metrics that can work, likelihoods that are what
+        they seem."""
+        self.start_sandboxes(progress)
+        await self.try_metrics()
+        await self.refuse_wrong_likelihoods()
+
+    def start_sandboxes(self, progress: Progress) -> None:
+        super().start_sandboxes(progress)
+        self.run_file = msgspec.structs.replace(self.run_file, sandbox=self.sandbox)
+
+    async def refuse_wrong_likelihoods(self) -> None:
+        """A server that only seems to tell likelihoods is refused before the first real question."""
+        if not self.unproven:
+            return
+        definition, name = self.unproven[0], self.model.name
+        try:
+            wrong = await likelihood_problem(self.model)
+        except FailureError as error:
+            raise UsageError(
+                f"task `{definition.name}` needs likelihoods, and those of {name} could not be checked: {error}"
+            ) from error
+        if wrong is not None:
+            raise UsageError(
+                f"task `{definition.name}` ({definition.metric}) asks how likely given texts are, and {name} cannot "
+                f"tell: {wrong}. {offer(definition)}"
+            )
+
+    def keep_to_budget(self, stop: Stop, earlier: Iterable[Path], *, sharers: int = 1) -> None:
+        """Spend no more than the config allows, one of so many shares of it, less what `earlier` journals tell of."""
+        if limits := SpendingLimits.of(self.config):
+            budget = Budget(limits.shared_by(sharers), self.quotes, stop)
+            budget.add_earlier(self.model.name, earlier)
+            self.spend_from(budget)
+
+    def spend_from(self, budget: Budget) -> None:
+        self.model = budget.around(self.model, self.models.judges)
+
+
+def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:
+    return tuple(task.definition for task in tasks if capabilities_of(task.solver).needs_continuations)
+
+
+def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
+    """A task that asks how likely given texts are needs a model that can tell; better said now than per sample."""
+    if capabilities_of(model).scores_continuations:
+        return
+    for definition in likelihood_tasks(tasks):
+        raise UsageError(
+            f"task `{definition.name}` ({definition.metric}) asks how likely given texts are, and {model.name} can "
+            f"only write. {offer(definition)}"
+        )
+
+
+def describe_run(
+    definitions: Sequence[TaskDefinition], model: Model, config: RunConfig, command: Sequence[str] = ()
+) -> RunFile:
+    """What this run would be, before anything is made of it."""
+    return describe(definitions, identity_of(model), config, command)
+
+
+def describe(
+    definitions: Sequence[TaskDefinition], model: dict[str, Any], config: RunConfig, command: Sequence[str] = ()
+) -> RunFile:
+    """The same, of a model that is known only by what tells it from others."""
+    tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
+    settings = config.identity()
+    return RunFile(
+        schema=RUN_SCHEMA,
+        fingerprint=fingerprint([tasks, model, settings]),
+        tasks=tasks,
+        model=model,
+        settings=settings,
+        config=config,
+        definitions=tuple(definitions),
+        versions=versions(),
+        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        command=list(command),
+    )

@@ -1,0 +1,208 @@
+"""A dry run: every solver is let loose on a model that only listens, so that requests are counted, not guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from assay.core.attempt import attempt_key
+from assay.core.config import RunConfig
+from assay.core.errors import FailureError
+from assay.core.journal import finished_keys
+from assay.core.key_set import KeySet
+from assay.core.model_stack import WithRunSettings, given_settings
+from assay.core.seams import Model
+from assay.core.task import Task
+from assay.core.types import Completion, PartSpec, Request, Sample, TaskDefinition, Trace
+from assay.core.usage import about_tokens
+from assay.costs.estimate import JudgeEstimate, RunEstimate, TaskEstimate
+from assay.costs.prices import Quotes, cost_at
+from assay.models.pool import ModelPool
+from assay.runs.assemble import Parts, assemble
+from assay.runs.folder import default_folder
+from assay.runs.progress import run_blocking
+
+TRIED = 500
+"""Samples of a task whose solver is run; more are estimated from these."""
+
+
+def estimate(definitions: Sequence[TaskDefinition], config: RunConfig, *, folder: Path | None = None) -> RunEstimate:
+    """How many requests, about how many tokens and about how much money the run still takes; nobody is asked."""
+    return run_blocking(_estimate(definitions, config, folder))
+
+
+async def _estimate(definitions: Sequence[TaskDefinition], config: RunConfig, folder: Path | None) -> RunEstimate:
+    async with assemble(definitions, config, models=RecordingPool(config)) as parts:
+        finished = finished_keys((folder or default_folder(parts.run_file)) / "journal.jsonl")
+        found = [await _measure(task, parts, finished) for task in parts.tasks]
+        return RunEstimate(model=parts.model.name, tasks=found, notes=_notes(found, parts))
+
+
+class RecordingModel:
+    """A model that answers nothing and counts what it is asked."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.requests = 0
+        self.tokens_in = 0
+        self.most_tokens_out: int | None = 0
+
+    async def generate(self, request: Request) -> Completion:
+        self.requests += 1
+        self.tokens_in += about_tokens(request.text())
+        if request.max_tokens is None:
+            self.most_tokens_out = None
+        elif self.most_tokens_out is not None:
+            self.most_tokens_out += request.max_tokens
+        return Completion(text="")
+
+
+class RecordingPool(ModelPool):
+    """Models that all only listen: the evaluated one and its judges."""
+
+    def __init__(self, config: RunConfig) -> None:
+        super().__init__(config)
+        self.listening: list[RecordingModel] = []
+
+    def wrap(self, model: Model, **how: float | None) -> Model:
+        del how  # nobody waits for an ear
+        self._plain.append(model)
+        self.listening.append(RecordingModel(model.name))
+        return self.listening[-1]
+
+
+async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
+    config, quotes = parts.run_file.config, parts.quotes
+    owed = _owed(task, config.repeat, finished)
+    listening = RecordingModel(parts.model.name)
+    recording = parts.models.listening if isinstance(parts.models, RecordingPool) else []
+    judges = [each for each in recording if each is not parts.model]
+    before = [(judge.requests, judge.tokens_in) for judge in judges]
+    tried, target_tokens, faults = await _listen(task, listening, config)
+    scale = owed / tried if tried else 0.0
+    requests, tokens_in = round(listening.requests * scale), round(listening.tokens_in * scale)
+    tokens_out = round(target_tokens * scale * listening.requests / tried) if tried else 0
+    most = None if listening.most_tokens_out is None else round(listening.most_tokens_out * scale)
+    quote = quotes.get(parts.model.name)
+    return TaskEstimate(
+        task=task.name,
+        attempts=len(task.dataset) * config.repeat,
+        owed=owed,
+        requests=requests,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        most_tokens_out=most,
+        cost=cost_at(quote, tokens_in, tokens_out),
+        most_cost=None if most is None else cost_at(quote, tokens_in, most),
+        currency=quote.currency if quote is not None else "USD",
+        exact=len(task.dataset) <= TRIED,
+        judges=[
+            _judge(judge.name, (judge.requests - asked) * scale, (judge.tokens_in - tokens) * scale, quotes)
+            for judge, (asked, tokens) in zip(judges, before, strict=True)
+            if judge.requests > asked
+        ],
+        not_rendered=len(faults),
+        first_fault=next(iter(faults.values()), None),
+    )
+
+
+NOT_RENDERED = ("template", "bad_input", "filter")
+"""Kinds of failures of a row, which no answer of a model would mend."""
+
+
+async def _listen(task: Task, listening: RecordingModel, config: RunConfig) -> tuple[int, int, dict[str, str]]:
+    """Let the solver ask about every sample, then its judges about the target.
+
+    How many samples, how long their answers are, and of those that could not be rendered, why.
+    """
+    model = WithRunSettings(listening, given_settings(config.settings()), 1)
+    judging = [task.scorers[part.key] for part in task.definition.scorers if asks_a_model(part) and not task.unusable]
+    tried, target_tokens = 0, 0
+    faults: dict[str, str] = {}
+    for sample in islice(iter(task.dataset), TRIED):
+        tried += 1
+        target_tokens += _answer_tokens(sample, config.max_tokens)
+        before = listening.requests
+        trace = Trace(prediction=sample.targets[0] if sample.targets else "")
+        with _noting(faults, sample):  # a solver may not know what to do with an empty answer; what it asked is counted
+            solved = await task.solver(sample, model)
+            trace = msgspec.structs.replace(solved, prediction=solved.prediction or trace.prediction)
+        if sample.id in faults:
+            continue
+        if listening.requests == before and sample.prompt:
+            # a solver that gave up before it asked would have asked at least once
+            listening.requests += 1
+            listening.tokens_in += about_tokens(sample.prompt)
+        for scorer in judging:
+            if sample.scorer in (None, scorer.name):
+                with _noting(faults, sample):  # silence is no verdict, so the scorer fails; what it asked is counted
+                    await scorer(sample, trace)
+    return tried, target_tokens, faults
+
+
+@contextmanager
+def _noting(faults: dict[str, str], sample: Sample) -> Iterator[None]:
+    """Whatever fails for want of an answer is no news; a row that cannot be rendered is."""
+    try:
+        yield
+    except FailureError as error:
+        if error.failure.kind in NOT_RENDERED:
+            faults.setdefault(sample.id, error.failure.message)
+    except Exception:  # noqa: S110 - a part of anybody's, which was given silence
+        pass
+
+
+def asks_a_model(part: PartSpec) -> bool:
+    """Whether a scorer is known to ask a model and do nothing else: only such may be called when nobody is asked."""
+    return bool({"model_key", "judge_model_key"} & {name for name, value in part.options.items() if value})
+
+
+def _judge(name: str, requests: float, tokens_in: float, quotes: Quotes) -> JudgeEstimate:
+    return JudgeEstimate(
+        model=name,
+        requests=round(requests),
+        tokens_in=round(tokens_in),
+        least_cost=cost_at(quotes.get(name), round(tokens_in), 0),
+    )
+
+
+def _owed(task: Task, repeat: int, finished: KeySet) -> int:
+    if not finished:
+        return len(task.dataset) * repeat
+    return sum(
+        int(attempt_key(task.name, sample, attempt), 16) not in finished
+        for sample in task.dataset
+        for attempt in range(1, repeat + 1)
+    )
+
+
+def _answer_tokens(sample: Sample, longest: int | None) -> int:
+    """About as long as the target, which is all that can be known before asking."""
+    expected = about_tokens(sample.targets[0]) if sample.targets else 100
+    return expected if longest is None else min(expected, longest)
+
+
+def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
+    said = ["tokens are about a quarter of the characters; answers are taken to be as long as their targets"]
+    if parts.run_file.config.max_tokens is None:
+        said.append("no longest answer is set: with --max-answer-tokens N there is an upper bound")
+    unpriced = [name for name, quote in parts.quotes.items() if quote is None]
+    said.extend(f"no price is known for `{name}`; add it to prices.yaml" for name in unpriced)
+    known = dict.fromkeys((quote.source, quote.date) for quote in parts.quotes.values() if quote)
+    said.extend(f"prices: {source}, dated {date}" for source, date in known)
+    if any(not each.exact for each in tasks):
+        said.append(f"large tasks are estimated from their first {TRIED} samples")
+    judges = {judge.model: judge for task in tasks for judge in task.judges}
+    if judges:
+        said.append(
+            "judges are counted with the target as the answer and are at least asked this often; what they will say is "
+            "not known, so their cost is that of their prompts alone"
+        )
+    unheard = [judge.name for judge in parts.models.judges if judge.name not in judges]
+    if unheard:
+        said.append(f"these models are asked too, nobody can say how often: {', '.join(dict.fromkeys(unheard))}")
+    return said

@@ -1,0 +1,322 @@
+"""Runs from start to end: `evaluate_tasks` and `aevaluate` for Python, `run_all` for them and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from assay import env_file
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.journal import Journal, finished_keys
+from assay.core.run import Stop
+from assay.core.run_file import RunFile, read_run_file
+from assay.core.seams import Metric, Model
+from assay.core.types import Record, TaskDefinition
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import Leaderboard
+from assay.reports.view import view_of
+from assay.runs.assemble import assemble
+from assay.runs.exit_status import GATE_NOT_MET, INTERRUPTED, WITH_FAILURES, exit_status_of
+from assay.runs.finish import finish
+from assay.runs.folder import default_folder, prepare_folder
+from assay.runs.listeners import Listener, Listeners, RunStart, find_listeners
+from assay.runs.local import run_here
+from assay.runs.plan import PlannedRun, make_config, plan_runs, read_tasks
+from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
+from assay.runs.shard_files import merge_shards
+
+if TYPE_CHECKING:
+    from assay.reports.gates.result import GateResult
+    from assay.runs.gates import Gates
+    from assay.runs.opened import Run
+    from assay.runs.ray_cluster import Cluster
+
+
+class RunResult(Struct, frozen=True, kw_only=True):
+    """Where the run lies, its leaderboard, and what came of its gates."""
+
+    folder: Path
+    leaderboard: Leaderboard
+    interrupted: bool = False
+    stopped: str | None = None
+    """Why the run ended itself before everything was attempted: its budget."""
+    gates: tuple[GateResult, ...] = ()
+    gates_met: bool = True
+
+    @property
+    def exit_status(self) -> int:
+        """0 done, 1 a gate is not met, 3 finished with failures, 130 interrupted: as `assay run` ends."""
+        if not self.gates_met:
+            return GATE_NOT_MET
+        if self.interrupted:
+            return INTERRUPTED
+        return WITH_FAILURES if self.stopped is not None else exit_status_of(self.leaderboard)
+
+    def open(self) -> Run:
+        """The run's attempts, costs and tables, as `assay.open_run` gives them."""
+        from assay.runs.opened import open_run
+
+        return open_run(self.folder)
+
+    def _repr_html_(self) -> str:
+        return self.leaderboard._repr_html_()
+
+
+class EvaluationResult(Struct, frozen=True, kw_only=True):
+    """The runs that were made, one for each model, in the order they were asked for."""
+
+    runs: tuple[RunResult, ...]
+    warnings: tuple[str, ...] = ()
+    """What the readers of the task files want known."""
+
+    def __iter__(self) -> Iterator[RunResult]:
+        return iter(self.runs)
+
+    def _repr_html_(self) -> str:
+        return "".join(run._repr_html_() for run in self.runs)
+
+    @property
+    def gates_met(self) -> bool:
+        return all(run.gates_met for run in self.runs)
+
+    @property
+    def exit_status(self) -> int:
+        return max(run.exit_status for run in self.runs) if self.gates_met else GATE_NOT_MET
+
+    @property
+    def leaderboard(self) -> Leaderboard:
+        """That of the only run there is."""
+        return self._only.leaderboard
+
+    @property
+    def folder(self) -> Path:
+        return self._only.folder
+
+    @property
+    def _only(self) -> RunResult:
+        if len(self.runs) != 1:
+            raise UsageError(f"there are {len(self.runs)} runs: look at each of `runs`")
+        return self.runs[0]
+
+
+async def aevaluate(
+    tasks: str | Path | TaskDefinition | Sequence[str | Path | TaskDefinition],
+    model: object | Sequence[object] | None = None,
+    *,
+    metric: str | Metric | None = None,
+    folder: Path | str | None = None,
+    fresh: bool = False,
+    resume_foreign: bool = False,
+    gates: str | Sequence[str] = (),
+    baseline: Path | str | None = None,
+    cannot_tell_passes: bool = False,
+    progress: Progress | Callable[[ProgressUpdate], object] | None = None,
+    listeners: Sequence[object] = (),
+    env: Path | str | None = None,
+    models: dict[str, str] | None = None,
+    dataset: str | None = None,
+    allow_outside: bool = False,
+    generative: bool = False,
+    cluster: Cluster | None = None,
+    shard_size: int | None = None,
+    **settings: Any,
+) -> EvaluationResult:
+    """Run tasks against one model or several: all that `assay run` does, from a notebook or an async service.
+
+    `tasks`: files, folders, built-in names, or what `load_tasks` returned. `model`: a name, a model, an adapter with
+    `generate(prompts)`, a function, or a list of those, one run each; None asks the models that run files name, else
+    the toy model. `metric`, a function or a name, takes the place of those that the tasks name. `gates` are those of
+    `--gate`. `progress` is called with a `ProgressUpdate` now and then. `models` and `dataset` are `--model-for` and
+    `--dataset`. `settings` are the fields of `RunConfig`: `temperature`, `repeat`, `limit`, `max_cost`, … A run that is
+    cancelled has lost nothing: the same call resumes it.
+    """
+    chosen = model if model is None or isinstance(model, list | tuple) else (model,)
+    with env_file.looking_in(None if env is None else Path(env)):
+        config = make_config(**settings)
+        definitions, warnings = _tasks_of(
+            [tasks] if isinstance(tasks, str | Path | TaskDefinition) else tasks,
+            config,
+            models=models,
+            dataset=dataset,
+            allow_outside=allow_outside,
+            generative=generative,
+        )
+        if metric is not None:
+            from assay.tasks.own_metric import with_metric  # most runs are scored as their tasks say
+
+            definitions = [with_metric(definition, metric) for definition in definitions]
+        runs = await run_all(
+            plan_runs(definitions, config, chosen),
+            RunOptions(
+                folder=None if folder is None else Path(folder),
+                fresh=fresh,
+                resume_foreign=resume_foreign,
+                progress=progress if isinstance(progress, Progress) else CallbackProgress(progress),
+                listeners=find_listeners(listeners),
+                cluster=cluster,
+                shard_size=shard_size,
+            ),
+            gates=[gates] if isinstance(gates, str) else gates,
+            baseline=baseline,
+            cannot_tell_passes=cannot_tell_passes,
+        )
+    return EvaluationResult(runs=tuple(runs), warnings=tuple(warnings))
+
+
+evaluate_tasks = blocking(aevaluate)
+"""The same from a script: waits until all is done. Ctrl-C ends it as it ends `assay run`: nothing finished is lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a run is made, whatever it is about: where it lies, who hears of it, and whether a cluster makes it."""
+
+    folder: Path | None = None
+    fresh: bool = False
+    resume_foreign: bool = False
+    progress: Progress = field(default_factory=Progress)
+    listeners: Sequence[Listener] = ()
+    command: Sequence[str] = ()
+    cluster: Cluster | None = None
+    shard_size: int | None = None
+
+
+async def run_all(
+    planned: Sequence[PlannedRun],
+    options: RunOptions,
+    *,
+    gates: Sequence[str] = (),
+    baseline: Path | str | None = None,
+    cannot_tell_passes: bool = False,
+    on_result: Callable[[RunResult], None] = lambda result: None,
+) -> list[RunResult]:
+    """Every planned run, one after the other; the rest is left out when somebody interrupts one."""
+    if len(planned) > 1 and options.folder is not None:
+        raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
+    keepers = [_gates_of(run, gates, baseline) for run in planned]
+    results: list[RunResult] = []
+    for run, keeper in zip(planned, keepers, strict=True):
+        result = await run_planned(run, options)
+        if keeper is not None:
+            found, met = keeper.check(result.folder, result.leaderboard, cannot_tell_passes=cannot_tell_passes)
+            result = msgspec.structs.replace(result, gates=found, gates_met=met)
+        results.append(result)
+        on_result(result)
+        if result.interrupted:
+            break
+    return results
+
+
+def _gates_of(run: PlannedRun, gates: Sequence[str], baseline: Path | str | None) -> Gates | None:
+    policies = any(each.metadata.get("policies") for each in run.definitions)
+    if not gates and baseline is None and not policies:
+        return None
+    from assay.runs.gates import Gates  # most runs have none
+
+    return Gates(gates, run.definitions, run.config, baseline)
+
+
+def run_evaluation(
+    definitions: Sequence[TaskDefinition],
+    config: RunConfig,
+    *,
+    model: Model | object | None = None,
+    folder: Path | None = None,
+    fresh: bool = False,
+    resume_foreign: bool = False,
+    progress: Progress | None = None,
+    command: Sequence[str] = (),
+) -> RunResult:
+    """One run with exactly this config, or the rest of the run that the folder holds.
+
+    `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
+    `resume_foreign` takes attempts that somebody else made as they are.
+    """
+    options = RunOptions(
+        folder=folder,
+        fresh=fresh,
+        resume_foreign=resume_foreign,
+        progress=progress or Progress(),
+        command=command,
+    )
+    return run_blocking(run_planned(PlannedRun(list(definitions), config, model), options))
+
+
+async def run_planned(run: PlannedRun, options: RunOptions) -> RunResult:
+    """One run with its leaderboard, here or on a cluster."""
+    listeners = Listeners(options.listeners, options.progress.warn)
+    try:
+        if options.cluster is not None:
+            from assay.runs.ray import drive
+
+            result = await drive(run, options.cluster, options, listeners)
+        else:
+            result = await _run_here(run, options, listeners)
+    except BaseException:
+        if listeners and listeners.began:  # cancelled, or the disk is full: what there is, is told
+            folder = listeners.began.folder
+            board = build_leaderboard(folder, view_of(run.config, folder))
+            await listeners.run_finished(RunResult(folder=folder, leaderboard=board, interrupted=True))
+        raise
+    await listeners.run_finished(result)
+    return result
+
+
+async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) -> RunResult:
+    stop, config, progress = Stop(), run.config, options.progress
+    async with assemble(run.definitions, config, model=run.model, command=options.command) as parts:
+        await parts.make_ready(progress)
+        folder = options.folder or default_folder(parts.run_file)
+        prepare_folder(folder, parts.run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
+        try:
+            with closing(Journal(folder / "journal.jsonl")) as journal:
+                merge_shards(folder, journal)  # what shards of this run have finished need not be made again
+                finished = finished_keys(journal.path)
+                parts.keep_to_budget(stop, [journal.path])
+                begin(folder, parts.run_file, len(finished), progress, listeners)
+                with signals(stop, progress):
+                    await run_here(parts, journal, finished, stop, progress, on_records=heard(progress, listeners))
+        finally:
+            progress.end()
+    board = await finish(folder, view_of(config, folder), trust=True)  # what is not trusted was refused before it ran
+    owed = any(row.owed for row in board.tasks)
+    return RunResult(
+        folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stop.reason if owed else None
+    )
+
+
+def begin(folder: Path, run_file: RunFile, done: int, progress: Progress, listeners: Listeners) -> int:
+    """Tell everybody that the run begins; how many attempts it has."""
+    total = sum(map(run_file.config.attempts_of, run_file.definitions))
+    progress.plan(run_file)
+    progress.begin(total, done, run_file.definitions)
+    if listeners:  # a run that is resumed is the one that was begun
+        listeners.run_began(RunStart(folder=folder, run=read_run_file(folder), total=total, done=done))
+    return total
+
+
+def heard(progress: Progress, listeners: Listeners) -> Callable[[list[Record]], None]:
+    """Who hears of records: most runs have no listener."""
+
+    def both(records: list[Record]) -> None:
+        progress.records(records)
+        listeners.records(records)
+
+    return both if listeners else progress.records
+
+
+def _tasks_of(
+    tasks: Sequence[str | Path | TaskDefinition], config: RunConfig, **how: Any
+) -> tuple[list[TaskDefinition], list[str]]:
+    """Files are read; definitions are taken as they are."""
+    sources = [str(task) for task in tasks if not isinstance(task, TaskDefinition)]
+    given = [task for task in tasks if isinstance(task, TaskDefinition)]
+    read, warnings = read_tasks(sources, config, **how) if sources else ([], [])
+    return [*read, *given], warnings

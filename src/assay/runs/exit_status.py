@@ -1,0 +1,49 @@
+"""What the exit status says of a run: one rule for the commands `run`, `merge` and `rescore`, and for Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.wording import few
+
+if TYPE_CHECKING:
+    from assay.reports.board.types import Leaderboard, TaskRow
+
+DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def exit_status_of(board: Leaderboard) -> int:
+    """0 only when every attempt was made and none failed, and every task has at least one that was scored."""
+    whole = bool(board.tasks) and all(row.complete and row.scored for row in board.tasks)
+    return DONE if whole else WITH_FAILURES
+
+
+def why_without_score(board: Leaderboard) -> str | None:
+    """A sentence on the tasks that came to nothing: those that could not be run here, and those without a score."""
+    refused = [row for row in board.tasks if row.refused is not None]
+    nothing: dict[tuple[str, ...], list[TaskRow]] = {}
+    for row in board.tasks:
+        if row.refused is None and not row.scored and not row.owed:
+            nothing.setdefault(tuple(_counts([row])), []).append(row)
+    said = [f"{_names(rows)} no scored attempt ({_why(rows)})" for rows in nothing.values()]
+    said += [f"{row.task} could not be run on this machine (the reason stands above)" for row in refused]
+    return f"measured nothing: {'; '.join(said)}" if said else None
+
+
+def _names(rows: list[TaskRow]) -> str:
+    return f"{rows[0].task} has" if len(rows) == 1 else f"{few([row.task for row in rows])} have"
+
+
+def _why(rows: list[TaskRow]) -> str:
+    total = sum(row.total for row in rows)
+    return ", ".join(f"{count:,} of {total:,} {word}" for word, count in _counts(rows).items()) or "without samples"
+
+
+def _counts(rows: list[TaskRow]) -> dict[str, int]:
+    """What became of the attempts, in words; only what there is any of."""
+    counts = {
+        "failed": sum(row.failed + row.timeouts for row in rows),
+        "excluded by the task's own rules": sum(row.excluded for row in rows),
+        "without a value for its score": sum(row.unscored for row in rows),
+    }
+    return {word: count for word, count in counts.items() if count}

@@ -1,0 +1,49 @@
+"""The end of a run: the files that are derived from its journal, and nobody else writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.core.run_file import RunFile, read_run_file
+from assay.reports.board.build import board_of
+from assay.reports.board.journal_table import read_tables
+from assay.reports.board.python_metrics import runs_code
+from assay.reports.board.types import Leaderboard, write_leaderboard_file
+from assay.reports.documents.report import report_page, write_report
+from assay.reports.marks import marks_sentence
+from assay.reports.view import View, view_of
+
+if TYPE_CHECKING:
+    from assay.runs.python_metrics import PythonMetrics
+
+
+async def finish(folder: Path, view: View | None = None, *, trust: bool = False) -> Leaderboard:
+    """The leaderboard and the report of what the journal holds, in one walk over it, seen as `view` says.
+
+    `trust` is the user's word, not the run folder's: whether the Python metrics of its tasks may run.
+    """
+    run = read_run_file(folder)
+    view = view or view_of(run.config, folder)
+    python = _python_metrics(run, trust=trust)
+    tables = read_tables(folder / "journal.jsonl", run.definitions, view, watch=python.add if python else None)
+    if python:
+        await python.write(folder, tables)
+    board = board_of(folder, run, tables, view)
+    write_derived(folder, board)
+    return board
+
+
+def _python_metrics(run: RunFile, *, trust: bool) -> PythonMetrics | None:
+    if not any(runs_code(part) for definition in run.definitions for part in definition.aggregates):
+        return None
+    from assay.runs.python_metrics import PythonMetrics  # most tasks have none
+
+    return PythonMetrics(run.definitions, trust=trust)
+
+
+def write_derived(folder: Path, board: Leaderboard) -> None:
+    """What can be deleted and made again: the leaderboard, and a page about it."""
+    said = marks_sentence(folder)
+    write_leaderboard_file(folder / "leaderboard.json", board)
+    write_report(folder / "report.md", report_page(board) + (f"\n## What people say\n\n- {said}\n" if said else ""))

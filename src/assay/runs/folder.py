@@ -1,0 +1,161 @@
+"""The folder of a run: whose it is, what stands in `run.json`, and what confined model-written code on each machine.
+
+Nobody else writes these files. A folder holds one run; another in it is refused, or put aside when that was asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.journal import lock_journal
+from assay.core.regular_file import read_regular
+from assay.core.run_file import RunFile, SealedFile, read_run_file, sealed_as, write_whole
+from assay.costs.prices import KEPT, keep_prices
+from assay.reports.board.sandboxes import FOLDER as SANDBOXES
+from assay.runs.shard_files import Shard, holds_attempts
+from assay.tasks.trust import code_seal
+from assay.user.seal import is_vouched_for, refuse_foreign, vouch
+
+
+def default_folder(run_file: RunFile) -> Path:
+    """The folder that the same command always gets: what was asked of whom, and a piece of the fingerprint."""
+    names = [definition.name for definition in run_file.definitions]
+    asked = "-".join(each for each in (str(run_file.model["name"]), run_file.config.prompt) if each)
+    what = "-".join(names) if len(names) <= 2 else f"{names[0]}-and-{len(names) - 1}-more"
+    readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in f"{asked}-{what}")
+    return Path("runs") / f"{readable[:80].strip('-.')}-{run_file.fingerprint[:8]}"
+
+
+def prepare_folder(
+    folder: Path,
+    run_file: RunFile,
+    *,
+    fresh: bool = False,
+    resume_foreign: bool = False,
+    shard: Shard | None = None,
+) -> None:
+    """The folder holds this very run or none; another run in it is refused, or put aside when `fresh`.
+
+    Attempts in it that somebody else made are refused too, unless told to take them; a shard takes only its own.
+    """
+    path = folder / "run.json"
+    if fresh and (path.exists() or holds_attempts(folder)):
+        put_aside(folder)
+    earlier = read_run_file(folder) if path.exists() else None
+    changed = (
+        what_changed(earlier, run_file) if earlier is not None and earlier.fingerprint != run_file.fingerprint else []
+    )
+    foreign = not resume_foreign and holds_attempts(folder, shard)
+    take_folder(folder, run_file, earlier, changed=changed, refuse_if_foreign=foreign)
+    if earlier is not None and (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
+        record_sandbox(folder, run_file)
+    if seal := code_seal(run_file.definitions):  # its code was trusted, or this run would not have begun
+        vouch(folder, seal)
+    keep_prices(folder, run_file.config.prices)
+
+
+def take_folder(
+    folder: Path, now: SealedFile, earlier: SealedFile | None, *, changed: Sequence[str], refuse_if_foreign: bool
+) -> None:
+    """Make the folder that of `now`, whose `run.json` is `earlier` if it has one. What differs is refused, and so is,
+    when told, what somebody else has made.
+    """
+    if changed:
+        raise UsageError(
+            f"{folder}: holds another run: {', '.join(changed)}. "
+            "Use --fresh to put it aside and start anew, or another --run-dir."
+        )
+    ours = earlier is not None and is_vouched_for(folder, sealed_as(earlier))
+    if not ours and refuse_if_foreign:
+        refuse_foreign(folder)
+    if earlier is None:
+        _write(folder, now)
+    if not ours:
+        vouch(folder, sealed_as(earlier or now))
+
+
+def record_change(folder: Path, now: SealedFile) -> None:
+    """Write down what a run or search that is resumed does otherwise from now on; it stays the same one."""
+    _write(folder, now)
+
+
+def refuse_rescored(folder: Path, run_file: RunFile) -> None:
+    """Scoring again that was interrupted can be resumed; what is finished was scored with the code of that day."""
+    if not (folder / "run.json").exists():
+        return
+    there = read_run_file(folder)
+    same = (there.fingerprint, there.answers_of) == (run_file.fingerprint, run_file.answers_of)
+    if not same or (folder / "leaderboard.json").exists():
+        raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
+
+
+def prepare_rescored(folder: Path, run_file: RunFile, run: Path, earlier: RunFile) -> None:
+    """A folder for new scores of the answers in `run`: as much the user's own as that one, at the same prices."""
+    if (folder / "run.json").exists():
+        return
+    _write(folder, run_file)
+    if is_vouched_for(run, sealed_as(earlier)):
+        vouch(folder, sealed_as(run_file))
+    if (run / KEPT).exists():
+        write_whole(folder / KEPT, read_regular(run / KEPT))
+
+
+def record_sandbox(folder: Path, run_file: RunFile) -> None:
+    """Write down what this machine had, if anything was to be confined here."""
+    if run_file.sandbox is not None:
+        write_whole(folder / SANDBOXES / f"{os.uname().nodename}.json", msgspec.json.encode(run_file.sandbox))
+
+
+def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
+    """Why two runs are not one, in words."""
+    changes = []
+    for name in sorted({*earlier.tasks, *now.tasks}):
+        if earlier.tasks.get(name) != now.tasks.get(name):
+            state = "changed" if name in earlier.tasks and name in now.tasks else "is in only one of them"
+            changes.append(f"task `{name}` {state}")
+    for what, then, since in (("model ", earlier.model, now.model), ("", earlier.settings, now.settings)):
+        for key in sorted({*then, *since}):
+            if then.get(key) != since.get(key):
+                changes.append(f"{what}{key} was {then.get(key)!r}, now {since.get(key)!r}")
+    return changes or ["its fingerprint differs"]
+
+
+def versions() -> dict[str, str]:
+    """Of everything that has a part in a number."""
+    found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
+    packages = {name.replace("-", "_"): name for name in ("assay-eval", "msgspec", "numpy", "rapidfuzz", "httptools")}
+    for folder in sys.path:
+        # an installer leaves NAME-VERSION.dist-info; `importlib.metadata` reads the same, and costs a tenth of a start
+        for entry in _names_in(folder):
+            name, _, version = entry.removesuffix(".dist-info").partition("-")
+            if entry.endswith(".dist-info") and name in packages:
+                found.setdefault(packages[name], version)
+    return found
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder or ".")
+    except OSError:  # a zip file, or a folder that is not there
+        return []
+
+
+def _write(folder: Path, run_file: SealedFile) -> None:
+    write_whole(folder / "run.json", msgspec.json.format(msgspec.json.encode(run_file), indent=2))
+
+
+def put_aside(folder: Path) -> None:
+    """Give the folder another name; refused while another process writes there."""
+    os.close(lock_journal(folder / "journal.jsonl"))
+    number = 1
+    while (aside := folder.with_name(f"{folder.name}.old-{number}")).exists():
+        number += 1
+    shutil.move(folder, aside)

@@ -1,0 +1,84 @@
+"""The gates of a run: read, and refused if they cannot be checked, before anything runs; checked when it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.types import TaskDefinition
+from assay.costs.prices import find_prices
+from assay.reports.board.build import read_leaderboard
+from assay.reports.board.types import Leaderboard
+from assay.reports.diff.ends import diff_ends
+from assay.reports.gates.check import check_gates
+from assay.reports.gates.expression import parse_gates
+from assay.reports.gates.names import TaskNumbers, check_names, numbers_of_definition
+from assay.reports.gates.result import GateResult, broken_gates
+from assay.reports.view import GROUP, View
+from assay.wording import hint
+
+
+class Gates:
+    """What must hold of one run, alone or compared with a baseline: a leaderboard file or a run folder."""
+
+    def __init__(
+        self,
+        expressions: Sequence[str],
+        definitions: Sequence[TaskDefinition],
+        config: RunConfig,
+        baseline: Path | str | None = None,
+    ) -> None:
+        tasks = {each.name: numbers_of_definition(each, config.repeat) for each in definitions}
+        self._gates = parse_gates([*expressions, *_of_policies(definitions, tasks)])
+        self._view = View(
+            level=config.level,
+            group_by=config.group_by or GROUP,
+            by=config.by,
+            prices=find_prices(Path(config.prices)) if config.prices else None,
+        )
+        self._source = baseline
+        self._baseline = read_leaderboard(baseline, self._view) if baseline is not None else None
+        if self._gates:
+            check_names(self._gates, tasks, baseline=self._baseline)
+
+    def check(
+        self, folder: Path, board: Leaderboard, *, cannot_tell_passes: bool = False
+    ) -> tuple[tuple[GateResult, ...], bool]:
+        """What came of every gate, and whether that is good enough."""
+        pairs = None if self._source is None else partial(diff_ends, self._source, folder, self._view)
+        results = check_gates(self._gates, board, baseline=self._baseline, pairs=pairs)
+        return tuple(results), not broken_gates(results, cannot_tell_passes=cannot_tell_passes)
+
+
+def _of_policies(definitions: Sequence[TaskDefinition], tasks: Mapping[str, TaskNumbers]) -> list[str]:
+    """The rules of a run file's policies as gates, one for each task that has the number; each rule needs one."""
+    gates: list[str] = []
+    rules = [(definition.name, rule) for definition in definitions for rule in definition.metadata.get("policies", ())]
+    for key in dict.fromkeys(rule["rule"] for _, rule in rules):
+        found = [
+            _policy_gate(f"{task}.{name}", rule)
+            for task, rule in rules
+            if rule["rule"] == key and (name := _number_called(rule["metric"], tasks[task])) is not None
+        ]
+        if not found:
+            metric = next(rule["metric"] for _, rule in rules if rule["rule"] == key)
+            known = sorted({name for task, _ in rules for name in tasks[task].names})
+            raise UsageError(
+                f"policy rule `{key}`: no task in its scope has a number `{metric}`. {hint(metric, known)}"
+            )
+        gates.extend(found)
+    return list(dict.fromkeys(gates))
+
+
+def _policy_gate(number: str, rule: Mapping[str, Any]) -> str:
+    """A threshold, or that the number is there at all: it then equals itself."""
+    return f"{number} {rule['operator']} {rule['threshold']}" if "operator" in rule else f"{number} == {number}"
+
+
+def _number_called(metric: str, numbers: TaskNumbers) -> str | None:
+    """The number itself, or the mean of the score value of that name."""
+    return next((name for name in (metric, f"{metric}_mean") if numbers.has(name)), None)

@@ -1,0 +1,226 @@
+"""Listeners: whoever wants to hear of a run as it happens, to log it elsewhere or to show it.
+
+A listener is any object with some of the methods below. It is handed what the run folder holds, in which no key stands,
+to keep: whatever it does with it, the run and other listeners have their own.
+Each is called in a thread of its own, one call after the other, so it may wait for a server without holding up the run.
+One that raises is dropped with a warning, and one that is far behind misses records: no listener breaks a run. The end
+is heard also when the run is interrupted, stopped by its budget or cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from assay import catalog
+from assay.core.errors import UsageError
+from assay.core.run_file import RunFile
+from assay.core.types import Record
+from assay.printable import one_line
+
+if TYPE_CHECKING:
+    from assay.runs.evaluate import RunResult
+
+
+class RunStart(Struct, frozen=True, kw_only=True):
+    """A run that begins, or is resumed."""
+
+    folder: Path
+    run: RunFile
+    """What stands in `run.json`: tasks, model, settings, fingerprints, versions."""
+    total: int
+    """Attempts that the run has."""
+    done: int
+    """Those of them that were finished before."""
+
+
+@runtime_checkable
+class HearsBeginnings(Protocol):
+    def run_began(self, run: RunStart) -> object: ...
+
+
+@runtime_checkable
+class HearsRecords(Protocol):
+    def records(self, batch: Sequence[Record]) -> object:
+        """Attempts that have just been written into the journal; on a cluster they are not heard of."""
+        ...
+
+
+@runtime_checkable
+class HearsEnds(Protocol):
+    def run_finished(self, result: RunResult) -> object: ...
+
+
+class SearchEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that happened in a search of `assay optimize`."""
+
+    event: Literal["began", "entry", "step", "finished"]
+    folder: str
+    fingerprint: str
+    """The same for a search that is resumed."""
+    budget: int
+    calls: int = 0
+    """Evaluations that the search has used so far."""
+    best: float | None = None
+    """The mean of the best text so far, on what is selected on."""
+    last: str = ""
+    """What became of the latest proposal, in words; at the end, why the search stopped."""
+    entry: Any = None
+    """Of `entry`: the line that the journal has got: a candidate, an evaluation or a proposal."""
+    result: Any = None
+    """Of `finished`: what `summary.json` holds."""
+
+
+@runtime_checkable
+class HearsSearches(Protocol):
+    def search_event(self, event: SearchEvent) -> object: ...
+
+
+_METHODS = ("run_began", "records", "run_finished", "search_event")
+Listener = HearsBeginnings | HearsRecords | HearsEnds | HearsSearches
+
+MOST_WAITING = 1000
+"""Batches of records that may wait for a listener; memory must not grow with one that is slow."""
+LONGEST_WAIT_SECONDS = 60.0
+"""For listeners that are behind when the run has ended."""
+
+
+def find_listeners(wanted: Sequence[object]) -> list[Listener]:
+    """Listeners as they were given: objects, or names (`module:name`, or of the entry points `assay.listeners`)."""
+    return [_found(each) for each in wanted]
+
+
+class Listeners:
+    """Every listener of one run. `warn` hears of those that broke, in the thread of the run."""
+
+    def __init__(self, listeners: Sequence[Listener], warn: Callable[[str], None]) -> None:
+        self._ears = [_Ear(listener) for listener in listeners]
+        self._warn = warn
+        self.began: RunStart | None = None
+        """Set once somebody was told of a start, and not yet of an end."""
+
+    def __bool__(self) -> bool:
+        return bool(self._ears)
+
+    def run_began(self, run: RunStart) -> None:
+        self.began = run
+        self._each(lambda ear: ear.hear(lambda to: isinstance(to, HearsBeginnings) and to.run_began(deepcopy(run))))
+
+    def records(self, batch: list[Record]) -> None:
+        self._each(lambda ear: ear.hear_records(batch))
+
+    def search_event(self, event: SearchEvent) -> None:
+        """Lines of the journal may be missed by who is far behind, nothing else."""
+        self._each(lambda ear: ear.hear_search(event))
+
+    async def run_finished(self, result: RunResult) -> None:
+        """Tell of the end, and wait until everybody has heard everything, but not for ever."""
+        self.began = None
+        own = deepcopy(result)  # whoever hears of it late may look after our caller has changed his
+        self._each(lambda ear: ear.hear(lambda to: isinstance(to, HearsEnds) and to.run_finished(deepcopy(own))))
+        await self.heard()
+
+    async def heard(self) -> None:
+        """Wait until everybody has heard everything, but not for ever."""
+        if self._ears:
+            deadline = monotonic() + LONGEST_WAIT_SECONDS
+            await asyncio.gather(*(asyncio.to_thread(ear.finish, deadline) for ear in self._ears))
+        self._each(lambda ear: None)
+        for ear in self._ears:
+            if told := ear.told_at_the_end():
+                self._warn(told)
+
+    def _each(self, tell: Callable[[_Ear], object]) -> None:
+        for ear in self._ears.copy():
+            if ear.error is None:
+                tell(ear)
+            else:
+                self._ears.remove(ear)
+                what = f"{type(ear.error).__name__}: {one_line(str(ear.error), 300)}"
+                self._warn(f"the listener {ear.name} failed and hears no more of the run: {what}")
+
+
+class _Ear:
+    """One listener and the thread that it listens in."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.name = type(listener).__name__
+        self.error: BaseException | None = None
+        self._listener = listener
+        self._missed = 0
+        self._waiting: queue.SimpleQueue[Callable[[Listener], object] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._listen, name=f"listener {self.name}", daemon=True)
+        self._thread.start()
+
+    def hear(self, tell: Callable[[Listener], object]) -> None:
+        self._waiting.put(tell)
+
+    def hear_records(self, batch: list[Record]) -> None:
+        if not isinstance(self._listener, HearsRecords):
+            return
+        if self._waiting.qsize() < MOST_WAITING:
+            own = batch.copy()
+            self.hear(lambda to: isinstance(to, HearsRecords) and to.records(own))
+        else:
+            self._missed += len(batch)
+
+    def hear_search(self, event: SearchEvent) -> None:
+        if not isinstance(self._listener, HearsSearches):
+            return
+        if event.event != "entry" or self._waiting.qsize() < MOST_WAITING:
+            self.hear(lambda to: isinstance(to, HearsSearches) and to.search_event(event))
+        else:
+            self._missed += 1
+
+    def finish(self, deadline: float) -> None:
+        self._waiting.put(None)
+        self._thread.join(max(0.0, deadline - monotonic()))
+
+    def told_at_the_end(self) -> str | None:
+        if self._thread.is_alive():
+            return (
+                f"the listener {self.name} is not done after {LONGEST_WAIT_SECONDS:g} s; what it logs may not be whole"
+            )
+        if self._missed:
+            return f"the listener {self.name} was too slow for the run and has missed {self._missed:,} records"
+        return None
+
+    def _listen(self) -> None:
+        while (tell := self._waiting.get()) is not None:
+            try:
+                tell(self._listener)
+            except BaseException as error:  # also SystemExit: it would end this thread, and nobody would hear of it
+                self.error = error
+                return
+
+
+def _found(wanted: object) -> Listener:
+    found: Any = catalog.resolve("listener", wanted, own_code=True) if isinstance(wanted, str) else wanted
+    try:
+        listener = found() if inspect.isclass(found) or inspect.isfunction(found) else found
+    except UsageError:
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {one_line(str(error), 600)}"
+        raise UsageError(f"the listener {wanted!r} cannot be made: {told}") from error
+    if not isinstance(listener, Listener):
+        raise UsageError(
+            f"the listener {wanted!r} has none of the methods of one: `run_began(run)`, `records(batch)`, "
+            "`run_finished(result)`, `search_event(event)`"
+        )
+    methods = [getattr(listener, name) for name in dir(listener) if name in _METHODS]
+    if waits := [method.__name__ for method in methods if inspect.iscoroutinefunction(method)]:
+        raise UsageError(
+            f"the listener {wanted!r} has an `async def {waits[0]}`: it is called in a thread of its own, where it may "
+            "simply wait; write `def`"
+        )
+    return listener

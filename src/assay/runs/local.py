@@ -1,0 +1,83 @@
+"""Attempts in this process: a fixed number of workers over one lazy iterator."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping
+
+from assay.core.journal import Journal
+from assay.core.run import Stop, run_attempts
+from assay.core.seams import Work
+from assay.core.types import Record
+from assay.runs.assemble import Parts
+from assay.runs.progress import Progress
+from assay.scorers.watch import Watch
+
+
+async def run_here(
+    parts: Parts,
+    journal: Journal,
+    finished: Container[int],
+    stop: Stop,
+    progress: Progress,
+    *,
+    on_records: Callable[[list[Record]], None],
+    positions: Mapping[str, range] | None = None,
+) -> None:
+    """Make every attempt that is neither finished nor outside `positions`, and write it into the journal."""
+    config = parts.config
+    parts.models.tell(stop, progress.say)
+    progress.watch(parts.models.request_state)
+    with Watch(config.timeout_seconds, stop, progress.say):
+        await run_attempts(
+            parts.tasks,
+            parts.model,
+            journal,
+            LocalExecutor(parts.in_flight),
+            finished=finished,
+            settings=config.settings(),
+            repeat=config.repeat,
+            positions=positions,
+            stop=stop,
+            on_records=on_records,
+        )
+
+
+class LocalExecutor:
+    """Keeps `concurrency` attempts in flight; memory does not grow with the amount of work."""
+
+    def __init__(self, concurrency: int) -> None:
+        self._concurrency = concurrency
+
+    async def run(
+        self, make_attempt: Callable[[Work], Awaitable[Record]], work: Iterable[Work]
+    ) -> AsyncIterator[list[Record]]:
+        remaining = iter(work)
+        finished: list[Record] = []
+        news = asyncio.Event()
+
+        async def worker() -> None:
+            for item in remaining:
+                finished.append(await make_attempt(item))
+                news.set()
+                # the journal has its turn before the next request leaves: a kill repeats only what is in flight
+                await asyncio.sleep(0)
+
+        workers = [asyncio.ensure_future(worker()) for _ in range(self._concurrency)]
+        everyone = asyncio.gather(*workers)
+        everyone.add_done_callback(lambda _: news.set())
+        try:
+            while not everyone.done() or finished:
+                await news.wait()
+                news.clear()
+                if finished:
+                    batch, finished[:] = finished.copy(), ()
+                    yield batch
+            everyone.result()
+        except asyncio.CancelledError:
+            if finished:  # given up is what is in flight, never what is finished
+                yield finished
+            raise
+        finally:
+            everyone.cancel()
+            await asyncio.gather(everyone, *workers, return_exceptions=True)

@@ -1,0 +1,60 @@
+"""The listener `otel`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from assay.core.types import Record
+from assay.runs.evaluate import RunResult
+from assay.runs.listeners import RunStart
+from assay.runs.log_to.facts import metrics_of, package, params_of
+from assay.runs.log_to.genai import evaluations, request_attributes, response_attributes
+
+
+class Spans:
+    """OpenTelemetry spans of the run, each attempt and each answer, named by the GenAI conventions, without any text.
+
+    To the program's tracer provider; where it has none, by OTLP, as OTEL_EXPORTER_OTLP_ENDPOINT and its kin say.
+    """
+
+    def __init__(self) -> None:
+        self._api = package("opentelemetry.trace", "otel")
+        sdk, self._provider = package("opentelemetry.sdk.trace", "otel"), self._api.get_tracer_provider()
+        if not isinstance(self._provider, sdk.TracerProvider):
+            self._provider = sdk.TracerProvider()
+            otlp = package("opentelemetry.exporter.otlp.proto.http.trace_exporter", "otel").OTLPSpanExporter()
+            batching = package("opentelemetry.sdk.trace.export", "otel").BatchSpanProcessor(otlp)
+            self._provider.add_span_processor(batching)
+        self._tracer = self._provider.get_tracer("assay")
+
+    def run_began(self, run: RunStart) -> None:
+        told = {f"assay.{name}": str(value) for name, value in params_of(run).items()}
+        self._span = self._tracer.start_span(f"evaluate {run.run.model['name']}", attributes=told)
+        self._within = self._api.set_span_in_context(self._span)
+        self._asked = request_attributes(run.run.model, run.run.config.settings())
+        self._chat = f"chat {self._asked['gen_ai.request.model']}"
+
+    def records(self, batch: Sequence[Record]) -> None:
+        now = time.time_ns()
+        for record in batch:
+            at = now - int(record.seconds * 1e9)
+            said = {"assay.task": record.task, "assay.sample.id": record.sample_id, "assay.attempt": record.attempt}
+            span = self._tracer.start_span(f"attempt {record.task}", self._within, attributes=said, start_time=at)
+            for completion in record.trace.completions if record.trace else ():
+                told, within = self._asked | response_attributes(completion), self._api.set_span_in_context(span)
+                answer = self._tracer.start_span(self._chat, within, self._api.SpanKind.CLIENT, told, start_time=at)
+                answer.end(at := at + int(completion.seconds * 1e9))
+            for evaluation in evaluations(record):
+                span.add_event("gen_ai.evaluation.result", evaluation, now)
+            if record.failures:
+                span.set_attribute("error.type", record.failures[0].kind)
+                span.set_status(self._api.StatusCode.ERROR, record.failures[0].stage)
+            span.end(now)
+
+    def run_finished(self, result: RunResult) -> None:
+        self._span.set_attributes({f"assay.{name}": value for name, value in metrics_of(result.leaderboard).items()})
+        if result.interrupted or result.stopped is not None:
+            self._span.set_status(self._api.StatusCode.ERROR, result.stopped or "interrupted")
+        self._span.end()
+        self._provider.force_flush()

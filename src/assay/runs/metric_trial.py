@@ -1,0 +1,106 @@
+"""Tries the Python metrics of a run on made-up scores before a model is asked, and refuses what cannot work.
+
+Nobody knows the scores yet, so only that is refused which does not depend on them: code that cannot be loaded, breaks
+before it has looked at any score, uses a name or a module that is not there, reads a value that its scorer never gives,
+or returns no mapping. A metric that breaks on the scores that there are fails the finished run (`python_metrics.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.core.config import RunConfig
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import BuildContext
+from assay.core.types import PartSpec, TaskDefinition
+from assay.reports.board.python_metrics import runs_code
+from assay.runs.python_metrics import own_summaries
+from assay.snippets.process import Snippet
+from assay.stats.metric_snippet import read_result
+from assay.stats.score_table import ScoreTable
+from assay.wording import hint
+
+_MARKS, _NUMBERS, _LABELS = (True, False), (1.0, 0.5, 0.0), ("a", "b")
+
+
+async def try_metrics(definitions: Sequence[TaskDefinition], config: RunConfig) -> None:
+    """`UsageError` when a Python metric of these tasks breaks whatever the scores will be; they may run their code."""
+    for definition in definitions:
+        scorers = {part.key: part for part in definition.scorers}
+        for part in definition.aggregates:
+            if not runs_code(part) or part.use == "lm_eval":  # made-up scores say nothing about its own aggregations
+                continue
+            if part.use == "python":
+                scorer = scorers[part.options["scorer"]]
+                problem = await _try_snippet(part, scorer, config.attempts_of(definition), config.timeout_seconds)
+            else:
+                problem = _try_own(part, config.level)
+            if problem is not None:
+                raise UsageError(f"task `{definition.name}`: metric `{part.key}`: {problem}")
+
+
+async def _try_snippet(part: PartSpec, scorer: PartSpec, count: int, timeout_seconds: float | None) -> str | None:
+    """Why the snippet cannot work; None when it may."""
+    from assay.tasks.declarative.schema.scorers import values_given  # only YAML has snippets
+
+    snippet = Snippet(
+        part.options["compute_metrics_snippet"],
+        function="compute_metrics",
+        stage="metric",
+        part=part.key,
+        context=BuildContext(own_code=True, timeout_seconds=timeout_seconds),
+    )
+    known = values_given(scorer.use, scorer.options)
+    try:
+        answer = await snippet.try_out({"values": _made_up(known, scorer), "count": count, "known": known is not None})
+    except FailureError as error:
+        return error.failure.message
+    finally:
+        await snippet.aclose()
+    return _problem(answer, known or ())
+
+
+def _made_up(known: Sequence[str] | None, scorer: PartSpec) -> list[dict[str, Any]]:
+    """The values of a few scores, as different as they can be."""
+    labels = scorer.options.get("valid_labels") or _LABELS
+    kinds = {"is_correct": _MARKS, "label": labels}
+    columns = {name: kinds.get(name, _NUMBERS) for name in known or ("score",)}
+    rows = max(map(len, columns.values()))
+    return [{name: values[row % len(values)] for name, values in columns.items()} for row in range(rows)]
+
+
+def _problem(answer: Mapping[str, Any], known: Sequence[str]) -> str | None:
+    trial = answer.get("trial")
+    if trial is None:  # it was killed, or took too long: with fewer or other scores it might not
+        return None
+    if name := trial["not_given"]:
+        return f"{answer['message']}: it reads the value `{name}`, which its scorer never gives. {hint(name, known)}"
+    if "result" not in answer:
+        return str(answer["message"]) if trial["regardless"] else None
+    wrong = read_result(answer["result"]).get("error")
+    no_mapping = not isinstance(answer["result"], dict | None)
+    return wrong if trial["regardless"] or no_mapping else None
+
+
+def _try_own(part: PartSpec, level: float) -> str | None:
+    """The same of somebody's own aggregate, which is given an empty table: it breaks before it has looked at it."""
+    table = _Watched()
+    problem: str | None = own_summaries(part, table, level).get("error")
+    return None if object.__getattribute__(table, "looked") else problem
+
+
+class _Watched(ScoreTable):
+    """A table that knows whether anybody has looked at it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looked = False
+
+    def __getattribute__(self, name: str) -> Any:
+        self.looked = True
+        return super().__getattribute__(name)
+
+    def __len__(self) -> int:
+        self.looked = True
+        return super().__len__()

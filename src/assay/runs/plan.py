@@ -1,0 +1,186 @@
+"""Which runs a request amounts to: tasks read with their run files and `.env`, settings completed, one run per model.
+
+The command line and Python both come through here, so that they do the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from assay import env_file
+from assay.catalog import unknown_name
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.types import TaskDefinition
+from assay.models.adapters.python_callable import as_model
+from assay.tasks.build import build_dataset
+from assay.tasks.load import load_tasks
+
+if TYPE_CHECKING:
+    from assay.tasks.lm_eval.source import LmEvalOptions
+
+COUNTS = ("repeat", "concurrency", "batch_size", "limit", "max_tokens", "max_total_tokens")
+
+
+class PlannedRun(NamedTuple):
+    """The tasks of one run and all its settings."""
+
+    definitions: list[TaskDefinition]
+    config: RunConfig
+    model: object | None = None
+    """An object of the user's, in place of the model that the config names."""
+
+
+class TaskFiles(NamedTuple):
+    """The tasks that were asked for, and what their readers want known."""
+
+    definitions: list[TaskDefinition]
+    warnings: list[str]
+
+
+def make_config(*, concurrency: int | None = None, score_workers: int | None = None, **settings: Any) -> RunConfig:
+    """The settings of a run by their names, those left out as `assay run` has them.
+
+    Without a `concurrency` servers get as many requests at once as they turn out to take; without `score_workers`
+    scorers move to processes of their own where it pays.
+    """
+    for name in settings:
+        if name not in RunConfig.__struct_fields__:
+            raise UsageError(unknown_name("setting of a run", name, RunConfig.__struct_fields__))
+    found = {"adaptive": concurrency is None, "score_workers": score_workers, **settings}
+    if concurrency is not None:
+        found["concurrency"] = concurrency
+    for name in COUNTS:
+        if isinstance(value := found.get(name), int) and value < 1:
+            raise UsageError(f"{name} must be 1 or more, got {value}")
+    try:
+        return msgspec.convert(found, RunConfig)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"a setting of the run is not what it must be: {error}") from error
+
+
+def read_tasks(
+    sources: Sequence[str],
+    config: RunConfig,
+    *,
+    models: Mapping[str, str] | None = None,
+    dataset: str | None = None,
+    allow_outside: bool = False,
+    generative: bool = False,
+    may_ask: bool = True,
+    lm_eval: LmEvalOptions | None = None,
+) -> TaskFiles:
+    """The tasks of files, folders and built-in names, for a run with this config.
+
+    `models` gives the model behind a key of declarative tasks, `dataset` the one that a dataset task is about;
+    `generative` lets the model write the letter where a task asks for likelihoods; `may_ask` is whether models may be
+    asked already, to write datasets; `lm_eval` sets up tasks of lm_eval.
+    """
+    definitions = load_tasks(
+        sources,
+        allow_bad=config.allow_bad_tasks,
+        config=config.task_config,
+        trust=config.trust,
+        models=dict(models or {}),
+        dataset=dataset,
+        allow_outside=allow_outside,
+        may_ask=may_ask,
+        lm_eval=lm_eval,
+    )
+    if config.task_config:
+        from assay.tasks.declarative.config_spec import refuse_unused
+
+        refuse_unused(config.task_config, definitions)
+    if generative:
+        from assay.tasks.likelihood import generative_variant
+
+        definitions = [generative_variant(definition) for definition in definitions]
+    return TaskFiles(definitions, [*env_file.ignored_here(), *warnings_of(definitions)])
+
+
+def warnings_of(definitions: Sequence[TaskDefinition]) -> list[str]:
+    """What the readers of the files want known, each thing once."""
+    return list(dict.fromkeys(text for each in definitions for text in each.metadata.get("warnings", ())))
+
+
+def plan_runs(
+    definitions: Sequence[TaskDefinition], config: RunConfig, models: Sequence[object] | None = None
+) -> list[PlannedRun]:
+    """One run for each model, by name or as an object; without any, for each that the tasks' run files name.
+
+    What a file does not name is asked of the config's model.
+    """
+    if not definitions:
+        raise UsageError("there is no task to run")
+    if models is None:
+        return _by_model(definitions, _without_a_model_to_ask(definitions, config))
+    if not models:
+        raise UsageError("there is no model to ask: the list of models is empty")
+    return [run for model in models for run in _of_model(definitions, config, model)]
+
+
+def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
+    """A run over recorded answers alone is that of whoever gave them, not of the model that runs have by default."""
+    if config.model != RunConfig().model or any(each.solver.use != "pass_through_solver" for each in definitions):
+        return config
+    names = {name for definition in definitions for name in _recorded_models(definition)}
+    return msgspec.structs.replace(config, model=f"recorded:{names.pop()}" if len(names) == 1 else "recorded")
+
+
+def _recorded_models(definition: TaskDefinition) -> set[str]:
+    """Whose answers a dataset holds, as far as it says it; two are enough to know that it is not one."""
+    names: set[str] = set()
+    if definition.dataset.use in ("traces", "task_result"):
+        for sample in build_dataset(definition):
+            names.add(str((sample.row or {}).get("model", "")))
+            if len(names) > 1:
+                break
+    return names - {""}
+
+
+def _of_model(definitions: Sequence[TaskDefinition], config: RunConfig, model: object) -> list[PlannedRun]:
+    if isinstance(model, str):
+        return _by_model(definitions, msgspec.structs.replace(config, model=model), chosen=True)
+    wrapped = as_model(model)
+    runs = _by_model(definitions, msgspec.structs.replace(config, model=wrapped.name), chosen=True)
+    return [run._replace(model=wrapped) for run in runs]
+
+
+def _by_model(definitions: Sequence[TaskDefinition], config: RunConfig, *, chosen: bool = False) -> list[PlannedRun]:
+    """The tasks of each model: a run file may name several; one that was chosen is meant for all of them."""
+    runs: dict[str, PlannedRun] = {}
+    for definition in definitions:
+        named = None if chosen else definition.metadata.get("model")
+        own = config
+        if named is not None:
+            own = msgspec.structs.replace(
+                config,
+                model=named["model"],
+                model_options=named["options"],
+                requests_per_minute=config.requests_per_minute or named.get("requests_per_minute"),
+                concurrency=min(config.concurrency, named.get("concurrency") or config.concurrency),
+                adaptive=config.adaptive and named.get("concurrency") is None,
+            )
+            own = _settled(own, named.get("generation") or {})
+        if config.repeat == 1 and (trials := definition.metadata.get("trials")):
+            own = msgspec.structs.replace(own, repeat=trials)
+        if definition.metadata.get("cache") is False:
+            own = msgspec.structs.replace(own, cache=False)
+        if variant := definition.metadata.get("variant"):
+            own = msgspec.structs.replace(own, prompt=variant.get("prompt"))
+        run = runs.setdefault(repr(own), PlannedRun([], own))
+        # one model in place of a file's several makes one of their tasks
+        if not variant or all(each.name != definition.name for each in run.definitions):
+            run.definitions.append(definition)
+    return list(runs.values())
+
+
+def _settled(config: RunConfig, generation: Mapping[str, Any]) -> RunConfig:
+    """A model file's generation settings, where the user gave none."""
+    open_ones = {name: value for name, value in generation.items() if getattr(config, name) is None}
+    if isinstance(stop := open_ones.get("stop"), list):
+        open_ones["stop"] = tuple(stop)
+    return msgspec.structs.replace(config, **open_ones)

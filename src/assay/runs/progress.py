@@ -1,0 +1,166 @@
+"""What a run says while it runs, and how it hears that it is to end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable, Coroutine, Sequence
+from contextvars import ContextVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.core.run import Stop
+from assay.core.types import Record, TaskDefinition
+from assay.processes.child import kill_every_child
+
+if TYPE_CHECKING:
+    from assay.core.run_file import RunFile
+    from assay.models.pool import RequestState
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Progress:
+    """Hears how a run gets on; this one shows nothing, and logs what somebody has to know."""
+
+    def plan(self, run: RunFile) -> None:
+        """What is going to run, before it begins."""
+
+    def watch(self, state: Callable[[], RequestState | None]) -> None:
+        """Where to look how many requests are under way."""
+
+    def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None: ...
+
+    def records(self, records: list[Record]) -> None: ...
+
+    def workers(self, alive: Sequence[tuple[int, int]], lost: tuple[int, int]) -> None:
+        """Attempts made and failed so far: of each worker that is alive, and of all that were lost."""
+
+    def say(self, sentence: str) -> None: ...
+
+    def warn(self, sentence: str) -> None:
+        logging.getLogger("assay").warning("%s", sentence)
+
+    def end(self) -> None: ...
+
+
+class ProgressUpdate(Struct, frozen=True, kw_only=True):
+    """How far a run has got."""
+
+    total: int
+    done: int
+    """Attempts made, those of earlier sessions included."""
+    failed: int
+
+
+class CallbackProgress(Progress):
+    """Calls a function whenever something was done."""
+
+    def __init__(self, callback: Callable[[ProgressUpdate], object] | None) -> None:
+        self._callback = callback
+        self._total = self._already = self._done = self._failed = 0
+
+    def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None:
+        self._total, self._already, self._done, self._failed = total, done, done, 0
+        self._call()
+
+    def records(self, records: list[Record]) -> None:
+        self._done += len(records)
+        self._failed += sum(record.failed for record in records)
+        self._call()
+
+    def workers(self, alive: Sequence[tuple[int, int]], lost: tuple[int, int]) -> None:
+        self._done = self._already + sum(made for made, _ in (*alive, lost))
+        self._failed = sum(failed for _, failed in (*alive, lost))
+        self._call()
+
+    def _call(self) -> None:
+        if self._callback is not None:
+            self._callback(ProgressUpdate(total=self._total, done=self._done, failed=self._failed))
+
+
+def run_blocking(work: Coroutine[Any, Any, _T], instead: str = "assay.aevaluate") -> _T:
+    """Do it in an event loop of our own, where signals are ours too."""
+    if _is_running_here():
+        work.close()
+        raise UsageError(
+            "an event loop is running here already (a notebook, an async service), and this would have to stop it: "
+            f"write `await {instead}(...)` instead"
+        )
+    _loop_is_ours.set(True)
+    try:
+        return asyncio.run(work)
+    finally:
+        _loop_is_ours.set(False)
+
+
+def _is_running_here() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
+    """The same function for who does not write `await`."""
+
+    @wraps(function)
+    def waits(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return run_blocking(function(*args, **kwargs))
+
+    return waits
+
+
+_loop_is_ours = ContextVar("_loop_is_ours", default=False)
+
+
+class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress)
+    """The first Ctrl-C starts nothing new, the second gives up what is in flight; SIGTERM does the latter at once, as
+    does SIGHUP, when the terminal was closed.
+
+    A third ends the process there and then. In a loop that somebody else runs, signals are theirs.
+    """
+
+    def __init__(self, stop: Stop, progress: Progress) -> None:
+        self._stop = stop
+        self._progress = progress
+        self._set: list[int] = []
+
+    def __enter__(self) -> None:
+        if not _loop_is_ours.get():
+            return
+        loop = asyncio.get_running_loop()
+        now = self._stop.now
+        for number, act in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, now), (signal.SIGHUP, now)):
+            if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                continue  # `nohup`
+            try:
+                loop.add_signal_handler(number, act)
+            except (ValueError, RuntimeError, NotImplementedError):
+                continue  # not the main thread: whoever embeds us keeps the signals
+            signal.signal(number, self._count)  # the loop acts when it has its turn, this one is called at once
+            self._set.append(number)
+
+    def __exit__(self, *error: object) -> None:
+        loop = asyncio.get_running_loop()
+        for number in self._set:
+            loop.remove_signal_handler(number)
+
+    def _count(self, number: int, frame: object) -> None:
+        at_once = number != signal.SIGINT
+        self._stop.signals += 2 if at_once else 1
+        if self._stop.signals > 2 + at_once:
+            kill_every_child()
+            os._exit(128 + number)
+
+    def _interrupt(self) -> None:
+        if not self._stop.asked:
+            self._progress.say("stopping: waiting for the answers in flight; press Ctrl-C again to give them up")
+        self._stop.ask()

@@ -1,0 +1,140 @@
+"""The Python metrics of a run: the author's `compute_metrics(scores)`, called in a worker process when the run ends."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.catalog import resolve
+from assay.core.run_file import read_run_file, write_whole
+from assay.core.types import PartSpec, Summary, TaskDefinition
+from assay.reports.board.journal_table import AttemptLine, TaskTable
+from assay.reports.board.python_metrics import FILE, WITH_CODE, Kept, runs_code
+from assay.reports.measure import counts
+from assay.reports.view import GROUP, metadata_value
+from assay.snippets.process import Snippet
+from assay.stats.metric_snippet import metric_snippet, metric_values
+from assay.stats.score_table import ScoreTable
+from assay.tasks.lm_eval.aggregation import aggregation_source
+from assay.tasks.trust import untrusted
+
+RESAMPLES = 200
+FEWEST = 50
+"""With fewer resamples the percentiles of a 95 % interval are anyone's guess."""
+LONGEST_SECONDS = 20.0
+"""A metric that would take longer over all resamples gets as many as fit, but not fewer than the fewest."""
+
+
+class PythonMetrics:
+    """The Python metrics of a run and the journal lines they are computed from.
+
+    The definitions are those of a run folder: without `trust`, the user's word, code that only the folder vouches for
+    is left alone.
+    """
+
+    def __init__(self, definitions: Sequence[TaskDefinition], *, trust: bool = False) -> None:
+        self._wanted = {
+            each.name: parts
+            for each in definitions
+            if (parts := [part for part in each.aggregates if runs_code(part)])
+            and (trust or not untrusted(each, out_of_a_run=True))
+        }
+        self._lines: dict[str, list[AttemptLine]] = {name: [] for name in self._wanted}
+
+    def __bool__(self) -> bool:
+        return bool(self._wanted)
+
+    def add(self, place: int, line: AttemptLine) -> None:
+        if line.task in self._lines and counts(line):
+            self._lines[line.task].append(line)
+
+    async def write(self, folder: Path, tables: Mapping[str, TaskTable]) -> None:
+        """Run every metric over the scores and keep what it found, with the digest of what it was found in."""
+        level = read_run_file(folder).config.level
+        kept: Kept = {}
+        for task, parts in self._wanted.items():
+            lines = sorted(self._lines[task], key=lambda line: (line.index, line.attempt))
+            metrics = {}
+            for part in parts:
+                scorer = part.options.get("scorer")
+                if part.use not in WITH_CODE:
+                    metrics[part.key] = own_summaries(part, tables[task].tables[scorer], level)
+                    continue
+                counted = [(line, score) for line in lines for score in line.scores if score.name == scorer]
+                metrics[part.key] = await compute_metrics(
+                    metric_source(part),
+                    [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in counted],
+                    part=part.key,
+                    clusters=[metadata_value(line.metadata, GROUP) or line.index for line, _ in counted],
+                )
+            kept[task] = {"digest": f"{tables[task].digest:x}", "metrics": metrics}
+        write_whole(folder / FILE, msgspec.json.format(msgspec.json.encode(kept), indent=2))
+
+
+def metric_source(part: PartSpec) -> str:
+    """The snippet that computes it: the author's, or the one that asks lm_eval's own aggregation."""
+    return aggregation_source(part.options) if part.use == "lm_eval" else part.options["compute_metrics_snippet"]
+
+
+def own_summaries(part: PartSpec, table: ScoreTable, level: float) -> dict[str, Any]:
+    """What somebody's own aggregate makes of the scores, as plain data, or why it made nothing."""
+    options = {name: value for name, value in part.options.items() if name != "scorer"}
+    try:
+        found = resolve("aggregate", part.use, own_code=True)(table, **options, level=level)
+        summaries = msgspec.to_builtins(msgspec.convert(found, list[Summary], from_attributes=True))
+    except Exception as error:  # whatever it raises is its own, and costs no other number
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        told = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return {"error": told, "kind": "exception"}
+    return {"level": level, "summaries": summaries}
+
+
+async def compute_metrics(
+    source: str, scores: Sequence[Mapping[str, Any]], *, part: str, clusters: Sequence[Any] | None = None
+) -> dict[str, Any]:
+    """Call the snippet over the scores of all samples that count, then over resamples of their clusters."""
+    snippet = metric_snippet(source, part)  # whoever calls us has asked whether it may run
+    try:
+        found = await metric_values(snippet, scores)
+        if "error" in found:
+            return found
+        if len(scores) < 2:
+            return {**found, "no_interval": "one sample has no spread to judge by"}
+        started = perf_counter()
+        await metric_values(snippet, scores)
+        seconds = perf_counter() - started
+        resamples = min(RESAMPLES, max(FEWEST, int(LONGEST_SECONDS / max(seconds, 1e-9))))
+        if seconds * resamples > 3 * LONGEST_SECONDS:
+            reason = f"{resamples} resamples of {seconds:.1f} s each would take too long"
+            return {**found, "no_interval": reason}
+        return {**found, "draws": await _draws(snippet, scores, clusters, found["values"], resamples)}
+    finally:
+        await snippet.aclose()
+
+
+async def _draws(
+    snippet: Snippet,
+    scores: Sequence[Mapping[str, Any]],
+    clusters: Sequence[Any] | None,
+    values: Mapping[str, float],
+    resamples: int,
+) -> dict[str, list[float | None]]:
+    """Every number over each resample; None where the author's code could not make one."""
+    rows: dict[Any, list[int]] = {}
+    for row, cluster in enumerate(range(len(scores)) if clusters is None else clusters):
+        rows.setdefault(cluster, []).append(row)
+    members = list(rows.values())
+    random = np.random.default_rng(0)
+    draws: dict[str, list[float | None]] = {name: [] for name in values}
+    for _ in range(resamples):
+        chosen = random.integers(0, len(members), len(members))
+        drawn = await metric_values(snippet, [scores[row] for cluster in chosen for row in members[cluster]])
+        for name in values:
+            draws[name].append(drawn.get("values", {}).get(name))
+    return draws

@@ -1,0 +1,302 @@
+"""A run on a Ray cluster: the driver cuts it into shards, lends out its limits, and merges; workers run the shards.
+
+A worker rebuilds everything from plain data: a run file and a folder that all can see. What it may use (its share of
+the limits a minute, a piece of the budget) comes with every shard and every question how far it has got.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from assay import env_file
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.journal import Journal, finished_keys
+from assay.core.run import Stop
+from assay.core.run_file import RunFile
+from assay.core.types import Record, TaskDefinition
+from assay.costs.budget import Budget, SpendingLimits
+from assay.own_functions import is_here
+from assay.reports.view import view_of
+from assay.runs.assemble import Parts, assemble
+from assay.runs.evaluate import RunOptions, RunResult, begin, run_planned
+from assay.runs.finish import finish
+from assay.runs.folder import default_folder, prepare_folder, record_sandbox, what_changed
+from assay.runs.leases import Leases
+from assay.runs.listeners import Listeners
+from assay.runs.plan import PlannedRun
+from assay.runs.progress import Progress, run_blocking, signals
+from assay.runs.ray_cluster import Cluster, ClusterConnection, WorkerReport
+from assay.runs.shard_files import Shard, cut, merge_shards
+from assay.runs.shards import ShardCounts, counted, run_range
+
+LARGEST_SHARD, SMALLEST_SHARD = 10_000, 500
+"""Samples. A larger one is dear to lose, a smaller one costs more to hand out than to run."""
+
+
+def run_on_ray(
+    definitions: Sequence[TaskDefinition],
+    config: RunConfig,
+    cluster: Cluster,
+    *,
+    shard_size: int | None = None,
+    folder: Path | None = None,
+    fresh: bool = False,
+    resume_foreign: bool = False,
+    progress: Progress | None = None,
+    command: Sequence[str] = (),
+) -> RunResult:
+    """Run the tasks on a Ray cluster, or go on with the run that the folder holds. The folder must be seen by all."""
+    options = RunOptions(
+        folder=folder,
+        fresh=fresh,
+        resume_foreign=resume_foreign,
+        progress=progress or Progress(),
+        command=command,
+        cluster=cluster,
+        shard_size=shard_size,
+    )
+    return run_blocking(run_planned(PlannedRun(list(definitions), config), options))
+
+
+async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listeners: Listeners) -> RunResult:
+    """What the driver does: plan, hand out shards, merge, finish. Workers take a model by its name."""
+    if run.model is not None:
+        raise UsageError(
+            "every node of a cluster builds the model itself: give its name (`module:name`), not an object"
+        )
+    for definition in run.definitions:
+        if any(is_here(part.options.get("metric")) for part in definition.scorers):
+            raise UsageError(
+                f"every node of a cluster imports the metric itself, and nobody else can import that of task "
+                f"`{definition.name}`: put it into a file and give it as `module:function`"
+            )
+    config, progress = run.config, options.progress
+    # built to refuse bad input before anything starts; workers build their own
+    async with assemble(run.definitions, config, command=options.command) as parts:
+        await parts.try_metrics()
+        await parts.refuse_wrong_likelihoods()
+        run_file = parts.run_file
+        folder = options.folder or default_folder(run_file)
+        prepare_folder(folder, run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
+    stop = Stop()
+    try:
+        with closing(Journal(folder / "journal.jsonl")) as journal:
+            merge_shards(folder, journal)
+            done = len(finished_keys(journal.path))
+            if done < begin(folder, run_file, done, progress, listeners):
+                budget = Budget(SpendingLimits.of(config), parts.quotes, stop)
+                budget.add_earlier(parts.model.name, [journal.path])
+                if not stop.asked:
+                    lending = Lending(config, budget.tokens, budget.cost)
+                    with signals(stop, progress):
+                        await _run_shards(folder, run_file, cluster, options.shard_size, lending, stop, progress)
+            merged = merge_shards(folder, journal)
+    finally:
+        progress.end()
+    board = await finish(folder, view_of(config, folder), trust=True)  # what is not trusted was refused before it ran
+    left = counted(merged, board).owed
+    if left and not stop.asked:
+        raise UsageError(
+            f"{folder}: the workers are done, but {', '.join(left)} are not in the journal. "
+            "Is the run folder on storage that every node sees? Run the same command again to make them."
+        )
+    return RunResult(
+        folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stop.reason if left else None
+    )
+
+
+async def _run_shards(
+    folder: Path,
+    run_file: RunFile,
+    cluster: Cluster,
+    shard_size: int | None,
+    lending: Lending,
+    stop: Stop,
+    progress: Progress,
+) -> None:
+    connection = ClusterConnection(cluster)
+    try:
+        samples = sum(run_file.config.samples_of(each) for each in run_file.definitions)
+        even = -(-samples // (4 * connection.workers))  # four shards a worker, so that the last ones end together
+        size = shard_size or max(SMALLEST_SHARD, min(LARGEST_SHARD, even))
+        payload = payload_of(run_file, folder)
+        await connection.run(
+            "assay.runs.ray:open_worker",
+            msgspec.json.encode(payload),
+            cut(samples, size),
+            lender=lending,
+            stop=stop,
+            on_progress=progress.workers,
+            say=progress.say,
+        )
+    finally:
+        connection.close()
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """What a worker may use from now on."""
+
+    share: float
+    """Of the run's requests and tokens a minute."""
+    max_tokens: float | None
+    """In all, since the worker began; the driver raises it as long as the run's budget lasts."""
+    max_cost: float | None
+
+
+class Lending:
+    """What the driver has to lend: the limits a minute in equal shares, the budget in pieces."""
+
+    def __init__(self, config: RunConfig, tokens_used: float, money_used: float) -> None:
+        self._tokens = Leases(config.max_total_tokens, tokens_used)
+        self._money = Leases(config.max_cost, money_used)
+
+    def terms(self, worker: int, report: WorkerReport, working: int) -> bytes:
+        return msgspec.json.encode(
+            Terms(
+                share=1 / max(working, 1),
+                max_tokens=self._tokens.lend(worker, report.tokens, working),
+                max_cost=self._money.lend(worker, report.money, working),
+            )
+        )
+
+    def give_back(self, worker: int, report: WorkerReport) -> None:
+        self._tokens.give_back(worker, report.tokens)
+        self._money.give_back(worker, report.money)
+
+    def used_up(self) -> str | None:
+        """Why nothing new may be begun."""
+        for leases, flag in ((self._tokens, "--max-tokens"), (self._money, "--max-cost")):
+            if leases.used_up:
+                return f"the budget of the run ({flag}) is used up"
+        return None
+
+
+class WorkerPayload(Struct, frozen=True, kw_only=True):
+    """All that a worker is given: plain data, no client, no open file, no secret."""
+
+    run_file: RunFile
+    folder: str
+    project: str
+    """The folder the command was given in: relative paths of task files begin here."""
+    env: str | None = None
+    """Where the file of variables lies that the command was given (`--env`): its place, never what it holds."""
+
+
+def payload_of(run_file: RunFile, folder: Path) -> WorkerPayload:
+    """What the workers of a run of this process are given."""
+    env = env_file.chosen()
+    return WorkerPayload(
+        run_file=run_file, folder=str(folder.resolve()), project=os.getcwd(), env=None if env is None else str(env)
+    )
+
+
+def open_worker(payload: bytes) -> ClusterWorker:
+    """What a worker process does once, before its first shard."""
+    return ClusterWorker(msgspec.json.decode(payload, type=WorkerPayload))
+
+
+class ClusterWorker:
+    """Everything of a run that outlives a shard: the tasks, the models, one event loop, what was finished before."""
+
+    def __init__(self, payload: WorkerPayload) -> None:
+        self._folder = Path(payload.folder)
+        _enter(payload.project, self._folder)
+        env_file.choose(None if payload.env is None else Path(payload.env))
+        self._now = _WorkerProgress()
+        self._runner = asyncio.Runner()
+        self._opened = AsyncExitStack()
+        try:
+            self._parts = self._runner.run(self._opened.enter_async_context(_rebuilt(payload.run_file, self._now)))
+        except BaseException:
+            self.close()
+            raise
+        record_sandbox(self._folder, self._parts.run_file)
+        self._ending = False
+        self._stop = Stop()
+        self._budget = Budget(SpendingLimits.of(payload.run_file.config), self._parts.quotes, self._stop)
+        self._parts.spend_from(self._budget)
+        self._finished = finished_keys(self._folder / "journal.jsonl")
+
+    def run(self, start: int, stop: int, terms: bytes) -> bool:
+        """Make the attempts of a shard; whether all of them were made."""
+        self._stop = self._budget.stop = Stop()
+        self._stop.asked = self._ending
+        self._use(msgspec.json.decode(terms, type=Terms))
+        counts = self._runner.run(self._shard(Shard(start, stop)))
+        return not counts.interrupted and counts.stopped is None
+
+    async def _shard(self, shard: Shard) -> ShardCounts:
+        return await run_range(self._folder, self._parts, shard, self._finished, self._stop, self._now)
+
+    def report(self, terms: bytes | None) -> WorkerReport:
+        """How far this worker has got; called from another thread while a shard runs."""
+        if terms is not None:
+            known = msgspec.json.decode(terms, type=Terms)
+            self._runner.get_loop().call_soon_threadsafe(self._use, known)
+        now = self._now
+        return WorkerReport(now.made, now.failed, self._budget.tokens, self._budget.cost, now.told())
+
+    def stop(self) -> None:
+        self._ending = self._stop.asked = True
+
+    def close(self) -> None:
+        """For whoever outlives its worker; a cluster ends the process."""
+        self._runner.run(self._opened.aclose())
+        self._runner.close()
+
+    def _use(self, terms: Terms) -> None:
+        self._parts.models.keep_to_share(terms.share)
+        self._budget.limits = SpendingLimits(max_tokens=terms.max_tokens, max_cost=terms.max_cost)
+
+
+@asynccontextmanager
+async def _rebuilt(run_file: RunFile, progress: Progress) -> AsyncIterator[Parts]:
+    """The parts of the run as this node builds them, which must be what the driver has built."""
+    # SQLite files want one machine: each node keeps a completion cache of its own
+    place = Path(run_file.config.cache_path)
+    cache = str(place.with_name(f"{place.stem}-{os.uname().nodename}{place.suffix}"))
+    # and as many workers as it has CPUs, so that none needs processes of its own
+    # whose code runs was asked on the driver, whose word counts: the files may lie elsewhere on this node
+    config = msgspec.structs.replace(run_file.config, cache_path=cache, score_workers=0, trust=True)
+    async with assemble(run_file.definitions, config) as parts:
+        if parts.run_file.fingerprint != run_file.fingerprint:
+            changes = ", ".join(what_changed(run_file, parts.run_file))
+            raise UsageError(f"this node's run is not the driver's: {changes}. Give every node the same settings.")
+        parts.start_sandboxes(progress)
+        yield parts
+
+
+class _WorkerProgress(Progress):
+    """Counts and sentences for the driver to ask."""
+
+    def __init__(self) -> None:
+        self.made = self.failed = 0
+        self._said: list[str] = []
+
+    def records(self, records: list[Record]) -> None:
+        self.made += len(records)
+        self.failed += sum(record.failed for record in records)
+
+    def say(self, sentence: str) -> None:
+        self._said.append(f"{os.uname().nodename}: {sentence}")
+
+    def told(self) -> tuple[str, ...]:
+        said, self._said = self._said, []
+        return tuple(said)
+
+
+def _enter(project: str, folder: Path) -> None:
+    try:
+        os.chdir(project)
+    except OSError as error:
+        raise UsageError(f"{project}: cannot be entered here: {error.strerror}") from error
+    if not (folder / "run.json").exists():
+        raise UsageError(f"{folder}: not seen from here; --run-dir must lie on storage that every node shares")

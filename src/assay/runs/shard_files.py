@@ -1,0 +1,212 @@
+"""A run cut into shards: contiguous ranges of its samples, one journal file per attempt at a shard, merged into one.
+
+A shard is named by the samples it covers, counted through all tasks of the run, so that a range means the same
+whatever the number of shards. Whoever works on a shard writes to a file of its own in `shards/`, because the worker
+that was given up may still be alive and writing. Merging takes the line of every attempt that counts, by the rule that
+all readers of journals go by; a torn last line is an attempt still owed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.core.checksum import record_of
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.journal import AttemptOutcome, Counting, Journal, read_both
+from assay.core.key_set import KeySet
+from assay.core.types import TaskDefinition
+
+FOLDER = "shards"
+
+_NAME = re.compile(r"samples-(\d+)-(\d+)\.[0-9a-f]+-[0-9a-f]+\.jsonl")
+
+
+class Shard(NamedTuple):
+    """Samples `start` up to, not including, `stop`, counted through all tasks of the run."""
+
+    start: int
+    stop: int
+
+    def overlaps(self, other: Shard) -> bool:
+        return self.start < other.stop and other.start < self.stop
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """`2/8` -> the second of eight."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise UsageError(f"--shard {text!r}: expected K/N with K from 1 to N, such as 2/8 for the second of eight")
+    return int(found[1]), int(found[2])
+
+
+def shard_of(samples: int, number: int, count: int) -> Shard:
+    """Shard `number` (from 1) of `count` that are as equal as can be."""
+    return Shard(samples * (number - 1) // count, samples * number // count)
+
+
+def cut(samples: int, size: int) -> list[Shard]:
+    """All samples in shards of about equal size, none larger than `size`."""
+    count = max(1, -(-samples // size))
+    return [shard_of(samples, number, count) for number in range(1, count + 1)]
+
+
+def positions_of(shard: Shard, definitions: Sequence[TaskDefinition], config: RunConfig) -> dict[str, range]:
+    """The positions inside each task that a shard covers."""
+    found: dict[str, range] = {}
+    begin = 0
+    for definition in definitions:
+        size = config.samples_of(definition)
+        start, stop = max(shard.start - begin, 0), min(shard.stop - begin, size)
+        if start < stop:
+            found[definition.name] = range(start, stop)
+        begin += size
+    return found
+
+
+def new_file(folder: Path, shard: Shard) -> Path:
+    """Where a new attempt at a shard writes; names sort by the time they were made."""
+    name = f"samples-{shard.start:012}-{shard.stop:012}.{time.time_ns():016x}-{os.urandom(4).hex()}.jsonl"
+    return folder / FOLDER / name
+
+
+def shard_files(folder: Path) -> list[tuple[Shard, Path]]:
+    """Every attempt at a shard, by range and then by age. Files of other names are not ours and are left alone."""
+    try:
+        names = sorted(os.listdir(folder / FOLDER))
+    except FileNotFoundError:
+        return []
+    found = [(_NAME.fullmatch(name), folder / FOLDER / name) for name in names]
+    return [(Shard(int(name[1]), int(name[2])), path) for name, path in found if name is not None]
+
+
+def holds_attempts(folder: Path, shard: Shard | None = None) -> bool:
+    """Whether a run folder holds anything that a run would not make again: in its journal, or in files of the shard."""
+    journal = folder / "journal.jsonl"
+    if journal.is_file() and journal.stat().st_size > 0:
+        return True
+    if not folder.is_dir():
+        return False  # whoever writes there says what is in the way
+    return any(shard is None or other.overlaps(shard) for other, _ in shard_files(folder))
+
+
+def finished_in_shards(folder: Path, shard: Shard) -> KeySet:
+    """The keys of attempts that somebody finished in any file that covers samples of this shard."""
+    finished = KeySet()
+    for other, path in shard_files(folder):
+        if other.overlaps(shard):
+            for _, outcome in _lines(path):
+                if not outcome.failures:
+                    finished.add(int(outcome.key, 16))
+    return finished
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, AttemptOutcome]]:
+    try:
+        yield from read_both(path, AttemptOutcome)
+    except FileNotFoundError:
+        return  # an attempt that had nothing to write was taken away between our look at the folder and now
+
+
+class Merged(NamedTuple):
+    """What a merge did."""
+
+    files: tuple[Path, ...]
+    added: int
+    """Finished attempts that the journal did not have yet."""
+    repeated: int
+    """Finished attempts found more than once; one of each counts."""
+    failed: int
+    """Failed attempts added: nobody has finished them so far."""
+
+
+def merge_shards(folder: Path, journal: Journal) -> Merged:
+    """Take every finished attempt of the shard files into the journal, once. Merging again adds nothing."""
+    files = shard_files(folder)
+    if not files:
+        return Merged((), 0, 0, 0)
+    known, told = _outcomes(journal.path)
+    added = repeated = failed = 0
+    for group in _overlapping(files):
+        # ranges that do not overlap share no attempt, so only one group's keys are held at a time
+        merge = _Merge(known, told)
+        journal.copy(merge.lines(group))
+        added, repeated, failed = added + merge.added, repeated + merge.repeated, failed + merge.failed
+    return Merged(tuple(path for _, path in files), added, repeated, failed)
+
+
+def remove_files(merged: Merged) -> None:
+    """Drop the shard files whose every record is in the journal."""
+    for path in merged.files:
+        path.unlink(missing_ok=True)
+    for folder in {path.parent for path in merged.files}:
+        try:
+            folder.rmdir()
+        except OSError:
+            pass  # somebody began another attempt meanwhile
+
+
+class _Merge:
+    """The lines of one group of shard files that the journal lacks."""
+
+    def __init__(self, known: KeySet, told: Mapping[int, bytes]) -> None:
+        self._known = known
+        self._told = told
+        self.added = self.repeated = self.failed = 0
+
+    def lines(self, paths: Iterable[Path]) -> Iterator[bytes]:
+        rule = Counting()
+        failures: dict[int, bytes] = {}
+        for number, (line, outcome) in enumerate(line for path in paths for line in _lines(path)):
+            key, failed = int(outcome.key, 16), bool(outcome.failures)
+            if key in self._known:
+                continue
+            counts = rule.counts(key, failed, number)
+            if failed and counts:
+                failures[key] = line
+            elif counts:
+                failures.pop(key, None)
+                self.added += 1
+                yield line
+            else:
+                self.repeated += not failed
+        for key, line in failures.items():
+            if self._told.get(key) != _digest(line):
+                self.failed += 1
+                yield line
+
+
+def _outcomes(path: Path) -> tuple[KeySet, dict[int, bytes]]:
+    """The finished keys of a journal, and of each that only failed the digest of the line that counts."""
+    finished = KeySet()
+    rule = Counting(finished)
+    digests: dict[int, bytes] = {}
+    for number, (line, outcome) in enumerate(read_both(path, AttemptOutcome)):
+        key, failed = int(outcome.key, 16), bool(outcome.failures)
+        if rule.counts(key, failed, number) and failed:
+            digests[key] = _digest(line)
+    return finished, {key: digests[key] for key in rule.failed}
+
+
+def _overlapping(files: Sequence[tuple[Shard, Path]]) -> Iterator[list[Path]]:
+    """Files whose ranges overlap, together; given and answered in the order of their ranges."""
+    group: list[Path] = []
+    end = 0
+    for shard, path in files:
+        if group and shard.start >= end:
+            yield group
+            group = []
+        group.append(path)
+        end = max(end, shard.stop)
+    if group:
+        yield group
+
+
+def _digest(line: bytes) -> bytes:
+    return blake2b(record_of(line), digest_size=8).digest()

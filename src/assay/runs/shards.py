@@ -1,0 +1,192 @@
+"""A run past one process: one shard of it, and the merge of shards. `runs/ray.py` hands shards to a cluster.
+
+A shard is run by the ordinary runner into a journal file of its own; merging takes every finished attempt once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from msgspec import Struct
+
+from assay.core.config import RunConfig
+from assay.core.journal import Journal, finished_keys
+from assay.core.key_set import KeySet
+from assay.core.run import Stop
+from assay.core.run_file import read_run_file
+from assay.core.task import REFUSED_HERE
+from assay.core.types import Record, TaskDefinition
+from assay.reports.board.types import Leaderboard
+from assay.reports.view import View
+from assay.runs.assemble import Parts, assemble
+from assay.runs.evaluate import RunOptions, heard
+from assay.runs.finish import finish
+from assay.runs.folder import default_folder, prepare_folder
+from assay.runs.listeners import Listeners
+from assay.runs.local import run_here
+from assay.runs.plan import PlannedRun
+from assay.runs.progress import Progress, run_blocking, signals
+from assay.runs.shard_files import (
+    Merged,
+    Shard,
+    finished_in_shards,
+    merge_shards,
+    new_file,
+    positions_of,
+    remove_files,
+    shard_files,
+    shard_of,
+)
+from assay.tasks.trust import code_seal
+from assay.user.seal import is_vouched_for
+
+
+class ShardCounts(Struct, frozen=True, kw_only=True):
+    """How one shard stands: all that a worker answers with, whatever the size of the shard."""
+
+    planned: int
+    finished: int
+    failed: int
+    refused: int
+    """Attempts of tasks that cannot be run on this machine at all."""
+    made: int
+    """Attempts made now; the others had been finished before."""
+    interrupted: bool = False
+    stopped: str | None = None
+    """Why the shard ended itself before everything was attempted: its budget."""
+
+
+class ShardResult(Struct, frozen=True, kw_only=True):
+    """Where the run lies, and how this shard of it stands."""
+
+    folder: Path
+    counts: ShardCounts
+
+
+class MergeResult(Struct, frozen=True, kw_only=True):
+    """What the merge took in, and the leaderboard of all that is there now."""
+
+    leaderboard: Leaderboard
+    added: int
+    repeated: int
+    owed: list[str]
+    """The samples of each task that are still owed, in words."""
+
+
+def run_shard(
+    definitions: Sequence[TaskDefinition],
+    config: RunConfig,
+    *,
+    number: int,
+    count: int,
+    folder: Path | None = None,
+    resume_foreign: bool = False,
+    progress: Progress | None = None,
+    command: Sequence[str] = (),
+) -> ShardResult:
+    """Run shard `number` of `count`, or go on with it. Limits and budgets are the run's: a shard has its share."""
+    options = RunOptions(folder=folder, resume_foreign=resume_foreign, progress=progress or Progress(), command=command)
+    return run_blocking(run_planned_shard(PlannedRun(list(definitions), config), number, count, options))
+
+
+async def run_planned_shard(run: PlannedRun, number: int, count: int, options: RunOptions) -> ShardResult:
+    stop, progress = Stop(), options.progress
+    shard = shard_of(sum(map(run.config.samples_of, run.definitions)), number, count)
+    async with assemble(run.definitions, run.config, model=run.model, command=options.command) as parts:
+        parts.models.keep_to_share(1 / count)
+        await parts.make_ready(progress)
+        folder = options.folder or default_folder(parts.run_file)
+        prepare_folder(folder, parts.run_file, resume_foreign=options.resume_foreign, shard=shard)
+        # less what earlier attempts at this very shard have used
+        parts.keep_to_budget(stop, (path for other, path in shard_files(folder) if other == shard), sharers=count)
+        with signals(stop, progress):
+            finished = finished_keys(folder / "journal.jsonl")
+            listeners = Listeners(options.listeners, progress.warn)
+            counts = await run_range(folder, parts, shard, finished, stop, progress, listeners)
+    return ShardResult(folder=folder, counts=counts)
+
+
+def merge_run(folder: Path, view: View | None = None) -> MergeResult:
+    """Take what the shards of a run have finished into its journal, and make the leaderboard of it.
+
+    The shard files are removed once every attempt of the run is in the journal, and kept for the next merge before.
+    """
+    run_file = read_run_file(folder)
+    with closing(Journal(folder / "journal.jsonl")) as journal:
+        merged = merge_shards(folder, journal)
+    seal = code_seal(run_file.definitions)
+    leaderboard = run_blocking(finish(folder, view, trust=seal is not None and is_vouched_for(folder, seal)))
+    return counted(merged, leaderboard)
+
+
+async def run_range(
+    folder: Path,
+    parts: Parts,
+    shard: Shard,
+    finished: KeySet,
+    stop: Stop,
+    progress: Progress,
+    listeners: Listeners | None = None,
+) -> ShardCounts:
+    """The ordinary runner on the samples of a shard, into a new file beside those of earlier attempts."""
+    positions = positions_of(shard, parts.run_file.definitions, parts.config)
+    total = sum(map(len, positions.values())) * parts.config.repeat
+    earlier = finished_in_shards(folder, shard)
+    count = _Count(heard(progress, listeners or Listeners((), progress.warn)))
+    # the journal's keys are of the whole run; how many of this shard are among them is known when all are made
+    progress.begin(total, len(earlier), parts.run_file.definitions)
+    journal = Journal(new_file(folder, shard))
+    try:
+        known = _InEither(earlier, finished)
+        await run_here(parts, journal, known, stop, progress, on_records=count.records, positions=positions)
+    finally:
+        progress.end()
+        journal.close()
+        if not count.made:
+            journal.path.unlink(missing_ok=True)
+    broken = count.failed + count.refused
+    return ShardCounts(
+        planned=total,
+        finished=len(earlier) + count.made - broken if stop.asked or stop.interrupted else total - broken,
+        failed=count.failed,
+        refused=count.refused,
+        made=count.made,
+        interrupted=stop.interrupted,
+        stopped=stop.reason,
+    )
+
+
+class _InEither:
+    """Keys that the files of a shard hold, or the journal of the run."""
+
+    def __init__(self, *parts: KeySet) -> None:
+        self._parts = parts
+
+    def __contains__(self, key: object) -> bool:
+        return any(key in part for part in self._parts)
+
+
+class _Count:
+    """How many attempts were made and how many of them failed, told on to the progress line."""
+
+    def __init__(self, hear: Callable[[list[Record]], None]) -> None:
+        self._hear = hear
+        self.made = self.failed = self.refused = 0
+
+    def records(self, records: list[Record]) -> None:
+        self.made += len(records)
+        for record in records:
+            if record.failures:
+                refused = record.failures[0].kind == REFUSED_HERE
+                self.refused += refused
+                self.failed += not refused
+        self._hear(records)
+
+
+def counted(merged: Merged, leaderboard: Leaderboard) -> MergeResult:
+    owed = [f"{row.owed:,} of {row.total:,} attempts of `{row.task}`" for row in leaderboard.tasks if row.owed]
+    if not owed:
+        remove_files(merged)
+    return MergeResult(leaderboard=leaderboard, added=merged.added, repeated=merged.repeated, owed=owed)

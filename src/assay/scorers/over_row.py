@@ -1,0 +1,39 @@
+"""Lets a scorer of samples with targets and extras score rows: templates say what of a row is which."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from assay.core.seams import BuildContext, Preparable, Scorer
+
+
+def over_row(
+    scorer: Scorer,
+    templates: Mapping[str, str | None],
+    *,
+    context: BuildContext,
+    value: str | None = None,
+    lists: Collection[str] = (),
+    has_solver: bool = True,
+) -> Scorer:
+    """The scorer as it is where no template is given: the sample then has targets and extras of its own.
+
+    `templates` are by what they fill, `lists` those that render to a list.
+    """
+    given = {fills: source for fills, source in templates.items() if source is not None}
+    if not given and value is None:
+        return scorer
+    # the template engine is not for those who score samples with targets of their own
+    from assay.prompts.field_template import FieldTemplate
+    from assay.prompts.row_sample import RowSample
+    from assay.scorers.row_scorer import OverRow, StartedOverRow
+
+    where, key = f"scorers.{scorer.name}", scorer.name
+    read = RowSample(given, where=where, stage="scorer", part=key, context=context, lists=lists)
+    compared = (
+        None
+        if value is None
+        else FieldTemplate(value, field=f"{where}.value", stage="scorer", part=key, context=context)
+    )
+    kind = StartedOverRow if isinstance(scorer, Preparable) else OverRow
+    return kind(scorer, read, compared, has_solver)

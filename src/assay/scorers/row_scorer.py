@@ -1,0 +1,52 @@
+"""A scorer of samples with targets and extras, for samples that are rows: templates say what of a row is which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from assay.core.seams import Preparable, Scorer, close_part
+from assay.core.types import Completion, Sample, Score, Trace
+from assay.prompts.field_template import FieldTemplate
+from assay.prompts.row_sample import RowSample
+from assay.scorers.variables import answer_variables
+
+
+class OverRow:
+    """The scorer inside sees the sample that the templates make of the row, and the text that `value` makes."""
+
+    def __init__(self, scorer: Scorer, read: RowSample, value: FieldTemplate | None, has_solver: bool) -> None:
+        self.name = scorer.name
+        self._scorer = scorer
+        self._read = read
+        self._value = value
+        self._has_solver = has_solver
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        if self._value is not None:
+            variables: dict[str, Any] = {"sample": sample.row or {}}
+            if self._has_solver:
+                variables |= answer_variables(trace)
+            trace = msgspec.structs.replace(trace, prediction=self._value.render(variables, sample))
+        return await self._scorer(self._read.of(sample), trace)
+
+    def gold(self, sample: Sample) -> Completion | None:
+        """The first expected text, where the answer is compared as it is."""
+        targets = self._read.of(sample).targets
+        return Completion(text=targets[0]) if self._value is None and targets else None
+
+    async def aclose(self) -> None:
+        await close_part(self._scorer)
+
+
+class StartedOverRow(OverRow):
+    """The same of a scorer with something to start."""
+
+    def start_here(self) -> Any:
+        return self._scorer.start_here() if isinstance(self._scorer, Preparable) else None
+
+    def gold(self, sample: Sample) -> Completion | None:
+        """No text is known that passes: what is checked is what a program does."""
+        del sample
+        return None

@@ -1,0 +1,163 @@
+"""A weighted list of assertions about an answer: one score, and evidence for each.
+
+Besides what `assertion_list.py` knows of texts, an assertion may be about how like another text it is, and about what
+the answer cost, how long it took and how it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import BuildContext
+from assay.core.types import Failure, Sample, Score, Trace
+from assay.metrics.overlap import edit_similarity
+from assay.patterns.matching import PatternTimeoutError
+from assay.prompts.field_template import FieldTemplate
+from assay.prompts.templated_data import TemplatedData
+from assay.scorers.assertion_list import ASSERTIONS
+from assay.scorers.json_schema import unsupported
+from assay.scorers.variables import answer_variables
+from assay.wording import shortened
+
+SIMILAR_ENOUGH = 0.8
+TEXT_ASSERTIONS = tuple(kind.replace("-", "_") for kind in ASSERTIONS)
+OTHER_ASSERTIONS = ("json_schema", "similar", "word_count", "cost", "latency", "finish_reason")
+NEGATION = "not_"
+
+
+class Held(NamedTuple):
+    """Whether an assertion holds, and what was found."""
+
+    holds: bool
+    reason: str = ""
+
+
+class _Assertion(NamedTuple):
+    kind: str
+    negated: bool
+    data: TemplatedData
+    weight: float
+
+
+class WeightedAssertions:
+    """`score` is 1.0 when all hold, or a share of `threshold` of their weights; `passed` is that share."""
+
+    def __init__(
+        self,
+        key: str,
+        assertions: Sequence[Mapping[str, Any]],
+        threshold: float | None,
+        text: str | None,
+        has_solver: bool,
+        context: BuildContext,
+    ) -> None:
+        self.name = key
+        self._threshold = threshold
+        self._has_solver = has_solver
+        self._cost_of = context.cost_of
+        where = f"scorers.{key}"
+        self._text: FieldTemplate | None = None
+        if text is not None:
+            self._text = FieldTemplate(text, field=f"{where}.text", stage="scorer", part=key, context=context)
+        self._assertions = [
+            self._made(each, f"{where}.assertions[{at}]", context) for at, each in enumerate(assertions)
+        ]
+
+    def _made(self, given: Mapping[str, Any], field: str, context: BuildContext) -> _Assertion:
+        kind = str(given["type"])
+        negated = kind.startswith(NEGATION)
+        kind = kind.removeprefix(NEGATION)
+        if kind not in (*TEXT_ASSERTIONS, *OTHER_ASSERTIONS):
+            raise UsageError(f"scorer `{self.name}`: unknown assertion `{given['type']}`")
+        data = {name: value for name, value in given.items() if name not in ("type", "weight") and value is not None}
+        schema = data.get("value")
+        if kind in ("is_json", "contains_json", "json_schema") and (problem := schema and unsupported(schema)):
+            raise UsageError(f"scorer `{self.name}`: {field}.value: {problem} is not checked here")
+        made = TemplatedData(data, field=field, stage="scorer", part=self.name, context=context)
+        return _Assertion(kind, negated, made, float(given.get("weight", 1)))
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        variables: dict[str, Any] = {"sample": sample.row or {}}
+        if self._has_solver:
+            variables |= answer_variables(trace)
+        text = trace.prediction if self._text is None else self._text.render(variables, sample)
+        evidence, held, total = [], 0.0, 0.0
+        for assertion in self._assertions:
+            given = assertion.data.render(variables, sample)
+            found = self._looked_up(assertion.kind, text, given, trace)
+            holds = found.holds is not assertion.negated
+            held, total = held + assertion.weight * holds, total + assertion.weight
+            evidence.append(_evidence(assertion, given, holds, found.reason))
+        passed = held / total
+        broken = [str(each["type"]) for each in evidence if not each["passed"]]
+        enough = not broken if self._threshold is None else passed >= self._threshold
+        return Score(
+            name=self.name,
+            values={"score": float(enough), "passed": passed},
+            reason=f"does not hold: {', '.join(broken)}" if broken else None,
+            metadata={"assertions": evidence},
+        )
+
+    def _looked_up(self, kind: str, text: str, given: Mapping[str, Any], trace: Trace) -> Held:
+        try:
+            if kind == "cost":
+                return self._cost(trace, float(given["max_cost"]))
+            if kind in _ABOUT_TRACES:
+                return _ABOUT_TRACES[kind](trace, given)
+            if kind in _ABOUT_TEXTS:
+                return _ABOUT_TEXTS[kind](text, given)
+            return Held(ASSERTIONS[kind.replace("_", "-")](text, given.get("value")))
+        except PatternTimeoutError as error:
+            raise self._failure("timeout", str(error)) from error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise self._failure("bad_input", f"`{kind}` cannot be checked: {type(error).__name__}: {error}") from error
+
+    def _cost(self, trace: Trace, most: float) -> Held:
+        cost = None if self._cost_of is None else self._cost_of(trace.completions)
+        if cost is None:
+            raise self._failure("unsupported", "no price is known for this model; add it to prices.yaml")
+        return Held(cost <= most, f"{cost:g}")
+
+    def _failure(self, kind: str, message: str) -> FailureError:
+        return FailureError(Failure(stage="scorer", part=self.name, kind=kind, message=message))
+
+
+def _evidence(assertion: _Assertion, given: Mapping[str, Any], holds: bool, reason: str) -> dict[str, Any]:
+    kind = f"{NEGATION if assertion.negated else ''}{assertion.kind}"
+    shown = {name: shortened(value, 200) if isinstance(value, str) else value for name, value in given.items()}
+    found = {"found": reason} if reason else {}
+    return {"type": kind, **shown, "passed": holds, "weight": assertion.weight, **found}
+
+
+def _similar(text: str, given: Mapping[str, Any]) -> Held:
+    likeness = edit_similarity(text.strip(), str(given["value"]).strip())
+    return Held(likeness >= float(given.get("threshold", SIMILAR_ENOUGH)), f"{likeness:.3f}")
+
+
+def _words(text: str, given: Mapping[str, Any]) -> Held:
+    words = len(text.split())
+    return Held(given.get("min", 0) <= words <= given.get("max", words), f"{words} words")
+
+
+def _schema(text: str, given: Mapping[str, Any]) -> Held:
+    return Held(ASSERTIONS["is-json"](text, given["value"]))
+
+
+def _seconds(trace: Trace, given: Mapping[str, Any]) -> Held:
+    seconds = sum(completion.seconds for completion in trace.completions)
+    return Held(seconds <= float(given["max_seconds"]), f"{seconds:.3f} s")
+
+
+def _finish(trace: Trace, given: Mapping[str, Any]) -> Held:
+    reason = trace.completions[-1].finish_reason if trace.completions else None
+    return Held(reason == str(given["value"]), str(reason))
+
+
+_ABOUT_TEXTS: dict[str, Callable[[str, Mapping[str, Any]], Held]] = {
+    "similar": _similar,
+    "word_count": _words,
+    "json_schema": _schema,
+}
+_ABOUT_TRACES: dict[str, Callable[[Trace, Mapping[str, Any]], Held]] = {"latency": _seconds, "finish_reason": _finish}

@@ -1,0 +1,149 @@
+"""The JSON Schema of a shape, draft 7 in what it uses: what an editor needs to help while a file is written."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import UNSET
+
+from assay.catalog import OWN_NAME
+from assay.tasks.declarative.shape import (
+    Anything,
+    Either,
+    ExpressionText,
+    Field,
+    Later,
+    ListOf,
+    MapOf,
+    Number,
+    PythonText,
+    Scalar,
+    Shape,
+    Shaped,
+    Tagged,
+    TemplatedValue,
+    TemplateText,
+    Text,
+    TextOr,
+    Truth,
+)
+from assay.tasks.declarative.yaml_reader import Plain
+
+Schema = dict[str, Plain]
+
+
+def json_schema(shape: Shape, title: str) -> Schema:
+    """The schema of a whole file."""
+    definitions: Schema = {}
+    body = _schema_of(shape, definitions)
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": title,
+        **body,
+        "definitions": dict(sorted(definitions.items())),
+    }
+
+
+def _schema_of(shape: Shape, definitions: Schema) -> Schema:  # noqa: PLR0911, PLR0912 - one case per shape
+    match shape:
+        case Later():
+            return _schema_of(shape.get(), definitions)
+        case Text():
+            schema: Schema = {"type": "string"}
+            if shape.words:
+                return {"enum": list(shape.words)}
+            if shape.min_length:
+                schema["minLength"] = shape.min_length
+            if shape.max_length:
+                schema["maxLength"] = shape.max_length
+            if shape.pattern:
+                schema["pattern"] = f"^(?:{shape.pattern}|.*<<.*>>.*)$"
+            return schema
+        case TemplateText():
+            return {"type": "string", **({"minLength": shape.min_length} if shape.min_length else {})}
+        case ExpressionText() | PythonText():
+            return {"type": "string", "minLength": 1}
+        case Number():
+            schema = {"type": "integer" if shape.whole else "number"}
+            if shape.least is not None:
+                schema["minimum"] = shape.least
+            if shape.above is not None:
+                schema["exclusiveMinimum"] = shape.above
+            return schema
+        case Truth():
+            return {"type": "boolean"}
+        case Anything() | TemplatedValue():
+            return {}
+        case TextOr():
+            return {"anyOf": [_schema_of(shape.text, definitions), _schema_of(shape.other, definitions)]}
+        case Scalar():
+            return {"type": ["string", "number", "boolean"]}
+        case ListOf():
+            return {"type": "array", "items": _schema_of(shape.item, definitions), "minItems": shape.least}
+        case MapOf():
+            return {"type": "object", "additionalProperties": _schema_of(shape.value, definitions)}
+        case Either():
+            return {"anyOf": [_schema_of(shape.plain, definitions), _schema_of(shape.mapping, definitions)]}
+        case Shaped():
+            return _schema_of_fields(shape, definitions, None)
+        case Tagged():
+            return _schema_of_choices(shape, definitions)
+    raise AssertionError(f"no schema for a {type(shape).__name__}")
+
+
+def _may_be_placeholder(shape: Shape) -> bool:
+    """Whether an editor must let `<< config.x >>` stand where it would not fit."""
+    if isinstance(shape, Text):
+        return bool(shape.words)
+    never = Anything | TemplatedValue | Shaped | Tagged | TemplateText | ExpressionText | PythonText
+    return not isinstance(shape, never)
+
+
+def _schema_of_choices(shape: Tagged, definitions: Schema) -> Schema:
+    """`if type is x then x`, so that an editor reports the fields of the chosen kind and not of all of them."""
+    words: list[Plain] = [*shape.choices, *shape.aliases]
+    conditions: list[Plain] = []
+    for word, chosen in shape.choices.items():
+        names: list[Plain] = [word, *(old for old, new in shape.aliases.items() if new == word)]
+        condition: Schema = {"properties": {shape.tag: {"enum": names}}}
+        if word != shape.default:
+            condition["required"] = [shape.tag]
+        then = _schema_of_fields(chosen, definitions, shape.tag)
+        conditions.append({"if": condition, "then": then})
+    named: Schema = {"enum": words}
+    if shape.own is not None:
+        named = {"anyOf": [named, {"type": "string", "pattern": f"^{OWN_NAME.pattern}$"}]}
+    schema: Schema = {"type": "object", "properties": {shape.tag: named}, "allOf": conditions}
+    return schema if shape.default is not None else {**schema, "required": [shape.tag]}
+
+
+def _schema_of_fields(shape: Shaped, definitions: Schema, tag: str | None) -> Schema:
+    name = re.sub(r"\W+", "_", shape.name.removeprefix("a ").removeprefix("an "))
+    if name not in definitions:
+        definitions[name] = {}  # a nested builder refers to itself
+        properties = {key: _schema_of_field(entry, definitions, key == tag) for key, entry in shape.fields.items()}
+        properties["$ref"] = {"type": "string", "description": "Another YAML file whose content stands here."}
+        schema: Schema = {
+            "type": "object",
+            "description": shape.doc,
+            "properties": properties,
+            "additionalProperties": False,
+        }
+        required: list[Plain] = [key for key, each in shape.fields.items() if each.default is UNSET and key != tag]
+        if required:
+            schema |= {"if": {"not": {"required": ["$ref"]}}, "then": {"required": required}}
+        definitions[name] = schema
+    return {"$ref": f"#/definitions/{name}"}
+
+
+def _schema_of_field(entry: Field, definitions: Schema, is_tag: bool) -> Plain:
+    schema = {} if is_tag else _schema_of(entry.shape, definitions)
+    if not is_tag and entry.placeholder and _may_be_placeholder(entry.shape):
+        schema = {"anyOf": [schema, {"type": "string", "pattern": r"^\s*<<.*>>\s*$"}]}
+    if (entry.nullable or entry.default is None) and schema:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    if "$ref" in schema:
+        return schema
+    if entry.doc:
+        schema = {**schema, "description": entry.doc}
+    return schema if entry.default is UNSET or entry.default is None else {**schema, "default": entry.default}

@@ -1,0 +1,259 @@
+"""Rows made by templates, Python and models: written to a file with their provenance before anything is scored.
+
+Every row depends on the recipe, the seed and its own number alone, so rows can be made in any order, and generation
+that was interrupted is resumed: rows that are finished stand in a partial file. A row that cannot be made ends the
+generation; there is never a row with less in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from assay import catalog
+from assay.core.errors import FailureError, UsageError
+from assay.core.fingerprint import fingerprint
+from assay.core.regular_file import open_regular, read_regular
+from assay.core.run_file import write_whole, writing_whole
+from assay.core.seams import BuildContext, Model, close_part
+from assay.core.types import Message, Request
+from assay.datasets.content import content_hash
+from assay.datasets.json_lines import file_sha256
+from assay.models.build import make_model
+from assay.models.layers.settings import WithSettings
+from assay.models.pool import wrap_alone
+from assay.prompts.jinja_rules import RenderError
+from assay.prompts.template import Template
+from assay.snippets.process import Snippet
+from assay.transport.download import wait_for
+
+GENERATED = Path(".assay") / "generated"
+"""In the folder that the command runs in, like the cache of answers."""
+MAX_SOURCE_ROWS = 100_000
+ROWS_AT_ONCE = 32
+Row = dict[str, Any]
+
+
+class Step(Protocol):
+    """One thing that is done to a row: the columns it adds."""
+
+    async def __call__(self, row: Row, index: int) -> Row: ...
+
+
+def generated_file(name: str, recipe: Mapping[str, Any]) -> Path:
+    """Where the rows of a recipe are, or will be: another recipe, or other rows to begin with, is another file."""
+    source = recipe.get("rows")
+    held = content_hash(catalog.make("dataset", source["use"], source["options"])) if source else None
+    told = {key: value for key, value in recipe.items() if key != "rows"}
+    return GENERATED / f"{name}-{fingerprint([told, held])[:16]}.jsonl"
+
+
+def is_generated(path: Path) -> bool:
+    """Whether the rows are there, as they were written."""
+    told = path.with_suffix(".json")
+    if not path.is_file() or not told.is_file():
+        return False
+    try:
+        written = msgspec.json.decode(read_regular(told), type=_Provenance)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{told}: cannot be read ({error}); delete it to have the rows generated again") from error
+    if written.sha256 != file_sha256(path):
+        raise UsageError(
+            f"{path}: was changed after it was generated; delete it to have it generated again, "
+            "or name a copy of it as a `local` source"
+        )
+    return True
+
+
+class _Provenance(Struct):
+    sha256: str
+
+
+def asks_models(recipe: Mapping[str, Any]) -> bool:
+    return any(step["type"] == "model" for step in recipe["steps"])
+
+
+def generate(name: str, recipe: Mapping[str, Any], path: Path) -> None:
+    """Make every row that is not made yet, and write all of them to `path`, with `path`.json saying what they are."""
+    partial = path.with_suffix(".partial")
+    done = _finished_rows(partial)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        wait_for(_generate(name, recipe, partial, done))
+    except OSError as error:
+        raise UsageError(f"dataset `{name}`: {partial} could not be written: {error.strerror}") from error
+    with writing_whole(path) as file:
+        for index in range(recipe["num_samples"]):
+            file.write(msgspec.json.encode(done[index]) + b"\n")
+    provenance = {
+        "dataset": name,
+        "recipe": recipe,
+        "rows": recipe["num_samples"],
+        "sha256": file_sha256(path),
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "assay": version("assay-eval"),
+    }
+    write_whole(path.with_suffix(".json"), msgspec.json.format(msgspec.json.encode(provenance), indent=2))
+    partial.unlink(missing_ok=True)
+
+
+async def _generate(name: str, recipe: Mapping[str, Any], partial: Path, done: dict[int, Row]) -> None:
+    sources = _source_rows(name, recipe)
+    async with AsyncExitStack() as stack:
+        steps = [await _made(step, recipe, stack) for step in recipe["steps"]]
+        missing = iter([index for index in range(recipe["num_samples"]) if index not in done])
+        file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        stack.callback(os.close, file)
+
+        failed: list[tuple[int, str]] = []
+
+        async def work() -> None:
+            for index in missing:
+                try:
+                    row = await _row(recipe, steps, sources, index)
+                except (FailureError, RenderError, UsageError) as error:
+                    failed.append((index, error.failure.message if isinstance(error, FailureError) else str(error)))
+                else:
+                    os.write(file, msgspec.json.encode([index, row]) + b"\n")
+                    done[index] = row
+                if failed:
+                    return  # rows under way are finished and kept: a model may have been paid for them
+
+        await asyncio.gather(*(work() for _ in range(ROWS_AT_ONCE)))
+    if failed:
+        index, message = min(failed)
+        raise UsageError(
+            f"dataset `{name}`: row {index + 1} could not be generated: {message}. {len(done):,} of "
+            f"{recipe['num_samples']:,} rows are kept: rerun the same command to resume"
+        )
+
+
+async def _row(recipe: Mapping[str, Any], steps: Sequence[Step], sources: Sequence[Row], index: int) -> Row:
+    chance = Random(f"{recipe['seed']} {index}")
+    row: Row = dict(sources[index % len(sources)]) if sources else {}
+    row |= {column: chance.choice(values) for column, values in sorted(recipe["draw"].items())}
+    for step in steps:
+        row |= await step(row, index)
+    return {"sample_id": str(index), **row}
+
+
+def _source_rows(name: str, recipe: Mapping[str, Any]) -> list[Row]:
+    """The rows to begin with, in an order that the seed decides."""
+    source = recipe.get("rows")
+    if not source:
+        return []
+    dataset = catalog.make("dataset", source["use"], source["options"])
+    rows = [dict(sample.row or {}) for sample in islice(dataset, MAX_SOURCE_ROWS + 1)]
+    if not rows or len(rows) > MAX_SOURCE_ROWS:
+        raise UsageError(f"dataset `{name}`: its `dataset_key` must have from 1 to {MAX_SOURCE_ROWS:,} rows")
+    for row in rows:
+        if (given := row.pop("sample_id", None)) is not None:
+            row["source_id"] = given
+    Random(str(recipe["seed"])).shuffle(rows)
+    return rows
+
+
+async def _made(step: Mapping[str, Any], recipe: Mapping[str, Any], stack: AsyncExitStack) -> Step:
+    if step["type"] == "template":
+        return _TemplateStep(step["columns"])
+    if step["type"] == "python":
+        context = BuildContext(own_code=True)  # whoever generates has the user's word for the file
+        snippet = Snippet(
+            step["generate_snippet"], function="generate", stage="dataset", part="generate", context=context
+        )
+        stack.push_async_callback(snippet.aclose)
+        return _PythonStep(snippet, recipe["seed"])
+    behind = step["model"]
+    made = make_model(behind["model"], behind["options"])
+    stack.push_async_callback(close_part, made)
+    # without a cache: a row that is finished is kept, and is not asked for again
+    model = wrap_alone(made, concurrency=ROWS_AT_ONCE, say=lambda sentence: print(sentence, file=sys.stderr))
+    if generation := behind.get("generation"):
+        model = WithSettings(model, generation)
+    return _ModelStep(model, step, recipe["seed"])
+
+
+class _TemplateStep:
+    """Columns by templates over the row so far."""
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self._columns = {name: Template(source, where=f"columns.{name}") for name, source in columns.items()}
+
+    async def __call__(self, row: Row, index: int) -> Row:
+        made: Row = {}
+        for name, template in self._columns.items():
+            made[name] = template.render({"sample": {**row, **made}, "index": index})
+        return made
+
+
+class _PythonStep:
+    """Columns by the author's `generate(sample, index, seed)`."""
+
+    def __init__(self, snippet: Snippet, seed: int) -> None:
+        self._snippet, self._seed = snippet, seed
+
+    async def __call__(self, row: Row, index: int) -> Row:
+        own_seed = Random(f"{self._seed} {index}").randrange(2**31)
+        made = await self._snippet.call({"value": row}, {"value": index}, {"value": own_seed}, fit=True)
+        if not isinstance(made, dict) or not made:
+            raise UsageError(f"`generate` must return a mapping of columns, it returned {type(made).__name__}")
+        return made
+
+
+class _ModelStep:
+    """A column that a model writes, or the fields of the JSON object that it writes."""
+
+    def __init__(self, model: Model, step: Mapping[str, Any], seed: int) -> None:
+        self._model, self._seed = model, seed
+        self._column, self._json = step["column"], step["json"]
+        prompts = (("system", step.get("system_prompt")), ("user", step["user_prompt"]))
+        self._messages = [(role, Template(text, where=f"{role}_prompt")) for role, text in prompts if text]
+
+    async def __call__(self, row: Row, index: int) -> Row:
+        variables = {"sample": row, "index": index}
+        messages = tuple(Message(role=role, content=template.render(variables)) for role, template in self._messages)
+        # a seed of its own makes rows with equal prompts different
+        own_seed = Random(f"{self._seed} {index}").randrange(2**31)
+        text = (await self._model.generate(Request(messages=messages, seed=own_seed))).text.strip()
+        if not text:
+            raise UsageError(f"the model {self._model.name} answered nothing")
+        return _object_in(text, self._model.name) if self._json else {self._column: text}
+
+
+def _object_in(text: str, model: str) -> Row:
+    """The JSON object of an answer, bare or in a fence."""
+    inner = text
+    if text.startswith("```") and text.endswith("```"):
+        inner = text.removesuffix("```").partition("\n")[2]
+    try:
+        return msgspec.json.decode(inner, type=Row)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        raise UsageError(f"the model {model} was to answer with one JSON object: {error}") from error
+
+
+def _finished_rows(partial: Path) -> dict[int, Row]:
+    """The rows that an earlier generation has made; a torn last line is a row that is made again."""
+    done: dict[int, Row] = {}
+    try:
+        with open_regular(partial) as file:
+            for line in file:
+                try:
+                    index, row = msgspec.json.decode(line, type=tuple[int, Row])
+                except msgspec.MsgspecError:
+                    continue
+                done[index] = row
+    except FileNotFoundError:
+        pass
+    return done

@@ -1,0 +1,31 @@
+"""The keys of scorers and metrics: given, or made of their types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def scorer_keys(scorers: Sequence[tuple[str | None, str]]) -> list[str]:
+    """The key of every scorer, given as key and type; one without is called by its type, numbered on repeats."""
+    taken = {key for key, _ in scorers if key}
+    found: list[str] = []
+    for key, kind in scorers:
+        name = key or free_name(short_name(kind), taken)
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def short_name(use: str) -> str:
+    """What a part is called when nobody gave it a key: its type, without the module of one's own."""
+    return use.rpartition(":")[2]
+
+
+def free_name(wanted: str, taken: set[str]) -> str:
+    """The name itself, or with `_2`, `_3`, … when it is taken."""
+    if wanted not in taken:
+        return wanted
+    number = 2
+    while f"{wanted}_{number}" in taken:
+        number += 1
+    return f"{wanted}_{number}"

@@ -1,0 +1,73 @@
+"""Where the fields of a task stand in its YAML file, by the names that its parts have for them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from assay.core.types import TaskDefinition
+from assay.tasks.declarative.part_keys import scorer_keys
+from assay.tasks.declarative.shape import mappings
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, Position, dotted
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The document that a task was read from, and the field that holds the task."""
+
+    document: Document
+    where: FieldPath
+
+    def of(self, definition: TaskDefinition, field: str) -> tuple[Position, str]:
+        """The place of a field, and its name as the file has it.
+
+        Parts name their fields by key: `scorers.judge.user_prompt`, `scorers.judge.metrics.mean.field`,
+        `actions.skip.filter`; a solver's fields are those of the file.
+        """
+        path = (*self.where, *self._path(definition, field))
+        return self.document.mark(path), dotted(path)
+
+    def _path(self, definition: TaskDefinition, field: str) -> FieldPath:
+        kind, _, rest = field.partition(".")
+        if kind == "scorers":
+            keys = [part.key for part in definition.scorers]
+        elif kind == "actions":
+            keys = [part.key for part in definition.actions]
+        else:
+            return _steps(field)
+        for at, key in enumerate(keys):
+            if rest == key or rest.startswith(f"{key}."):
+                part: FieldPath = ("definition", kind, at)
+                inside = rest[len(key) + 1 :]
+                if inside.startswith("metrics."):
+                    return (*part, *self._metric(part, inside.removeprefix("metrics.")))
+                return (*part, *_steps(inside))
+        return ("definition", kind)
+
+    def _metric(self, scorer: FieldPath, rest: str) -> FieldPath:
+        """A metric is named by its key, given or made up; nothing where the scorer's metrics are the usual ones."""
+        written = mappings(self._value((*scorer, "metrics")))
+        keys = scorer_keys([(_text(each.get("key")), str(each.get("type"))) for each in written])
+        key, _, field = rest.partition(".")
+        return ("metrics", keys.index(key), *_steps(field)) if key in keys else ()
+
+    def _value(self, path: FieldPath) -> Plain:
+        value = self.document.value
+        for step in (*self.where, *path):
+            if isinstance(value, dict) and isinstance(step, str):
+                value = value.get(step)
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                return None
+        return value
+
+
+def _steps(field: str) -> FieldPath:
+    return tuple(name or int(number) for name, number in _STEP.findall(field))
+
+
+def _text(value: Plain) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,266 @@
+"""Scorers by the names that assay itself has: metrics, extraction, assertions, programs and instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.catalog import CATALOG
+from assay.metrics.instructions import CHECKS
+from assay.patterns.matching import BadPatternError, checked_pattern
+from assay.scorers.json_schema import unsupported
+from assay.scorers.weighted_assertions import NEGATION, SIMILAR_ENOUGH
+from assay.tasks.declarative.schema.fields import ANSWER, template, text, word
+from assay.tasks.declarative.shape import (
+    Anything,
+    Either,
+    Field,
+    Fields,
+    ListOf,
+    MapOf,
+    Number,
+    Report,
+    Rule,
+    Shaped,
+    Tagged,
+    TemplatedValue,
+    Text,
+    TextOr,
+    Truth,
+    mappings,
+)
+from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
+
+ASSERTED_ELSEWHERE = ("contains", "starts_with")
+"""Metrics whose names are those of assertions, which count the case of letters; `type: metric` has them too."""
+METRIC_TYPES = tuple(name for name in CATALOG["metric"] if name not in ASSERTED_ELSEWHERE)
+_WITHOUT_TARGETS = {"label_in_set": "allowed", "forbidden_patterns": "patterns"}
+_VALUE = template("Template of the text compared; the last answer of the model when absent.", ANSWER, None)
+_TARGETS = {
+    "ground_truth": template("Template of the expected text.", default=None),
+    "ground_truths": template("Template of a list of expected texts; the best one counts.", default=None),
+}
+_POST_PROCESS = Field(
+    Text(words=tuple(CATALOG["post_process"])), "none", "What is read out of the answer before it is compared."
+)
+
+
+def _one_target(result: Fields, where: FieldPath, report: Report) -> None:
+    given = [name for name in _TARGETS if result[name] is not None]
+    if len(given) != 1:
+        found = "got both" if given else "got neither"
+        report.wrong(where, f"a {result['type']} scorer needs one of `ground_truth` and `ground_truths`; {found}")
+
+
+def _patterns(name: str) -> Rule:
+    def check(result: Fields, where: FieldPath, report: Report) -> None:
+        patterns = result[name]
+        for at, pattern in enumerate(patterns if isinstance(patterns, list) else ()):
+            check_pattern(pattern, (*where, name, at), report)
+
+    return check
+
+
+def check_pattern(pattern: Plain, where: FieldPath, report: Report) -> None:
+    """That a text is a regular expression; one with a template in it has to wait for its rows."""
+    if not isinstance(pattern, str) or "{{" in pattern or "{%" in pattern or report.awaits(where, pattern):
+        return
+    try:
+        checked_pattern(pattern)
+    except (BadPatternError, ValueError) as error:
+        report.wrong(where, str(error))
+
+
+METRIC_FIELDS: Mapping[str, tuple[str, Rule | None, dict[str, Field]]] = {
+    **{
+        name: (f"The metric `{name}` of the answer and the expected text.", _one_target, _TARGETS)
+        for name in METRIC_TYPES
+        if name not in _WITHOUT_TARGETS
+    },
+    "label_in_set": (
+        "Whether the answer is one of the allowed labels.",
+        None,
+        {"allowed": Field(ListOf(Text(), least=1), doc="The labels.")},
+    ),
+    "forbidden_patterns": (
+        "Whether none of the patterns is found in the answer.",
+        _patterns("patterns"),
+        {"patterns": Field(ListOf(Text(), least=1), doc="Regular expressions.")},
+    ),
+    "metric": (
+        "A metric by its name, of an installed package or of one's own too.",
+        _one_target,
+        {
+            "metric": text("A metric's name, or `package.module:function`.", min_length=1),
+            "options": Field(MapOf(Anything()), {}, "What the metric finds in its extras."),
+            **_TARGETS,
+        },
+    ),
+}
+"""Every scorer that is a metric: what it is, its rule, and the fields that it has besides the common ones."""
+COMPARED = {"value": _VALUE, "post_process": _POST_PROCESS}
+"""The fields that all of them have."""
+
+
+# -- extraction --------------------------------------------------------------------------------------------------------
+
+_STEP = Either(
+    Text(words=("strip", "strip_start", "lowercase", "uppercase")),
+    Shaped(
+        "an extraction step",
+        "What a pattern finds: its first group, or the whole match.",
+        {
+            "regex": text("The pattern.", min_length=1),
+            "select": Field(Number(whole=True), 0, "Which match: 0 is the first, -1 the last."),
+            "fallback": text("What stands where nothing is found.", ""),
+        },
+    ),
+)
+EXTRACTED_MATCH = {
+    **_TARGETS,
+    "value": _VALUE,
+    "extract": Field(ListOf(_STEP), [], "What is done to the answer before it is compared, in this order."),
+    "ignore_case": Field(Truth(), False),
+    "ignore_punctuation": Field(Truth(), False),
+    "ignore_numbers": Field(Truth(), False),
+    "regexes_to_ignore": Field(ListOf(Text()), [], "Taken out of answer and expected text."),
+}
+
+
+def extracted_match_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    _one_target(result, where, report)
+    _patterns("regexes_to_ignore")(result, where, report)
+    steps = result["extract"]
+    for at, step in enumerate(steps if isinstance(steps, list) else ()):
+        if isinstance(step, dict):
+            check_pattern(step["regex"], (*where, "extract", at, "regex"), report)
+
+
+# -- programs and instructions -----------------------------------------------------------------------------------------
+
+_CHECKS = ("tests", "io_pairs", "expressions", "expected_stdout")
+CODE_EXEC = {
+    "tests": template("Template of a test program.", default=None),
+    "entry_point": template("Template of the name of the function that `tests` calls.", default=None),
+    "prelude": template("Template of code that stands before the answer.", default=None),
+    "io_pairs": template("Template of a list of [arguments, result].", default=None),
+    "function": template("Template of the function that `io_pairs` call; `f` when absent.", default=None),
+    "expressions": template("Template of a list of expressions that must be true.", default=None),
+    "expected_stdout": template("Template of what the program must print.", default=None),
+    "stdin": template("Template of what it reads.", default=None),
+    "value": _VALUE,
+    "post_process": Field(
+        Text(words=tuple(CATALOG["post_process"])), "extract_code_block", "What is read out of the answer."
+    ),
+    "cpu_seconds": Field(Number(above=0), None, "Seconds of CPU for one program."),
+    "memory_mb": Field(Number(whole=True, least=64), None),
+    "min_tier": text("The weakest sandbox that may run it.", None),
+    "all_or_nothing": Field(Truth(), False, "1.0 when all checks hold, else 0.0, as pass@k wants."),
+    "imports": Field(TextOr(Text(words=("any",)), ListOf(Text())), None, "Modules allowed besides the pure ones."),
+}
+
+
+def code_exec_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    given = [name for name in _CHECKS if result[name] is not None]
+    if len(given) != 1:
+        found = f"got {' and '.join(given)}" if given else "got none of them"
+        report.wrong(where, f"a code_exec scorer needs one of {', '.join(f'`{name}`' for name in _CHECKS)}; {found}")
+
+
+INSTRUCTIONS = {
+    "instructions": Field(
+        TextOr(template("").shape, ListOf(MapOf(Anything()), least=1)),
+        doc="The instructions, each with its `id` and options; or a template of such a list.",
+    ),
+    "value": _VALUE,
+}
+
+
+def instructions_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    for at, each in enumerate(mappings(result["instructions"])):
+        name = each.get("id")
+        if name not in CHECKS:
+            at_field = (*where, "instructions", at, *(("id",) if "id" in each else ()))
+            report.wrong(at_field, f"`{name}` is no instruction that can be checked. {hint_here(str(name), CHECKS)}")
+
+
+# -- assertions --------------------------------------------------------------------------------------------------------
+
+_ASSERTED = TemplatedValue(ANSWER)
+_EXPECTED = Field(_ASSERTED, doc="The expected text; may be a template.")
+_SCHEMA = "A JSON Schema; may hold templates."
+_OWN_FIELDS: dict[str, tuple[str, dict[str, Field]]] = {
+    "equals": ("The answer is this text, or JSON that is this value.", {"value": _EXPECTED}),
+    "contains": ("The text occurs in the answer.", {"value": _EXPECTED}),
+    "icontains": ("The same, whatever the case of letters.", {"value": _EXPECTED}),
+    "contains_all": ("All texts of a list occur in the answer.", {"value": _EXPECTED}),
+    "contains_any": ("One of the texts of a list occurs in the answer.", {"value": _EXPECTED}),
+    "icontains_all": ("The same as contains_all, whatever the case of letters.", {"value": _EXPECTED}),
+    "icontains_any": ("The same as contains_any, whatever the case of letters.", {"value": _EXPECTED}),
+    "starts_with": ("The answer begins with the text.", {"value": _EXPECTED}),
+    "regex": ("The pattern is found in the answer.", {"value": _EXPECTED}),
+    "is_json": ("The answer is JSON, and as a schema demands.", {"value": Field(_ASSERTED, None, _SCHEMA)}),
+    "contains_json": ("A JSON object stands in the answer.", {"value": Field(_ASSERTED, None, _SCHEMA)}),
+    "json_schema": ("The answer is JSON, and as the schema demands.", {"value": Field(_ASSERTED, doc=_SCHEMA)}),
+    "similar": (
+        "The answer is written much like the text: a share of common characters, not of meaning.",
+        {"value": _EXPECTED, "threshold": Field(Number(least=0), SIMILAR_ENOUGH, "From 0 to 1.")},
+    ),
+    "word_count": (
+        "The answer has so many words.",
+        {"min": Field(Number(whole=True, least=0), None), "max": Field(Number(whole=True, least=0), None)},
+    ),
+    "cost": (
+        "The answer cost no more, by the prices that the run knows.",
+        {"max_cost": Field(Number(least=0), doc="In the currency of the price file.")},
+    ),
+    "latency": (
+        "The model took no longer.",
+        {"max_seconds": Field(Number(above=0), doc="Seconds for all its answers.")},
+    ),
+    "finish_reason": ("The answer ended for this reason.", {"value": _EXPECTED}),
+}
+ASSERTION_TYPES = tuple(f"{prefix}{kind}" for prefix in ("", NEGATION) for kind in _OWN_FIELDS)
+
+
+def assertion_fields(kind: str) -> tuple[str, dict[str, Field]]:
+    """What an assertion says, and its fields."""
+    doc, fields = _OWN_FIELDS[kind.removeprefix(NEGATION)]
+    return (f"Not: {doc}" if kind.startswith(NEGATION) else doc), fields
+
+
+def assertion_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    kind = str(result["type"]).removeprefix(NEGATION)
+    value = result.get("value")
+    if kind == "regex":
+        check_pattern(value, (*where, "value"), report)
+    wants_schema = kind in ("is_json", "contains_json", "json_schema") and not isinstance(value, str | None)
+    if wants_schema and (problem := unsupported(value)):
+        report.wrong((*where, "value"), f"{problem} is not checked here")
+    if kind == "word_count" and result["min"] is None and result["max"] is None:
+        report.wrong(where, "a word_count needs `min`, `max` or both")
+
+
+_WEIGHT = Field(Number(above=0), 1, "Its share in `passed`.")
+_ASSERTION = Tagged(
+    "assertion",
+    {
+        kind: Shaped(
+            f"a {kind} assertion",
+            assertion_fields(kind)[0],
+            {
+                "type": word(kind),
+                "weight": Field(Number(above=0), 1, "Its share in `passed`."),
+                **assertion_fields(kind)[1],
+            },
+            assertion_rule,
+        )
+        for kind in ASSERTION_TYPES
+    },
+    aliases={kind.replace("_", "-"): kind for kind in ASSERTION_TYPES if "_" in kind},
+)
+ABOUT = {"text": template("Template of the text that is looked at; the last answer when absent.", ANSWER, None)}
+ASSERTIONS = {
+    "assertions": Field(ListOf(_ASSERTION, least=1), doc="What must hold."),
+    "threshold": Field(Number(least=0), None, "The share of the weights that is enough; all of them when absent."),
+    **ABOUT,
+}

@@ -1,0 +1,1 @@
+"""Task folders: one JSONL file per task, its rules and its reader."""

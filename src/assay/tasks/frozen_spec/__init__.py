@@ -1,0 +1,1 @@
+"""The frozen task spec: its rules, and files of it read as tasks."""

@@ -1,0 +1,201 @@
+"""`lm-eval:NAME` -> task definitions: what its files name is looked at first, and only what may run is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from assay.core.errors import UsageError
+from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.tasks.library_names import LM_EVAL
+from assay.tasks.lm_eval.library import ask_once
+from assay.tasks.project import is_of_this_project
+from assay.tasks.trust import require_trust
+
+SCORER = "lm_eval"
+SHARES = frozenset(
+    ("acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em", "f1", "likelihood", "contains", "pass@1")
+)
+"""Metrics of lm_eval whose values lie in [0, 1]."""
+
+
+class LmEvalOptions(Struct, frozen=True, kw_only=True):
+    """How tasks of lm_eval are set up: what its own command has flags for."""
+
+    num_fewshot: int | None = None
+    fewshot_as_turns: bool = False
+    chat_template: bool = False
+    system: str | None = None
+    include_path: str | None = None
+    data: dict[str, str] = field(default_factory=dict)
+
+    def flags(self) -> str:
+        """The flags that were given, for a message."""
+        given = [name for name in self.__struct_fields__ if is_told(getattr(self, name))]
+        return ", ".join(f"--{name.replace('_', '-')}" for name in given)
+
+
+def is_told(value: object) -> bool:
+    """Whether a flag was given; no worked examples at all are something that one can ask for."""
+    return value is not None and value is not False and value != {}
+
+
+def read_lm_eval(
+    source: str, options: LmEvalOptions | None = None, *, trust: bool = False, only_looks: bool = False
+) -> list[TaskDefinition]:
+    """The tasks behind a name; `UsageError` where their Python may not run. `only_looks`: one that cannot be run."""
+    options = options or LmEvalOptions()
+    name, at, file = source.removeprefix(LM_EVAL).partition("@")
+    if not name:
+        raise UsageError("name a task, group or tag of lm_eval: `lm-eval:piqa`; `assay list lm-eval` lists them")
+    order = _order(name, file if at else None, options)
+
+    def build(seen: dict[str, Any]) -> dict[str, Any] | None:
+        """The next order, if the user allows what it would run."""
+        if seen["unsafe"]:
+            raise UsageError(
+                f"`{source}` runs what the model wrote in the process that scores it. assay does that only in its "
+                "sandbox: `assay recipe humaneval` and `assay recipe mbpp` ask the same questions"
+            )
+        if only_looks:
+            return None
+        require_trust([_looked_at(source, name, seen, order)], trust=trust)
+        return {"do": "build", **order}
+
+    seen, *answers = ask_once({"do": "describe", **order}, build)
+    looked_at = _looked_at(source, name, seen, order)
+    return [_definition(task, built, looked_at, order) for built in answers for task in built["tasks"]] or [looked_at]
+
+
+def _order(name: str, file: str | None, options: LmEvalOptions) -> dict[str, Any]:
+    order: dict[str, Any] = {
+        "name": name,
+        "num_fewshot": options.num_fewshot,
+        "fewshot_as_turns": options.fewshot_as_turns,
+        "chat_template": options.chat_template or options.fewshot_as_turns,
+        "system": options.system,
+        "include_path": options.include_path,
+        "data": options.data,
+        "file": file,
+    }
+    for path in (options.include_path, file):
+        if path is not None and not Path(path).exists():
+            raise UsageError(f"{path}: no such file or folder")
+    return {key: value for key, value in order.items() if is_told(value)}
+
+
+def _looked_at(source: str, name: str, seen: Mapping[str, Any], order: Mapping[str, Any]) -> TaskDefinition:
+    """The files behind a name as a definition that says what it reaches for, before anything of it runs."""
+    files = [Path(each) for each in seen["files"]]
+    package = Path(seen["package"])
+
+    def is_own(file: str) -> bool:
+        return bool(file) and not Path(file).is_relative_to(package) and is_of_this_project(Path(file))
+
+    code = [shown for shown, file in seen["code"] if not is_own(file)]
+    for each in files:
+        # lm_eval renders templates as they are, so that those of a stranger's file are code too
+        if each.suffix != ".py" and not each.is_relative_to(package) and not is_own(str(each)):
+            code.append(f"{each}: its templates")
+    return TaskDefinition(
+        name=name,
+        format="lm_eval",
+        dataset=DatasetSpec(use="lm_eval"),
+        solver=PartSpec(key="requests", use="lm_eval", options={}),
+        scorers=(PartSpec(key=SCORER, use="lm_eval", options={"task": name, "library": dict(order), "code": code}),),
+        aggregates=(),
+        metric="",
+        source=seen["main"] or source,
+        metadata={"files": [str(each) for each in files if str(each) != seen["main"]], "lm_eval": seen["version"]},
+    )
+
+
+def _definition(
+    task: Mapping[str, Any], built: Mapping[str, Any], looked_at: TaskDefinition, order: Mapping[str, Any]
+) -> TaskDefinition:
+    name = str(task["name"])
+    options = {**looked_at.scorers[0].options, "task": name}
+    kind = task["output_type"]
+    greedy = kind == "loglikelihood" or any(each["metric"] == "exact_match" for each in task["metrics"])
+    if kind in ("loglikelihood", "multiple_choice") and greedy:
+        options["asks_greedy"] = True
+    metrics = task["metrics"]
+    if not metrics:
+        raise UsageError(f"`{LM_EVAL}{name}` reports no metric")
+    return TaskDefinition(
+        name=name,
+        format="lm_eval",
+        dataset=DatasetSpec(
+            use="lm_eval",
+            options={"path": task["path"], "size": task["size"], "sha256": task["sha256"]},
+            sha256=task["sha256"],
+            size=task["size"],
+        ),
+        solver=PartSpec(key="requests", use="lm_eval", options={"likelihoods": task["likelihoods"]}),
+        scorers=(PartSpec(key=SCORER, use="lm_eval", options=options),),
+        aggregates=tuple(_aggregates(name, metrics, order)),
+        metric=_shown(metrics[0]),
+        source=looked_at.source,
+        metadata={
+            **looked_at.metadata,
+            "version": task["task_version"],
+            "num_fewshot": task["num_fewshot"],
+            **({"revision": task["revision"]} if task["revision"] else {}),
+            "groups": _groups(name, built["groups"]),
+        },
+    )
+
+
+def _aggregates(name: str, metrics: Sequence[Mapping[str, Any]], order: Mapping[str, Any]) -> list[PartSpec]:
+    """Means by our own mean, in the task's order; everything else together, by the task's own aggregation."""
+    means = [_shown(each) for each in metrics if each["mean"] and not each["own"]]
+    others = [each for each in metrics if _shown(each) not in means]
+    found = []
+    for each in metrics:
+        shown = _shown(each)
+        if shown in means:
+            options: dict[str, Any] = {"scorer": SCORER, "field": shown, "name": shown}
+            if each["metric"] in SHARES:
+                options["bounds"] = [0.0, 1.0]
+            found.append(PartSpec(key=shown, use="mean", options={**options, **_direction(each)}))
+        elif others and each is others[0]:
+            options = {"scorer": SCORER, "task": name, "library": dict(order), "means": means, **_direction(each)}
+            found.append(PartSpec(key=shown, use="lm_eval", options=options))
+    return found
+
+
+def _direction(metric: Mapping[str, Any]) -> dict[str, Any]:
+    """What a leaderboard needs to know of a number that is not simply better the nearer it is to 1."""
+    found: dict[str, Any] = {}
+    if not metric["higher_is_better"]:
+        found["lower_is_better"] = True
+    if metric["metric"] not in SHARES and metric["metric"] != "mcc":
+        found["own_scale"] = True
+    return found
+
+
+def _shown(metric: Mapping[str, Any]) -> str:
+    """As `worker.shown_name` has it."""
+    return metric["metric"] if metric["filter"] == "none" else f"{metric['metric']},{metric['filter']}"
+
+
+def _groups(name: str, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The groups that a task is in, at any depth, and the means that each reports."""
+    return [
+        {"name": group["name"], "metrics": group["metrics"]}
+        for group in groups
+        if name in group["tasks"] and group["metrics"]
+    ]
+
+
+def lm_eval_names(search: str = "", include_path: str | None = None) -> dict[str, str]:
+    """Names of tasks, groups and tags that hold a text, and what each is."""
+    order: dict[str, Any] = {"do": "names", "search": search}
+    if include_path is not None:
+        order["include_path"] = include_path
+    (found,) = ask_once(order)
+    names: dict[str, str] = found["names"]
+    return names

@@ -1,0 +1,53 @@
+"""A metric given as a function, or another one by name, in place of the one that a task names."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import msgspec
+
+from assay import catalog
+from assay.core.errors import UsageError
+from assay.core.seams import Metric
+from assay.core.types import PartSpec, TaskDefinition
+from assay.own_functions import name_of, source_of
+from assay.tasks.folder.reader import MEAN_SCORE
+from assay.tasks.folder.rules import CATALOG_NAMES
+from assay.tasks.likelihood import is_likelihood
+from assay.wording import in_python
+
+
+def metric_name(metric: str | Metric) -> str:
+    """The name of a metric that may be a function; `UsageError` when it cannot be one."""
+    if isinstance(metric, str):
+        return metric
+    if inspect.isclass(metric) or not inspect.isfunction(metric):
+        raise UsageError(f"{in_python(metric)} is no metric: give a function, or the name of one")
+    if inspect.iscoroutinefunction(metric):
+        raise UsageError(f"the metric `{metric.__name__}` is `async`; a metric computes, and a scorer may wait")
+    try:
+        inspect.signature(metric).bind("", (), {})
+    except TypeError as error:
+        raise UsageError(f"the metric `{metric.__name__}` must take (prediction, targets, extras): {error}") from error
+    return name_of(metric)
+
+
+def with_metric(definition: TaskDefinition, metric: str | Metric) -> TaskDefinition:
+    """The task, scored by this metric instead; how an answer is read out of a text stays as the task says."""
+    name = metric_name(metric)
+    if is_likelihood(definition.metric):
+        raise UsageError(f"task `{definition.name}` measures likelihoods, so no metric of texts can take its place")
+    options: dict[str, Any] = {"metric": CATALOG_NAMES.get(name, name)}
+    catalog.resolve("metric", options["metric"], own_code=True)
+    scorers = [PartSpec(key=part.key, use="metric", options=options | _kept(part)) for part in definition.scorers]
+    functions = {} if isinstance(metric, str) else {name: source_of(metric)}
+    metadata = {**definition.metadata, **({"functions": functions} if functions else {})}
+    return msgspec.structs.replace(
+        definition, scorers=tuple(scorers), aggregates=(MEAN_SCORE,), metric=name, actions=(), metadata=metadata
+    )
+
+
+def _kept(part: PartSpec) -> dict[str, Any]:
+    rule = part.options.get("post_process")
+    return {"post_process": rule} if rule else {}

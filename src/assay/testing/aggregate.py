@@ -1,0 +1,203 @@
+"""What every aggregate must do."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+
+from assay.core.seams import Aggregate
+from assay.core.types import ScoreValue, Summary
+from assay.stats.score_table import ScoreTable
+from assay.testing.contract import expect, given, hold_to, label, picture, same, shown
+
+Row = Mapping[str, ScoreValue]
+LEVELS = (0.5, 0.8, 0.95, 0.99)
+TIMES = 4
+NARROWEST = 0.75
+"""What repeating every row may make of an interval's width: clustered methods are not the same to the last digit."""
+
+
+class _Aggregate(NamedTuple):
+    function: Aggregate
+    rows: Sequence[Row]
+    options: Mapping[str, Any]
+
+    def of(self, table: ScoreTable, level: float = 0.95) -> list[Summary]:
+        with given(f"rows={shown(self.rows)}", f"options={shown(dict(self.options))}", f"level={level}"):
+            found = self.function(table, level=level, **self.options)
+            expect(isinstance(found, list), f"returned {shown(found)}, no list of summaries")
+            expect(len(found) > 0, "returned an empty list: where there is no number, a summary says why")
+            for summary in found:
+                expect(isinstance(summary, Summary), f"returned a list with {shown(summary)}, no `assay.Summary`")
+            return found
+
+    def table(self, attempts: int = 1, *, in_groups: bool = False, seed: int | None = None) -> ScoreTable:
+        """The rows as a table: each so many times, as attempts of one sample or as samples of one group."""
+        rows = [(sample, attempt) for sample in range(len(self.rows)) for attempt in range(attempts)]
+        if seed is not None:
+            random.Random(seed).shuffle(rows)
+        table = ScoreTable()
+        for sample, attempt in rows:
+            if in_groups:
+                table.add(self.rows[sample], sample=sample * attempts + attempt, group=f"group {sample}")
+            else:
+                table.add(self.rows[sample], sample=sample, attempt=attempt + 1)
+        return table
+
+
+def check_aggregate(aggregate: Aggregate, rows: Iterable[Row], **options: Any) -> None:
+    """`BrokenContractError` where an aggregate makes a number of nothing, counts a failure as a score, or is surer than
+    its samples allow.
+
+    `rows` are what its scorer gives, the values of one sample each: ten or more, not all alike. `options` are its own.
+    """
+    hold_to(label("aggregate", aggregate), CLAUSES, _Aggregate(aggregate, tuple(rows), options))
+
+
+def gives_numbers_that_are_finite_or_a_reason_why_not(aggregate: _Aggregate) -> None:
+    for summary in aggregate.of(aggregate.table()):
+        with given(f"summary `{summary.name}` of rows={shown(aggregate.rows)}"):
+            for part in ("value", "low", "high"):
+                number = getattr(summary, part)
+                expect(number is None or math.isfinite(number), f"{part} is {number!r}")
+            expect(summary.value is not None or bool(summary.reason), "there is neither a value nor a reason")
+
+
+def gives_every_number_a_name_of_its_own(aggregate: _Aggregate) -> None:
+    names = [summary.name for summary in aggregate.of(aggregate.table())]
+    expect(all(names), "a number has no name")
+    expect(len({*names}) == len(names), f"the names are {shown(names)}")
+
+
+def gives_plain_data(aggregate: _Aggregate) -> None:
+    for summary in aggregate.of(aggregate.table()):
+        try:
+            msgspec.json.encode(summary)
+        except (TypeError, ValueError, OverflowError) as error:
+            expect(False, f"JSON cannot hold `{summary.name}`: {error}")
+
+
+def has_no_value_where_nothing_was_scored(aggregate: _Aggregate) -> None:
+    broken = ScoreTable()
+    for sample in range(3):
+        broken.add_failure(sample=sample, timeout=sample == 0)
+    for table, what in ((ScoreTable(), "an empty table"), (broken, "a table of three failures")):
+        for summary in aggregate._replace(rows=()).of(table):
+            with given(what):
+                expect(summary.value is None, f"`{summary.name}` is {summary.value}")
+                expect(summary.low is None and summary.high is None, f"`{summary.name}` has an interval")
+                expect(bool(summary.reason), f"`{summary.name}` does not say why it has no value")
+
+
+def counts_failures_and_never_scores_them(aggregate: _Aggregate) -> None:
+    table = aggregate.table()
+    for more in range(5):
+        table.add_failure(sample=len(aggregate.rows) + more, timeout=more < 2)
+    whole = {summary.name: summary for summary in aggregate.of(aggregate.table())}
+    for summary in aggregate.of(table):
+        with given(f"rows={shown(aggregate.rows)} and five failures, two of them timeouts"):
+            before = whole.get(summary.name)
+            expect(before is not None, f"there is a number `{summary.name}`, which was not there before")
+            value, without = summary.value, before and before.value
+            same(without, value, f"`{summary.name}` without the failures and with them")
+            same((3, 2), (summary.failed, summary.timeouts), f"failures and timeouts of `{summary.name}`")
+
+
+def leaves_out_and_counts_a_sample_without_the_values_it_needs(aggregate: _Aggregate) -> None:
+    table = aggregate.table()
+    table.add({"a value of another name": 1.0}, sample=len(aggregate.rows))
+    whole = {summary.name: summary for summary in aggregate.of(aggregate.table())}
+    for summary in aggregate.of(table):
+        before = whole.get(summary.name)
+        if before is not None and before.value is not None:
+            with given(f"rows={shown(aggregate.rows)} and a sample with none of these values"):
+                same(before.value, summary.value, f"`{summary.name}` without that sample and with it")
+                same(
+                    (before.scored, before.unscored + 1),
+                    (summary.scored, summary.unscored),
+                    f"what `{summary.name}` should and does count as scored and unscored",
+                )
+
+
+def takes_attempts_in_any_order(aggregate: _Aggregate) -> None:
+    in_order = picture(aggregate.of(aggregate.table(2)))
+    for seed in range(3):
+        with given(f"rows={shown(aggregate.rows)}, each twice, in another order (random.Random({seed}))"):
+            same(in_order, picture(aggregate.of(aggregate.table(2, seed=seed))), "the summaries")
+
+
+def gives_the_same_for_the_same_table_and_leaves_it_as_it_is(aggregate: _Aggregate) -> None:
+    table = aggregate.table()
+    before = (len(table), table.names, table.failed, table.timeouts, picture(table.labels(*table.names).codes.tolist()))
+    first, second = picture(aggregate.of(table)), picture(aggregate.of(table))
+    same(first, second, "two calls")
+    after = (len(table), table.names, table.failed, table.timeouts, picture(table.labels(*table.names).codes.tolist()))
+    same(before, after, "the table before and after")
+
+
+def has_intervals_that_hold_the_value(aggregate: _Aggregate) -> None:
+    for summary in aggregate.of(aggregate.table()):
+        with given(f"rows={shown(aggregate.rows)}"):
+            told = f"`{summary.name}` is {summary.value} in [{summary.low}, {summary.high}]"
+            expect((summary.low is None) == (summary.high is None), told)
+            if summary.low is not None and summary.high is not None:
+                expect(summary.value is not None and summary.low <= summary.value <= summary.high, told)
+
+
+def has_wider_intervals_at_higher_levels(aggregate: _Aggregate) -> None:
+    table = aggregate.table()
+    found = [{summary.name: summary for summary in aggregate.of(table, level)} for level in LEVELS]
+    for at, (lower, higher) in enumerate(pairwise(found)):
+        for name in lower.keys() & higher.keys():
+            one, other = lower[name], higher[name]
+            if one.low is None or one.high is None or other.low is None or other.high is None:
+                continue
+            with given(f"rows={shown(aggregate.rows)}"):
+                told = f"[{one.low}, {one.high}] at {LEVELS[at]}, [{other.low}, {other.high}] at {LEVELS[at + 1]}"
+                expect(other.low <= one.low and one.high <= other.high, f"`{name}` has the intervals {told}")
+
+
+def is_no_surer_for_attempts_at_the_same_samples(aggregate: _Aggregate) -> None:
+    _no_surer(aggregate, aggregate.table(TIMES), f"each {TIMES} times, as attempts at one sample")
+
+
+def is_no_surer_for_samples_of_the_same_group(aggregate: _Aggregate) -> None:
+    _no_surer(aggregate, aggregate.table(TIMES, in_groups=True), f"each {TIMES} times, as samples of one group")
+
+
+CLAUSES = (
+    gives_numbers_that_are_finite_or_a_reason_why_not,
+    gives_every_number_a_name_of_its_own,
+    gives_plain_data,
+    has_no_value_where_nothing_was_scored,
+    counts_failures_and_never_scores_them,
+    leaves_out_and_counts_a_sample_without_the_values_it_needs,
+    takes_attempts_in_any_order,
+    gives_the_same_for_the_same_table_and_leaves_it_as_it_is,
+    has_intervals_that_hold_the_value,
+    has_wider_intervals_at_higher_levels,
+    is_no_surer_for_attempts_at_the_same_samples,
+    is_no_surer_for_samples_of_the_same_group,
+)
+
+
+def _no_surer(aggregate: _Aggregate, repeated: ScoreTable, how: str) -> None:
+    """The same rows again are no news: an interval that becomes narrower takes them for independent ones."""
+    once = {summary.name: width for summary in aggregate.of(aggregate.table()) if (width := _width(summary))}
+    for summary in aggregate.of(repeated):
+        width = _width(summary)
+        if width is not None and summary.name in once:
+            with given(f"rows={shown(aggregate.rows)}, {how}"):
+                told = (
+                    f"the interval of `{summary.name}` is {width:.4g} wide, and {once[summary.name]:.4g} without them"
+                )
+                expect(width >= NARROWEST * once[summary.name], told)
+
+
+def _width(summary: Summary) -> float | None:
+    return None if summary.low is None or summary.high is None else summary.high - summary.low

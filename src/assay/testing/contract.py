@@ -1,0 +1,167 @@
+"""What a contract is: clauses, each a function whose name says what must hold, run over one part in turn.
+
+A clause calls the part inside `given(…)`, so that whatever breaks is reported with the input that shows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, TypeVar
+
+import msgspec
+
+CLAUSE_SECONDS = 600.0
+"""A part that waits longer than this for something that never comes breaks the clause it is in."""
+CPU_SECONDS = 10.0
+"""For one text of 100,000 characters: a thousand times what reading it once takes, and a fraction of what reading it
+once for each of its characters does."""
+_SHOWN = 400
+
+Subject = TypeVar("Subject")
+Clause = Callable[[Subject], None] | Callable[[Subject], Awaitable[None]]
+
+
+class BrokenContractError(AssertionError):
+    """A part does not do what every part of its kind must."""
+
+    def __init__(self, part: str, clause: str, found: str, given: str | None) -> None:
+        shown = f"\n  given: {given}" if given else ""
+        super().__init__(f"{part} breaks its contract: it {clause}{shown}\n  but: {found}")
+        self.clause = clause
+        """The name of the clause, as words."""
+        self.given = given
+        """The input that shows it."""
+
+
+class Deviation(Exception):  # noqa: N818 - becomes a BrokenContractError, and is never seen
+    """What `expect` raises: what was found, and later what was given."""
+
+    def __init__(self, found: str, given: str | None = None) -> None:
+        super().__init__(found)
+        self.found = found
+        self.given = given
+
+
+class TooMuchWork(BaseException):
+    """The part computes for longer than reading its input could take."""
+
+
+def hold_to(part: str, clauses: Sequence[Clause[Subject]], subject: Subject) -> None:
+    """Run every clause; `BrokenContractError` for the first that does not hold."""
+    for clause in clauses:
+        try:
+            _run(clause, subject)
+        except Deviation as broken:
+            raise BrokenContractError(part, words(clause), broken.found, broken.given) from broken.__cause__
+        except TimeoutError as error:
+            raise BrokenContractError(part, words(clause), f"it waited for {CLAUSE_SECONDS:g} s", None) from error
+        except Exception as error:
+            raise BrokenContractError(part, words(clause), raised(error), None) from error
+
+
+def words(clause: Callable[..., Any]) -> str:
+    """The clause as it stands in messages: the name of its function."""
+    return clause.__name__.replace("_", " ")
+
+
+def expect(holds: bool, found: str) -> None:
+    if not holds:
+        raise Deviation(found)
+
+
+@contextmanager
+def given(*inputs: str) -> Iterator[None]:
+    """What breaks inside, or is raised there, is about these inputs."""
+    try:
+        yield
+    except Deviation as broken:
+        broken.given = broken.given or ", ".join(inputs)
+        raise
+    except TooMuchWork as error:
+        raise Deviation(f"it was still computing after {CPU_SECONDS:g} s of CPU time", ", ".join(inputs)) from error
+    except Exception as error:
+        raise Deviation(raised(error), ", ".join(inputs)) from error
+
+
+def label(kind: str, part: object) -> str:
+    """What a part is called in messages."""
+    named: str = getattr(part, "__name__", "") or type(part).__name__
+    return f"the {kind}" if named == "<lambda>" else f"the {kind} `{named}`"
+
+
+def shown(value: object) -> str:
+    """A value as Python, short enough for a message."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
+
+
+def raised(error: BaseException) -> str:
+    return f"raised {type(error).__name__}: {str(error)[:_SHOWN]}"
+
+
+def same(first: object, second: object, what: str) -> None:
+    """Two values that must be equal."""
+    expect(first == second, f"{what}: {shown(first)} and {shown(second)}")
+
+
+def is_name(value: object) -> bool:
+    """Whether it is a text that a table can show."""
+    return isinstance(value, str) and value != "" and value.isprintable()
+
+
+def plain_data(value: Any, kind: Any) -> None:
+    """What goes into the journal must come out of it as it was."""
+    try:
+        back = msgspec.json.decode(msgspec.json.encode(value), type=kind)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise Deviation(f"JSON cannot hold {shown(value)}: {error}") from error
+    expect(back == value, f"{shown(value)} came back from JSON as {shown(back)}")
+
+
+def picture(value: Any) -> bytes:
+    """A value as it is now, to be compared with what it is later."""
+    return msgspec.json.encode(value, enc_hook=repr)
+
+
+@contextmanager
+def bounded_work() -> Iterator[None]:
+    """`TooMuchWork` in code that computes for too long; in the main thread only, and where there are timers."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TooMuchWork
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    timer_before = signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, *timer_before)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _run(clause: Clause[Subject], subject: Subject) -> None:
+    if not inspect.iscoroutinefunction(clause):
+        clause(subject)
+    elif not _loop_is_running():
+        asyncio.run(asyncio.wait_for(clause(subject), CLAUSE_SECONDS))
+    else:
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, asyncio.wait_for(clause(subject), CLAUSE_SECONDS)).result()
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,107 @@
+"""What every dataset must do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from assay.core.seams import Dataset, Seekable
+from assay.core.types import Sample
+from assay.datasets.content import content_hash
+from assay.testing.contract import expect, given, hold_to, is_name, label, picture, plain_data, same, shown
+
+MakeDataset = Callable[[], Dataset]
+FEW = 1000
+"""Samples that are looked at one by one: a dataset may have millions."""
+
+
+def check_dataset(make: MakeDataset) -> None:
+    """`BrokenContractError` where what `make()` returns is no dataset that a run could resume on, or split in parts."""
+    hold_to(label("dataset", make), CLAUSES, make)
+
+
+def gives_samples_that_are_plain_data(make: MakeDataset) -> None:
+    for position, sample in enumerate(islice(make(), FEW)):
+        with given(f"sample {position}"):
+            expect(isinstance(sample, Sample), f"it is {shown(sample)}, no `assay.Sample`")
+            plain_data(sample, Sample)
+
+
+def gives_every_sample_an_id_of_its_own(make: MakeDataset) -> None:
+    seen: dict[str, int] = {}
+    for position, sample in enumerate(make()):
+        with given(f"sample {position}"):
+            expect(is_name(sample.id), f"its id is {shown(sample.id)}")
+            expect(sample.id not in seen, f"its id {shown(sample.id)} is that of sample {seen.get(sample.id)} as well")
+        seen[sample.id] = position
+
+
+def has_the_length_that_it_says(make: MakeDataset) -> None:
+    dataset = make()
+    says = len(dataset)
+    count = sum(1 for _ in dataset)
+    expect(says == count, f"len() is {says}, and there are {count} samples")
+
+
+def gives_the_same_samples_on_every_walk(make: MakeDataset) -> None:
+    dataset = make()
+    first = pictures(iter(dataset))
+    _expect_equal(first, pictures(iter(dataset)), "the second walk")
+
+
+def gives_the_same_samples_when_it_is_made_again(make: MakeDataset) -> None:
+    """A worker of another machine, and the command that resumes a run, make their own."""
+    _expect_equal(pictures(iter(make())), pictures(iter(make())), "another of the same options")
+    same(content_hash(make()), content_hash(make()), "two content hashes")
+
+
+def keeps_two_walks_apart(make: MakeDataset) -> None:
+    dataset = make()
+    alone = pictures(iter(dataset))
+    one, other = iter(dataset), iter(dataset)
+    both = [pair for _ in alone for pair in (next(one, None), next(other, None))]
+    _expect_equal(alone, [picture(sample) for sample in both[::2]], "a walk beside another")
+    _expect_equal(alone, [picture(sample) for sample in both[1::2]], "a walk beside another")
+
+
+def can_be_left_in_the_middle_of_a_walk(make: MakeDataset) -> None:
+    dataset = make()
+    left = iter(dataset)
+    next(left, None)
+    del left
+    says = len(dataset)
+    expect(says == sum(1 for _ in dataset), f"the next walk did not give all {says} samples")
+
+
+def walks_from_any_position_as_from_the_beginning(make: MakeDataset) -> None:
+    """For datasets with `walk_from`."""
+    dataset = make()
+    if not isinstance(dataset, Seekable):
+        return
+    samples = pictures(iter(dataset))
+    for position in sorted({0, 1, len(samples) // 2, max(0, len(samples) - 1), len(samples), len(samples) + 3}):
+        with given(f"walk_from({position})"):
+            _expect_equal(samples[position:], pictures(dataset.walk_from(position)), "it")
+
+
+CLAUSES = (
+    gives_samples_that_are_plain_data,
+    gives_every_sample_an_id_of_its_own,
+    has_the_length_that_it_says,
+    gives_the_same_samples_on_every_walk,
+    gives_the_same_samples_when_it_is_made_again,
+    keeps_two_walks_apart,
+    can_be_left_in_the_middle_of_a_walk,
+    walks_from_any_position_as_from_the_beginning,
+)
+
+
+def pictures(samples: Iterator[Any]) -> list[bytes]:
+    return [picture(sample) for sample in samples]
+
+
+def _expect_equal(expected: list[bytes], found: list[bytes], what: str) -> None:
+    expect(len(expected) == len(found), f"{what} gave {len(found)} samples, not {len(expected)}")
+    for position, (one, other) in enumerate(zip(expected, found, strict=True)):
+        expect(one == other, f"{what} gave {shown(other)} as sample {position}, not {shown(one)}")

@@ -1,0 +1,315 @@
+"""What every model must do, whatever it talks to, and every wrapper of one."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from assay.core.errors import FailureError
+from assay.core.seams import (
+    Capabilities,
+    HasSettings,
+    Model,
+    TakesBatches,
+    capabilities_of,
+    identity_of,
+)
+from assay.core.types import Completion, Failure, Message, Request
+from assay.models.adapters.python_callable import as_model
+from assay.testing.contract import expect, given, hold_to, is_name, label, picture, plain_data, same, shown
+from assay.testing.hostile_texts import ODD
+from assay.testing.leftovers import close_twice, nothing_left
+from assay.testing.scripted import ScriptedModel
+
+MakeModel = Callable[[], Any]
+CLOSE_ENOUGH = 1e-4
+"""How far the log-likelihood of a text may depend on what is computed beside it."""
+
+
+@dataclass(frozen=True)
+class Exam:
+    """What is known of a model: what it says to a question, and a request that it must fail."""
+
+    answer: Callable[[int, int], str] | None = None
+    """What it says to `compute: A + B`; None where nobody knows."""
+    breaking: Request | None = None
+    """None is for models that nothing breaks."""
+
+
+class _Examined(NamedTuple):
+    make: MakeModel
+    exam: Exam
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Model]:
+        made = self.make()
+        if isinstance(made, AbstractAsyncContextManager):
+            async with made as model:
+                yield as_model(model)
+        else:
+            model = as_model(made)
+            try:
+                yield model
+            finally:
+                await close_twice(model)
+
+    async def answered(self, model: Model, a: int, b: int, request: Request | None = None) -> Completion:
+        request = question(a, b) if request is None else request
+        with given(f"request={shown(request)}"):
+            completion = await model.generate(request)
+            self.expect_answer(completion, a, b)
+            return completion
+
+    def expect_answer(self, completion: object, a: int, b: int) -> None:
+        expect(isinstance(completion, Completion), f"answered {shown(completion)}, no `assay.Completion`")
+        if self.exam.answer is not None and isinstance(completion, Completion):
+            same(self.exam.answer(a, b), completion.text, "expected and answered")
+
+
+def check_model(make: MakeModel, exam: Exam = Exam()) -> None:  # noqa: B008 - frozen
+    """`BrokenContractError` where a model mixes up answers, hides a failure, or cannot be cancelled or closed.
+
+    `make` returns a new model, or anything that assay takes for one (a function, an adapter with `generate(prompts)`),
+    or an async context manager that gives one. Every clause has a model of its own.
+    """
+    hold_to(label("model", make), CLAUSES, _Examined(make, exam))
+
+
+def question(a: int, b: int) -> Request:
+    return Request(prompt=f"compute: {a} + {b}")
+
+
+async def answers_a_prompt(examined: _Examined) -> None:
+    async with examined.opened() as model:
+        completion = await examined.answered(model, 2, 3)
+        expect(completion.seconds >= 0 and math.isfinite(completion.seconds), f"it took {completion.seconds} s")
+
+
+async def gives_completions_that_are_plain_data(examined: _Examined) -> None:
+    async with examined.opened() as model:
+        plain_data(await examined.answered(model, 2, 3), Completion)
+
+
+async def answers_a_single_message_like_the_same_prompt(examined: _Examined) -> None:
+    async with examined.opened() as model:
+        message = Message(role="user", content="compute: 20 + 3")
+        await examined.answered(model, 20, 3, Request(messages=(message,)))
+
+
+async def leaves_the_request_as_it_is(examined: _Examined) -> None:
+    async with examined.opened() as model:
+        request = Request(messages=(Message(role="user", content="compute: 1 + 2"),), stop=("\n\n\n",))
+        before = picture(request)
+        await examined.answered(model, 1, 2, request)
+        same(before, picture(request), "the request before and after")
+
+
+async def answers_many_at_once_each_with_its_own(examined: _Examined) -> None:
+    async with examined.opened() as model:
+        completions = await asyncio.gather(*(model.generate(question(number, 1)) for number in range(40)))
+        for number, completion in enumerate(completions):
+            with given(f"request={shown(question(number, 1))}, beside 39 others"):
+                examined.expect_answer(completion, number, 1)
+
+
+async def answers_a_batch_as_it_answers_one_by_one(examined: _Examined) -> None:
+    """For models that take many requests in one call."""
+    async with examined.opened() as model:
+        if not isinstance(model, TakesBatches):
+            return
+        outcomes = await model.generate_batch([question(number, 1) for number in range(9)])
+        same(9, len(outcomes), "requests and outcomes")
+        for number, outcome in enumerate(outcomes):
+            with given(f"request={shown(question(number, 1))}, in a batch of 9"):
+                examined.expect_answer(outcome, number, 1)
+
+
+async def scores_a_continuation_the_same_alone_and_in_company(examined: _Examined) -> None:
+    """For models that say they can."""
+    async with examined.opened() as model:
+        if not capabilities_of(model).scores_continuations:
+            return
+        requests = [Request(prompt="one two" + " three" * (n % 4), continuation=f" four {n}") for n in range(9)]
+        together = await asyncio.gather(*(model.generate(request) for request in requests))
+        for request, beside in zip(requests, together, strict=True):
+            with given(f"request={shown(request)}"):
+                alone = (await model.generate(request)).logprob
+                expect(alone is not None and alone < 0, f"the log-likelihood is {alone}")
+                near = alone is not None and beside.logprob is not None and abs(alone - beside.logprob) <= CLOSE_ENOUGH
+                expect(near, f"the log-likelihood is {alone} alone and {beside.logprob} beside others")
+
+
+async def answers_or_fails_whatever_it_is_asked(examined: _Examined) -> None:
+    """Half a character cannot be sent, an empty prompt may be refused: that is a failure, and no other exception."""
+    async with examined.opened() as model:
+        for text in ODD:
+            with given(f"prompt={shown(text)}"):
+                try:
+                    found: object = await model.generate(Request(prompt=text, max_tokens=2))
+                    expect(isinstance(found, Completion), f"answered {shown(found)}")
+                except FailureError as error:
+                    _expect_failure(error.failure, model)
+        await examined.answered(model, 1, 1)
+
+
+async def fails_with_a_failure_error_and_answers_afterwards(examined: _Examined) -> None:
+    breaking = examined.exam.breaking
+    if breaking is None:
+        return
+    async with examined.opened() as model:
+        with given(f"request={shown(breaking)}"):
+            try:
+                found = await model.generate(breaking)
+            except FailureError as error:
+                _expect_failure(error.failure, model)
+            else:
+                expect(False, f"answered {shown(found)}, where it must fail")
+        await examined.answered(model, 1, 1)
+
+
+async def can_be_cancelled_and_answers_afterwards(examined: _Examined) -> None:
+    async with examined.opened() as model:
+        task = asyncio.ensure_future(model.generate(question(1, 1)))
+        await asyncio.sleep(0)
+        waited = task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        if not waited:
+            examined.expect_answer(task.result(), 1, 1)
+        expect(task.cancelled() or not waited, "it went on although it was cancelled")
+        await examined.answered(model, 1, 2)
+
+
+async def has_a_name_and_settings_that_are_plain_data(examined: _Examined) -> None:
+    async with examined.opened() as model:
+        expect(is_name(model.name), f"its name is {model.name!r}")
+        settings = model.settings if isinstance(model, HasSettings) else {}
+        plain_data(settings, type(settings))
+        capabilities_of(model)
+        before = picture(identity_of(model))
+        await examined.answered(model, 1, 1)
+        same(before, picture(identity_of(model)), "name and settings before and after an answer")
+
+
+async def closes_what_it_opened(examined: _Examined) -> None:
+    async with nothing_left(), examined.opened() as model:
+        await examined.answered(model, 1, 1)
+        await close_twice(model)
+
+
+CLAUSES = (
+    answers_a_prompt,
+    gives_completions_that_are_plain_data,
+    answers_a_single_message_like_the_same_prompt,
+    leaves_the_request_as_it_is,
+    answers_many_at_once_each_with_its_own,
+    answers_a_batch_as_it_answers_one_by_one,
+    scores_a_continuation_the_same_alone_and_in_company,
+    answers_or_fails_whatever_it_is_asked,
+    fails_with_a_failure_error_and_answers_afterwards,
+    can_be_cancelled_and_answers_afterwards,
+    has_a_name_and_settings_that_are_plain_data,
+    closes_what_it_opened,
+)
+
+
+def _expect_failure(failure: Failure, model: Model) -> None:
+    same(("model", model.name), (failure.stage, failure.part), "stage and part of the failure")
+    expect(bool(failure.message) and failure.message.isprintable(), f"its message is {failure.message!r}")
+
+
+# -- a wrapper of a model is a model --------------------------------------------------------------------------------
+
+Wrap = Callable[[Model], Model]
+
+
+def check_model_wrapper(wrap: Wrap) -> None:
+    """`BrokenContractError` where a wrapper loses what the model inside declares, answers, or has to close."""
+    hold_to(label("wrapper", wrap), WRAPPER_CLAUSES, wrap)
+
+
+async def forwards_every_capability(wrap: Wrap) -> None:
+    for capabilities in _capabilities():
+        with given(f"a model with {capabilities}"):
+            same(capabilities, capabilities_of(wrap(_Inside(capabilities))), "inside and outside")
+
+
+async def forwards_name_and_settings(wrap: Wrap) -> None:
+    inside = _Inside()
+    same(identity_of(inside), identity_of(wrap(inside)), "inside and outside")
+
+
+async def asks_the_model_inside_and_gives_its_answer(wrap: Wrap) -> None:
+    inside = _Inside()
+    for request in (question(1, 2), Request(messages=(Message(role="user", content="compute: 3 + 4"),), seed=3)):
+        with given(f"request={shown(request)}"):
+            completion = await wrap(inside).generate(request)
+            same(f"to {request.text()}", completion.text, "the answers inside and outside")
+            same(request, inside.asked[-1], "the requests outside and inside")
+
+
+async def passes_a_failure_on(wrap: Wrap) -> None:
+    failure = Failure(stage="model", part="inside", kind="bad_request", message="no such thing")
+    inside = _Inside(answers=lambda request: FailureError(failure))
+    try:
+        found = await wrap(inside).generate(question(1, 1))
+    except FailureError as error:
+        same(failure, error.failure, "the failures inside and outside")
+    else:
+        expect(False, f"the model failed, and the wrapper answered {shown(found)}")
+
+
+async def closes_the_model_inside(wrap: Wrap) -> None:
+    inside = _Inside()
+    async with nothing_left():
+        outside = wrap(inside)
+        await outside.generate(question(1, 1))
+        await close_twice(outside)
+    expect(inside.closed > 0, "the model inside was not closed")
+
+
+WRAPPER_CLAUSES = (
+    forwards_every_capability,
+    forwards_name_and_settings,
+    asks_the_model_inside_and_gives_its_answer,
+    passes_a_failure_on,
+    closes_the_model_inside,
+)
+
+
+class _Inside(ScriptedModel):
+    name = "inside"
+
+    def __init__(
+        self,
+        capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
+        answers: Callable[[Request], Any] = lambda request: f"to {request.text()}",
+    ) -> None:
+        super().__init__(answers)
+        self.capabilities = capabilities
+        self.settings = {"url": "somewhere", "temperature": 0.5}
+        self.closed = 0
+
+    async def generate_batch(self, requests: list[Request]) -> list[Completion | FailureError]:
+        outcomes: list[Completion | FailureError] = []
+        for request in requests:
+            try:
+                outcomes.append(await self.generate(request))
+            except FailureError as error:
+                outcomes.append(error)
+        return outcomes
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def _capabilities() -> Iterator[Capabilities]:
+    """None, and each alone: a wrapper that copies some by name loses the next one."""
+    yield Capabilities()
+    for field in msgspec.structs.fields(Capabilities):
+        yield Capabilities(**{field.name: True})

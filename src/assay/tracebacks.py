@@ -1,0 +1,109 @@
+"""What an exception of somebody's own code says: its message, the place, and the traceback; bounded, and without keys.
+
+The frames of assay that led there are left out, and files are named as their author knows them: from the working
+directory, or from the folder that Python found them in.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from traceback import FrameSummary, TracebackException
+from typing import NamedTuple
+
+LONGEST_MESSAGE = 2000
+LONGEST_TRACEBACK = 4000
+MOST_FRAMES = 20
+"""The innermost ones: a recursion without end has a thousand."""
+_LONGEST_CHAIN = 4
+_LOOKED_AT = 64 * 1024
+"""Keys are looked for before a text is cut, or half of one would stay."""
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
+_INSTALLED = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
+
+
+class Told(NamedTuple):
+    """An exception, fit for a journal."""
+
+    message: str
+    """`ValueError: no digits`."""
+    place: str
+    """`loud.py:12`, the innermost line of the author's own; empty where there is none."""
+    traceback: str
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.place})" if self.place else self.message
+
+
+def told(error: BaseException) -> Told:
+    """What the exception says and where it was raised."""
+    found = TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
+    own = [frame for frame in found.stack if not _is_ours(frame) and not _is_installed(frame)]
+    innermost = (own or found.stack)[-1:]
+    place = "".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in innermost)
+    for each in _chain(found):
+        _begin_with_the_author(each)
+        for frame in each.stack:
+            frame.filename = _shown(frame.filename)
+    text = without_keys("".join(found.format())[-_LOOKED_AT:].rstrip()) if found.stack else ""
+    message = without_keys(f"{type(error).__name__}: {_said(error)}"[:_LOOKED_AT])[:LONGEST_MESSAGE]
+    return Told(message, place, shortened(text))
+
+
+def shortened(text: str) -> str:
+    """A traceback that is not too long: its beginning and, most of all, its end."""
+    if len(text) <= LONGEST_TRACEBACK:
+        return text
+    return f"{text[: LONGEST_TRACEBACK // 4]}\n[…]\n{text[-LONGEST_TRACEBACK * 3 // 4 :]}"
+
+
+def without_keys(text: str) -> str:
+    """A text without the keys of this process's environment, and without what looks like one."""
+    from assay.redaction import cut_keys  # only what broke needs it
+
+    return cut_keys(text)
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as broken:
+        return f"(its message cannot be had: {type(broken).__name__})"
+
+
+def _chain(found: TracebackException | None) -> Iterator[TracebackException]:
+    """The exception and those behind it; what is further behind is left out."""
+    for _ in range(_LONGEST_CHAIN):
+        if found is None:
+            return
+        yield found
+        behind = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+        last, found = found, behind
+    last.__cause__ = last.__context__ = None
+
+
+def _begin_with_the_author(found: TracebackException) -> None:
+    """Leave out how assay came there, unless assay itself is all there is."""
+    frames = enumerate(found.stack)
+    first = next((place for place, frame in frames if not _is_ours(frame) and not _is_installed(frame)), 0)
+    del found.stack[:first]
+
+
+def _is_ours(frame: FrameSummary) -> bool:
+    return frame.filename.startswith(_PACKAGE)
+
+
+def _is_installed(frame: FrameSummary) -> bool:
+    return frame.filename.startswith(_INSTALLED) or f"{os.sep}site-packages{os.sep}" in frame.filename
+
+
+def _shown(filename: str) -> str:
+    if not os.path.isabs(filename):
+        return filename
+    folders = [folder for folder in (os.getcwd(), *sys.path) if folder and filename.startswith(folder + os.sep)]
+    if not folders:
+        return f"…/{Path(filename).name}"
+    return os.path.relpath(filename, max(folders, key=len))

@@ -1,0 +1,1 @@
+"""HTTP, spoken in one place: models and evaluators send through it."""

@@ -1,0 +1,203 @@
+// What a model wrote, rendered: Markdown, maths, highlighted code and JSON trees. The vendored libraries only read the
+// text; every node is made here with h(), so nothing they return is ever taken for markup.
+
+import { h } from "./dom.js";
+
+const LONGEST = 60000;
+const MARKDOWN = /^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|```|~~~|\||\$\$|\\\[)|\*\*|__|`|\[[^\]]+\]\(|\$[^$\s]|\\\(|\\\[/m;
+const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
+const SOUND = /^data:audio\/(wav|mpeg|mp3|ogg|flac|webm);base64,[A-Za-z0-9+/=\s]+$/;
+
+// Nodes for a text, or null where it is better read as it stands.
+export function rendered(text) {
+  if (text.length > LONGEST || !text.trim()) return null;
+  const value = jsonIn(text);
+  if (value !== undefined) return h("div", { class: "tree" }, tree(value, 2));
+  if (!MARKDOWN.test(text) || !window.markdownit) return null;
+  return h("div", { class: "markdown", dir: "auto" }, nodesOf(parser().parse(text, {})));
+}
+
+export function jsonIn(text) {
+  const start = text.trimStart()[0];
+  if (start !== "{" && start !== "[") return undefined;
+  try { return JSON.parse(text); } catch { return undefined; }
+}
+
+// Pictures and sounds that are in the record itself; whatever lies elsewhere is named and not fetched.
+export function picture(address, alt) {
+  return PICTURE.test(address) ? h("img", { class: "picture", src: address, alt: alt || "picture" }) : elsewhere("picture", address);
+}
+
+export function sound(address) {
+  return SOUND.test(address) ? h("audio", { controls: true, src: address }) : elsewhere("sound", address);
+}
+
+function elsewhere(what, address) {
+  const shown = address.length > 200 ? address.slice(0, 200) + "…" : address;
+  return h("p", { class: "quiet" }, `${what}, not loaded: `, h("code", null, shown));
+}
+
+export function code(text, language) {
+  return h("pre", { class: "code" }, h("code", null, highlighted(text, language)));
+}
+
+function highlighted(text, language) {
+  const known = window.hljs && language && window.hljs.getLanguage(language);
+  if (!known || text.length > LONGEST) return text;
+  return coloured(window.hljs.highlight(text, { language, ignoreIllegals: true })._emitter.rootNode);
+}
+
+function coloured(node) {
+  return node.children.map((child) => (typeof child === "string" ? child : h("span", { class: "hl-" + String(child.scope || "").split(".")[0] }, coloured(child))));
+}
+
+// Data as a tree that opens and closes.
+export function tree(value, open = 1) {
+  if (value === null || typeof value !== "object") return leaf(value);
+  const entries = Object.entries(value);
+  const [left, right] = Array.isArray(value) ? "[]" : "{}";
+  if (!entries.length) return h("span", { class: "quiet" }, left + right);
+  const box = h("details", { class: "node", open: open > 0 }, h("summary", null, `${left}${entries.length}${right}`));
+  const fillIn = () => {
+    if (box.childElementCount > 1) return;
+    box.append(h("ul", null, entries.slice(0, 500).map(([name, inner]) => h("li", null, h("span", { class: "tree-key" }, name), ": ", tree(inner, open - 1))),
+      entries.length > 500 ? h("li", { class: "quiet" }, `${entries.length - 500} more`) : null));
+  };
+  if (open > 0) fillIn();
+  else box.addEventListener("toggle", fillIn);
+  return box;
+}
+
+function leaf(value) {
+  return typeof value === "string" ? h("span", { class: "tree-text", dir: "auto" }, value) : h("span", { class: "hl-number" }, String(value));
+}
+
+let made;
+function parser() {
+  if (made) return made;
+  // no HTML of the model's own, no links out of bare words; what is not switched on stays text
+  made = window.markdownit({ html: false, linkify: false, breaks: true });
+  made.inline.ruler.before("escape", "maths", inlineMaths);
+  made.block.ruler.before("fence", "maths", blockMaths, { alt: ["paragraph", "blockquote", "list"] });
+  return made;
+}
+
+const INLINE = [["$$", "$$", true], ["\\[", "\\]", true], ["\\(", "\\)", false], ["$", "$", false]];
+
+function inlineMaths(state, silent) {
+  for (const [left, right, display] of INLINE) {
+    if (!state.src.startsWith(left, state.pos)) continue;
+    const start = state.pos + left.length;
+    const end = state.src.indexOf(right, start);
+    const inside = end < 0 ? "" : state.src.slice(start, end);
+    if (!inside.trim() || (left === "$" && !isSum(inside, state.src[end + 1]))) continue;
+    if (!silent) push(state, inside, display);
+    state.pos = end + right.length;
+    return true;
+  }
+  return false;
+}
+
+// "$5 and $6" is money: maths begins and ends at its signs, and no digit follows.
+function isSum(inside, next) {
+  return !/^\s|\s$|\n/.test(inside) && !/[0-9]/.test(next || "");
+}
+
+function blockMaths(state, startLine, endLine, silent) {
+  const lineAt = (n) => state.src.slice(state.bMarks[n] + state.tShift[n], state.eMarks[n]);
+  const first = lineAt(startLine);
+  const right = first.startsWith("$$") ? "$$" : first.startsWith("\\[") ? "\\]" : null;
+  if (!right) return false;
+  let text = first.slice(2);
+  let line = startLine;
+  while (!text.includes(right)) {
+    line += 1;
+    if (line >= endLine) return false;
+    text += "\n" + lineAt(line);
+  }
+  const [inside, after] = text.split(right, 2);
+  if (after.trim()) return false;
+  if (!silent) { push(state, inside, true); state.line = line + 1; }
+  return true;
+}
+
+function push(state, content, display) {
+  const token = state.push("maths", "math", 0);
+  token.content = content;
+  token.meta = { display };
+}
+
+const PLAIN = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "em", "strong", "s"]);
+const HEADINGS = { h1: "h3", h2: "h4", h3: "h5", h4: "h6", h5: "h6", h6: "h6" };
+
+// Tokens in a row become nodes inside each other.
+function nodesOf(tokens) {
+  const stack = [[]];
+  for (const token of tokens) {
+    const here = stack[stack.length - 1];
+    if (token.nesting === 1) stack.push([]);
+    else if (token.nesting === -1) {
+      const children = stack.pop();
+      stack[stack.length - 1].push(element(token, children));
+    } else here.push(single(token));
+  }
+  return stack[0];
+}
+
+function element(token, children) {
+  if (token.type === "link_close") return h("span", { class: "link-text" }, children);
+  if (token.type === "paragraph_close" && token.hidden) return children;
+  if (token.tag === "table") return h("div", { class: "scroll" }, h("table", null, children));
+  return PLAIN.has(token.tag) ? h(HEADINGS[token.tag] || token.tag, { dir: "auto" }, children) : h("span", null, children);
+}
+
+function single(token) {
+  switch (token.type) {
+    case "inline": return nodesOf(withAddresses(token.children));
+    case "text": case "text_special": return token.content;
+    case "softbreak": case "hardbreak": return h("br");
+    case "code_inline": return h("code", null, token.content);
+    case "fence": return code(token.content.replace(/\n$/, ""), token.info.trim().split(/\s+/)[0].toLowerCase());
+    case "code_block": return code(token.content.replace(/\n$/, ""), "");
+    case "hr": return h("hr");
+    case "image": return picture(token.attrGet("src") || "", token.content);
+    case "maths": return maths(token.content, token.meta.display);
+    default: return token.content;
+  }
+}
+
+// A link's address is shown, not followed: it is the model's word.
+function withAddresses(tokens) {
+  const open = [];
+  return tokens.flatMap((token) => {
+    if (token.type === "link_open") open.push(token.attrGet("href") || "");
+    if (token.type !== "link_close") return [token];
+    const address = open.pop();
+    return [token, { type: "text", nesting: 0, content: address ? ` (${address})` : "" }];
+  });
+}
+
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+const ELEMENTS = new Set("math semantics mrow mi mn mo mtext mspace ms mfrac msqrt mroot mstyle merror mpadded mphantom menclose msub msup msubsup munder mover munderover mmultiscripts mtable mtr mtd mlabeledtr mglyph".split(" "));
+const ATTRIBUTES = new Set("display displaystyle scriptlevel mathvariant fence stretchy symmetric separator form lspace rspace minsize maxsize accent accentunder movablelimits largeop linethickness columnalign rowalign columnspacing rowspacing columnlines rowlines frame width height depth voffset notation mathcolor mathbackground mathsize".split(" "));
+
+function maths(text, display) {
+  if (!window.katex) return h("code", null, text);
+  try {
+    const found = window.katex.__renderToDomTree(text, { output: "mathml", displayMode: display, throwOnError: true, trust: false, strict: "ignore", maxExpand: 200, maxSize: 20 });
+    return h("span", { class: display ? "maths display" : "maths", title: text }, found.children.map(mathNode));
+  } catch {
+    return h("code", { class: "maths-raw" }, text);
+  }
+}
+
+function mathNode(node) {
+  if (typeof node.text === "string") return document.createTextNode(node.text);
+  if (node.type === "annotation") return null;
+  const children = (node.children || []).map(mathNode).filter(Boolean);
+  if (!ELEMENTS.has(node.type)) return h("span", null, children);
+  const made = document.createElementNS(MATHML, node.type);
+  for (const [name, value] of Object.entries(node.attributes || {})) if (ATTRIBUTES.has(name)) made.setAttribute(name, String(value));
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,92 @@
+"""How the names and values of users are shown in a message: short, in the words of the file that holds them.
+
+The one home of "did you mean": what was meant is the known name that is spelt most alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+LONGEST = 60
+"""So many characters of a value fit into a sentence."""
+HALF_A_CHARACTER = "the text holds half a character (a lone surrogate), which cannot be sent"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is spelt most like this one; None when none is."""
+    import difflib  # only wrong names need it
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return near[0] if near else None
+
+
+def hint(name: str, known: Iterable[str], otherwise: str = "Known") -> str:
+    """The end of a sentence about an unknown name: the nearest one, or all of them."""
+    known = list(known)
+    near = nearest(name, known)
+    return f"Did you mean `{near}`?" if near else f"{otherwise}: {', '.join(known)}"
+
+
+def few(names: Sequence[str], most: int = 6) -> str:
+    """The names in a row; of many the first, and how many more."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
+
+
+def in_json(value: object) -> str:
+    """What JSON calls a value, with the value where it is short."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"the string {show(value)}"
+    if isinstance(value, int | float):
+        return f"the number {show(value)}"
+    return "an object" if isinstance(value, Mapping) else "a list"
+
+
+def in_yaml(value: object) -> str:
+    """What YAML calls a value, with the value where it is short."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping | list):
+        return "a mapping" if isinstance(value, Mapping) else "a list"
+    return f"the text `{value[:LONGEST]}`" if isinstance(value, str) else str(value)[:LONGEST]
+
+
+def in_python(value: object) -> str:
+    """A value by its type, and itself where that is short."""
+    if value is None:
+        return "None"
+    shown = repr(value)
+    return f"{type(value).__name__} {shown}" if len(shown) <= LONGEST else f"a {type(value).__name__}"
+
+
+def quoted(value: object) -> str:
+    """What to write instead of a number where a string is wanted: `, "4"`; nothing for other values."""
+    return f', "{show(value)}"' if type(value) in (int, float) else ""
+
+
+def plain(name: object) -> str:
+    """A name without quotes around it."""
+    return repr(str(name)[:LONGEST])[1:-1]
+
+
+def show(value: object) -> str:
+    """A value as Python writes it."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "…" + text[-1]
+
+
+def show_no_score(value: object) -> str:
+    """What cannot be a score. Nobody spells out an integer that is too long for one: that takes seconds."""
+    return f"an integer of {value.bit_length():,} bits" if isinstance(value, int) else repr(value)[:200]
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The text, cut where it gets long."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,58 @@
+"""`assay diff`: what moved, which answers changed, and when it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.end_to_end.commands import assay, write_task
+from tests.reports.runs import Adder, Broken, run_into, write_sums
+
+from assay.cli.main import main
+
+SUMS = {f"compute: {n} + 1": str(n + 1) for n in range(10)}
+
+
+def test_diff_names_what_moved_and_which_answers_changed(tmp_path: Path) -> None:
+    task = write_task(tmp_path / "sums.jsonl", SUMS)
+    assay("run", task, "--include-per-example", "--output", "a.json", cwd=tmp_path)
+    assay("run", task, "--model", "stub:3", "--include-per-example", "--output", "b.json", cwd=tmp_path)
+    done = assay("diff", "a.json", "b.json", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "no difference" in assay("diff", "a.json", "a.json", cwd=tmp_path).stdout
+    told = assay("diff", "a.json", "b.json", cwd=tmp_path)
+    assert re.search(r"sums\s*\|\s*1\.000\s*\|\s*0\.100\s*\|\s*-0\.900", told.stdout), told.stdout
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def runs(somewhere: Path) -> Path:
+    tasks = write_sums(somewhere / "tasks", "sums", 200, metadata=lambda n: {"half": n // 100})
+    run_into(somewhere / "a", tasks, Adder(name="a"))
+    run_into(somewhere / "b", tasks, Adder(range(10), name="b"))
+    return somewhere
+
+
+def test_diff_tells_and_gates(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "a", "b", "--gate", "no-significant-drop", "--html", "out/d.html"]) == 1
+    said = capsys.readouterr()
+    assert "B is worse on sums" in said.out
+    assert "gate not met: no-significant-drop: sums dropped significantly" in said.err
+    assert (runs / "out" / "d.html").read_text().startswith("<!doctype html>")
+    assert main(["diff", "b", "a", "--gate", "no-significant-drop", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tasks"][0]["comparison"]["wins"] == 10
+
+
+def test_diff_refuses_unequal_coverage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_into(runs / "c", runs / "tasks", Broken([5]))
+    assert main(["diff", "a", "c"]) == 2
+    assert "1 scored only in A" in capsys.readouterr().err
+    assert main(["diff", "a", "c", "--allow-unequal"]) == 0

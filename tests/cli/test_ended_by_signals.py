@@ -1,0 +1,45 @@
+"""`kill`, `timeout` and a closed terminal end `score` and `optimize` with everything they have started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.processes.test_orphans import HOLDS, Held, held
+
+__all__ = ["held"]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives us the orphans of others")
+
+EVALUATOR = f"""
+import json, os, subprocess, sys, time
+if "preflight" not in json.load(sys.stdin)["candidate"]:
+    subprocess.Popen([sys.executable, "-S", "-c", {HOLDS!r}, sys.argv[1]], start_new_session=True)
+    time.sleep(60)
+print('{{"score": 1}}')
+"""
+
+
+@pytest.mark.parametrize(
+    ("verb", "number"),
+    [("score", signal.SIGTERM), ("score", signal.SIGHUP), ("optimize", signal.SIGTERM), ("optimize", signal.SIGHUP)],
+)
+def test_a_signal_ends_the_evaluators_and_what_they_put_into_sessions_of_their_own(
+    held: Held, tmp_path: Path, verb: str, number: int
+) -> None:
+    (tmp_path / "text.txt").write_text("some text")
+    (tmp_path / "score.py").write_text(EVALUATOR)
+    command = [sys.executable, "-m", "assay", verb, "text.txt"]
+    command += ["--evaluator-command", f"{sys.executable} -S score.py {held.path}"]
+    command += ["--model", "toy", "--run-dir", "run"] if verb == "optimize" else []
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    held.wait_until_it_runs()
+    os.kill(process.pid, number)
+    _, errors = process.communicate(timeout=60)
+    held.assert_nobody_holds_it()
+    assert process.returncode == 130, errors
+    assert b"interrupted" in errors

@@ -1,0 +1,47 @@
+"""`assay list`: names by kind, tasks of files, and the nearest kind for a mistyped one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.reports.runs import write_sums
+
+from assay import catalog
+from assay.cli.list_names import first_line, singular
+from assay.cli.main import main
+
+
+def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, str]]:
+    assert main(["list", "--json", *arguments]) == 0
+    found: dict[str, dict[str, str]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_every_name_of_a_kind_is_listed_with_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    found = listed(capsys, "metrics", "scorer")
+    assert set(found) == {"metric", "scorer"}
+    assert set(catalog.CATALOG["metric"]) <= set(found["metric"])
+    assert all(found["metric"].values())
+
+
+def test_tasks_of_a_file_are_listed_with_their_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_sums(tmp_path, "sums", 3)
+    assert listed(capsys, str(path)) == {"tasks": {"sums": f"3 samples, exact_match, {path}"}}
+
+
+def test_a_mistyped_kind_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "metrc"]) == 2
+    assert "Did you mean `metric`?" in capsys.readouterr().err
+    assert main(["list", "nowhere/x.jsonl"]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_a_part_whose_package_is_missing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(kind: str, name: str) -> object:
+        raise ImportError("no", name="some_package")
+
+    monkeypatch.setattr(catalog, "resolve", missing)
+    assert first_line("model", "x") == "(needs some_package)"
+    assert [singular(word) for word in ("metrics", "metric", "s")] == ["metric", "metric", ""]

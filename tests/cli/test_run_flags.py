@@ -1,0 +1,99 @@
+"""The flags of `assay run` and the one configuration they fill: a wrong value is a sentence with its flag."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from assay.cli.parser import Parser
+from assay.cli.run_flags import (
+    add_arguments,
+    config_of,
+    key_texts,
+    models_by_key,
+    refuse_contradictions,
+    resources_of,
+    score_workers_of,
+)
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+
+
+def options(*words: str) -> argparse.Namespace:
+    parser = Parser(prog="assay run")
+    add_arguments(parser)
+    return parser.parse_args(words)
+
+
+def config(*words: str) -> RunConfig:
+    return config_of(options(*words))
+
+
+def test_no_flags_are_the_defaults_of_a_run() -> None:
+    found = config()
+    assert (found.model, found.repeat, found.adaptive, found.retries, found.patience_seconds) == (
+        "toy",
+        1,
+        True,
+        RunConfig().retries,
+        3600.0,
+    )
+    assert found.identity() == RunConfig().identity()
+
+
+def test_the_length_of_an_answer_and_of_all_answers_are_two_flags() -> None:
+    found = config("--max-answer-tokens", "5", "--max-tokens", "1000")
+    assert (found.max_tokens, found.max_total_tokens) == (5, 1000)
+
+
+def test_a_concurrency_that_was_given_is_kept_to() -> None:
+    found = config("--concurrency", "3", "--patience", "2", "--stop", "a", "--stop", "b", "--no-cache")
+    assert (found.concurrency, found.adaptive, found.patience_seconds, found.stop, found.cache) == (
+        3,
+        False,
+        120.0,
+        ("a", "b"),
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--repeat", "0"], "--repeat must be at least 1"),
+        (["--max-answer-tokens", "0"], "--max-answer-tokens must be at least 1"),
+        (["--max-cost", "0"], "--max-cost is an amount of money above 0"),
+        (["--max-cost", "nan"], "--max-cost is an amount of money above 0"),
+        (["--logprobs", "-1"], "--logprobs must not be negative"),
+        (["--patience", "-1"], "--patience -1: expected a number of minutes"),
+        (["--patience", "inf"], "--patience inf: expected a number of minutes"),
+        (["--score-workers", "two"], "--score-workers two: expected a number of processes"),
+        (["--score-workers", "-1"], "--score-workers -1: expected a number of processes"),
+        (["--config", "=x"], "expected KEY=VALUE"),
+        (["--level", "1"], "--level is a share between 0 and 1"),
+    ],
+)
+def test_a_wrong_value_is_a_sentence_with_its_flag(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        config(*(f"{words[0]}={words[1]}",))
+
+
+def test_values_are_texts_until_somebody_knows_the_key() -> None:
+    assert key_texts(["a=1", "b=x=y", "a=2", "c="], "--config") == {"a": "2", "b": "x=y", "c": ""}
+    with pytest.raises(UsageError, match="--model-for 'j=': expected KEY=MODEL"):
+        models_by_key(["j="])
+    assert (score_workers_of("auto"), score_workers_of("0")) == (None, 0)
+
+
+@pytest.mark.parametrize("pair", ["gpu=0", "gpu=-1", "gpu=yes", "gpu=true", "gpu"])
+def test_a_resource_is_an_amount_above_zero(pair: str) -> None:
+    assert resources_of(["gpu=1", "special=0.5"]) == {"gpu": 1.0, "special": 0.5}
+    with pytest.raises(UsageError, match="--worker-resource"):
+        resources_of([pair])
+
+
+def test_a_shard_has_nothing_to_gate() -> None:
+    with pytest.raises(UsageError, match="until the shards are merged"):
+        refuse_contradictions(options("--shard", "1/2", "--gate", "overall > 0"))
+    refuse_contradictions(options("--shard", "1/2"))

@@ -1,0 +1,56 @@
+"""`assay show DATASET`: what the columns of a dataset hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import main
+
+CSV = "question,count,ok,zip\nWhere?,3,true,01234\nWhen?,,false,99\n"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("datasets").mkdir()
+    Path("datasets/quiz.csv").write_text(CSV)
+
+
+@pytest.mark.parametrize("what", ["datasets/quiz.csv", "quiz"])
+def test_the_types_found_are_shown(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", what]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0].startswith("dataset quiz (table, datasets/quiz.csv; 2 samples, sha256 ")
+    assert [line for line in lines[2:] if "--" not in line] == [
+        "| column | type | missing | example |",
+        '| question | string | | "Where?" |',
+        "| count | integer (1), null (1) | | 3 |",
+        "| ok | boolean | | true |",
+        '| zip | string | | "01234" |',
+    ]
+
+
+def test_a_dataset_file_with_dtypes(capsys: pytest.CaptureFixture[str]) -> None:
+    source = "{type: local, file_path: quiz.csv, dtypes: {count: string}}"
+    Path("datasets/q.yaml").write_text(f"key: q\ndisplay_name: Q\nsource: {source}\n")
+    assert main(["show", "datasets/q.yaml", "--json"]) == 0
+    columns = {each["name"]: each["types"] for each in json.loads(capsys.readouterr().out)["columns"]}
+    assert columns["count"] == {"string": 2}
+
+
+def test_json_lines_without_prompts_are_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rows.jsonl").write_text('{"a": [1], "b": {"c": 1}}\n{"a": 1.5}\n')
+    assert main(["show", "rows.jsonl", "--json"]) == 0
+    columns = json.loads(capsys.readouterr().out)["columns"]
+    assert columns == [
+        {"name": "a", "types": {"list": 1, "float": 1}, "missing": 0, "example": [1]},
+        {"name": "b", "types": {"mapping": 1}, "missing": 1, "example": {"c": 1}},
+    ]
+
+
+def test_a_word_that_is_nothing_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "rouge_k"]) == 2
+    assert "Did you mean `rouge_l`" in capsys.readouterr().err

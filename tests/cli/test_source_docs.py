@@ -1,0 +1,71 @@
+"""What source says about a part is read without running it, and what cannot be read is a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.cli.source_docs import docstring_of
+from assay.core.errors import UsageError
+
+SOURCE = '''
+raise SystemExit("imported")
+
+class Judge:
+    """Judges."""
+
+    def score(self):
+        """Scores."""
+
+def plain():
+    return 1
+
+alias = plain
+
+async def later():
+    """Later."""
+'''
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "own_docs_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise SystemExit('imported')")
+    (package / "parts.py").write_text(SOURCE)
+    (package / "broken.py").write_text("def f(:\n")
+    (package / "null.py").write_text("x = 1\0")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("Judge", "Judges."), ("Judge.score", "Scores."), ("later", "Later."), ("plain", ""), ("alias", "")],
+)
+def test_docstrings_are_read_and_nothing_is_imported(name: str, text: str) -> None:
+    assert docstring_of(f"own_docs_package.parts:{name}") == text
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("own_docs_package.parts", "is not of the form"),
+        (":x", "is not of the form"),
+        ("own_docs_package.nobody:x", r"there is no module `own_docs_package\.nobody`"),
+        ("no_such_package.deep:x", "there is no module `no_such_package`"),
+        ("own_docs_package.parts:Juge", "Did you mean `Judge`"),
+        ("own_docs_package.broken:f", r"broken\.py, line 1"),
+        ("own_docs_package.null:x", "null"),
+        ("_ctypes:CDLL", "has no Python source to show|there is no module"),
+    ],
+)
+def test_what_cannot_be_shown_is_a_sentence(target: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        docstring_of(target)
+
+
+def test_what_is_installed_comes_before_the_working_directory(here: Path) -> None:
+    (here / "json.py").write_text('def dumps():\n    """Not the real one."""\n')
+    assert "Not the real one" not in docstring_of("json:dumps")

@@ -1,0 +1,32 @@
+"""`assay validate`: every bad line is listed, and what comes along is valid."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.end_to_end.commands import assay
+
+
+def test_validate_lists_every_bad_line_and_exits_with_2(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text('{"id": "a", "prompt": "x", "targets": ["y"], "metric": "exact_mach"}\nnot json\n')
+    done = assay("validate", path, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Did you mean `exact_match`?" in done.stdout
+    assert f"{path}:2" in done.stdout
+    as_json = json.loads(assay("validate", path, "--json", cwd=tmp_path).stdout)
+    assert [error["line"] for error in as_json["files"][0]["errors"]] == [1, 2]
+
+
+def test_the_bundled_fixtures_are_valid(tmp_path: Path) -> None:
+    assert assay("validate", "fixtures", "starter", cwd=tmp_path).returncode == 0
+
+
+def test_validate_tells_place_and_remedy_of_every_yaml_file_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "m.yaml").write_text("key: m\ndisplay_name: M\nconfig: {url: x, modle_key: y}\n")
+    done = assay("validate", "models", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "models/m.yaml:3:18" in done.stdout
+    assert "Did you mean `model_key`?" in done.stdout

@@ -1,0 +1,92 @@
+"""Every wrapper of a model, and of a scorer, passes on what it does not change."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+from assay.core.cache import CompletionCache
+from assay.core.model_stack import Cached, Limited, Retrying, Timed, WithRunSettings
+from assay.core.run import Stop
+from assay.core.seams import Capabilities, Model, capabilities_of
+from assay.core.types import PartSpec, Request, Sample, Score, Trace
+from assay.costs.budget import Budget, Budgeted, Judging, SpendingLimits
+from assay.models.adapters.python_callable import NativeModel
+from assay.models.layers.adaptive import Adaptive
+from assay.models.layers.batched import Batched
+from assay.models.layers.outage import WaitsOutOutages
+from assay.models.layers.rate_limit import RateLimited
+from assay.models.layers.settings import WithSettings
+from assay.scorers.processes import MayMove
+from assay.testing import check_model_wrapper
+
+SOURCE = Path(assay.__file__).parent
+WRAPPERS: dict[str, Callable[..., Model]] = {
+    "WithRunSettings": lambda model: WithRunSettings(model, {}, 1),
+    "Retrying": Retrying,
+    "Limited": lambda model: Limited(model, 3),
+    "Timed": lambda model: Timed(model, 60.0),
+    "Budgeted": lambda model: Budgeted(model, Budget(SpendingLimits(), {}, Stop())),
+    "Judging": Judging,
+    "NativeModel": lambda model: NativeModel(model, {}),
+    "Adaptive": Adaptive,
+    "Batched": lambda model: Batched(model, 4),
+    "WaitsOutOutages": lambda model: WaitsOutOutages(model, patience_seconds=60.0),
+    "RateLimited": lambda model: RateLimited(model, requests_per_minute=6000),
+    "WithSettings": lambda model: WithSettings(model, {}),
+}
+
+
+def classes_around(base: str) -> set[str]:
+    return {
+        node.name
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and any(isinstance(each, ast.Name) and each.id == base for each in node.bases)
+    }
+
+
+def test_every_wrapper_is_held_to_the_contract() -> None:
+    assert {*WRAPPERS, "Cached"} == classes_around("Wrapper")
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_it_keeps_the_contract_of_a_wrapper(name: str) -> None:
+    check_model_wrapper(WRAPPERS[name])
+
+
+def test_the_cache_keeps_the_contract_of_a_wrapper(tmp_path: Path) -> None:
+    with closing(CompletionCache(tmp_path / "cache.sqlite", b"secret")) as cache:
+        cache.get(cache.key("anybody", Request(prompt="opens the file")))
+        check_model_wrapper(lambda model: Cached(model, cache, "id"))
+
+
+class Closable:
+    """A scorer that has something to close."""
+
+    name = "closable"
+    capabilities = Capabilities(only_computes=True)
+    closed = 0
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        return Score(name=self.name, values={"score": 1.0})
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def test_a_scorer_that_may_move_passes_on_what_it_declares_and_is_closed() -> None:
+    async def moved() -> tuple[Any, int]:
+        inside = Closable()
+        outside = MayMove(inside, PartSpec(key="s", use="contains"), 1, worth_it_seconds=1.0)
+        await outside.aclose()
+        return capabilities_of(outside), inside.closed
+
+    assert asyncio.run(moved()) == (Closable.capabilities, 1)

@@ -1,0 +1,115 @@
+"""What was used and what it costs: nothing unknown is zero."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.core.types import Completion, Usage
+from assay.costs.prices import Price, PriceFile, Prices, find_prices
+from assay.costs.spending import (
+    Cost,
+    Spending,
+    amount_text,
+    cost_of,
+    money,
+    spent_by,
+    spent_in,
+    spent_in_words,
+    total_cost,
+)
+
+
+def test_answers_from_our_own_cache_are_counted_but_not_paid() -> None:
+    spent = Spending()
+    spent.add([Completion(text="", tokens_in=10, tokens_out=5), Completion(text="", tokens_in=10, cached=True)])
+    assert (spent.tokens_in, spent.paid_in, spent.cached) == (20, 10, 1)
+
+
+def test_an_unknown_cost_says_why_and_is_never_zero(tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("date: x\nmodels: {m: {input: 1, output: 1}, free: {input: 0, output: 0}}\n")
+    prices = find_prices(folder=tmp_path)
+    silent = Spending(unknown=3)
+    assert cost_of(silent, None, "x").amount is None
+    assert cost_of(silent, prices.quote("m"), "m").reason == "the model does not say how many tokens it used"
+    assert cost_of(silent, prices.quote("free"), "free").amount == 0.0
+    partly = cost_of(Spending(paid_in=1_000_000, unknown=1), prices.quote("m"), "m")
+    assert (partly.amount, money(partly)) == (1.0, "≥ $1.00")
+    known = cost_of(Spending(paid_in=1000), prices.quote("m"), "m")
+    assert money(known) == "$0.001"
+    assert total_cost([known, cost_of(silent, None, "x")]) == cost_of(silent, None, "x")
+    total = total_cost([known, known])
+    assert total is not None
+    assert total.amount == pytest.approx(0.002)
+
+
+def test_costs_in_two_currencies_do_not_add_up() -> None:
+    total = total_cost([Cost(amount=1.0, currency="USD"), Cost(amount=1.0, currency="EUR")])
+    assert total is not None
+    assert (total.amount, total.reason) == (None, "prices are in EUR and USD, which do not add up")
+    assert total_cost([]) is None
+
+
+def test_a_lower_bound_stays_one_in_the_sum() -> None:
+    total = total_cost([Cost(amount=1.0), Cost(amount=0.5, reason="a lower bound: 1 answers came without a count")])
+    assert money(total) == "≥ $1.50"
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [
+        (None, "–"),
+        (Cost(amount=None), "unknown"),
+        (Cost(amount=0.0), "$0.00"),
+        (Cost(amount=1234.5, currency="EUR"), "EUR 1,234.50"),
+        (Cost(amount=0.000012345), "$0.000012"),
+    ],
+)
+def test_money_as_tables_show_it(cost: Cost | None, text: str) -> None:
+    assert money(cost) == text
+
+
+def test_every_session_of_a_journal_is_counted_and_uncounted_answers_by_the_rough_rule(tmp_path: Path) -> None:
+    def line(key: str, **more: object) -> str:
+        return json.dumps({"key": key, "task": "t", "sample_id": key, "index": 0, **more}) + "\n"
+
+    answer = {"prediction": "12345678", "prompt": "abcd", "completions": [{"text": "12345678"}]}
+    counted = {"prediction": "x", "completions": [{"text": "x", "tokens_in": 7, "tokens_out": 3}]}
+    failure = {"stage": "scorer", "kind": "exception", "message": "…"}
+    judge = {"model": "judge", "answers": 2, "paid_in": 20, "paid_out": 4}
+    journal = tmp_path / "journal.jsonl"
+    journal.write_text(
+        line("0a", trace=counted, failures=[failure])  # made again below, and paid twice
+        + line("0a", trace=counted, usage=[judge])
+        + line("0b", trace=answer)
+    )
+    spent, judges = spent_in(journal)
+    assert (spent.paid_in, spent.paid_out, spent.unknown) == (14, 6, 1)
+    assert (spent.guessed_in, spent.guessed_out) == (1, 2)
+    assert (judges["judge"].answers, judges["judge"].tokens_paid) == (2, 24)
+
+
+def test_models_are_told_one_by_one_and_together() -> None:
+    prices = Prices([("mine", PriceFile(date="2026", models={"a": Price(input=1, output=1)}))])
+    rows = spent_by(
+        [
+            ("judge", Usage(model="a", answers=1, tokens_in=1_000_000, paid_in=1_000_000)),
+            ("proposer", Usage(model="b", answers=2, unknown=2)),
+        ],
+        prices,
+    )
+    assert spent_in_words(rows) == [
+        "judge a: 1 answer, 1,000,000 tokens in, 0 out, cost $1.00",
+        "proposer b: 2 answers, tokens not counted, cost unknown",
+        "cost in all: unknown",
+        "cost: no price is known for `b`; add it to prices.yaml",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"), [(0, "0.00"), (12.5, "12.50"), (0.0123, "0.0123"), (2.73e-05, "0.000027")]
+)
+def test_small_amounts_are_written_out(amount: float, shown: str) -> None:
+    assert amount_text(amount) == shown

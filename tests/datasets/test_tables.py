@@ -1,0 +1,113 @@
+"""Tables: the columns of a CSV file hold what all their cells look like, or what `dtypes` says."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.datasets.hub import Hub
+from assay.datasets.tables import table
+
+ROWS = [{"q": "a", "n": 1}, {"q": "b", "n": 2}, {"q": "c", "n": 3}]
+
+
+def written(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def rows(dataset: Any) -> list[dict[str, Any] | None]:
+    return [sample.row for sample in dataset]
+
+
+def test_csv_cells_are_what_their_column_looks_like(tmp_path: Path) -> None:
+    text = '\ufeffname,n,x,ok,code\n"x, ""y""\nz",1,0.5,true,007\n,,,,\n3,-20,2,False,8\n'
+    dataset = table(path=written(tmp_path, "d.csv", text))
+    assert rows(dataset) == [
+        {"name": 'x, "y"\nz', "n": 1, "x": 0.5, "ok": True, "code": "007"},
+        {"name": "", "n": None, "x": None, "ok": None, "code": ""},
+        {"name": "3", "n": -20, "x": 2.0, "ok": False, "code": "8"},
+    ]
+    assert [type(row["x"]) for row in rows(dataset) if row] == [float, type(None), float]
+
+
+def test_dtypes_say_otherwise(tmp_path: Path) -> None:
+    path = written(tmp_path, "d.csv", "id,n\n1,2\n2,3\n")
+    assert rows(table(path=path, dtypes={"id": "string"})) == [{"id": "1", "n": 2}, {"id": "2", "n": 3}]
+    assert rows(table(path=path, dtypes={"n": "float"}))[0] == {"id": 1, "n": 2.0}
+    assert rows(table(path=path, dtypes="string"))[0] == {"id": "1", "n": "2"}
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "says"),
+    [
+        ({"n": "boolean"}, r"d\.csv:2: dtypes says that the column `n` holds boolean values, got `2`"),
+        ({"m": "float"}, "dtypes: unknown column `m`. Known: id, n"),
+    ],
+)
+def test_dtypes_that_do_not_fit_are_refused(tmp_path: Path, dtypes: dict[str, str], says: str) -> None:
+    path = written(tmp_path, "d.csv", "id,n\n1,2\n2,x\n")
+    with pytest.raises(UsageError, match=says):
+        len(table(path=path, dtypes=dtypes))
+
+
+def test_dtypes_are_for_tables_of_text(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"`dtypes` is for \.csv and \.tsv"):
+        table(path=written(tmp_path, "d.jsonl", "{}\n"), dtypes={"a": "string"})
+
+
+def test_a_sample_id_is_a_text_whatever_it_looks_like(tmp_path: Path) -> None:
+    dataset = table(path=written(tmp_path, "d.csv", "sample_id,n\n1e3,1\n2.50,2\n"))
+    assert [sample.id for sample in dataset] == ["1e3", "2.50"]
+
+
+def test_tsv(tmp_path: Path) -> None:
+    assert rows(table(path=written(tmp_path, "d.tsv", "a\tb\n1\t2,3\n"))) == [{"a": 1, "b": "2,3"}]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="the parquet extra is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / "d.parquet")
+    dataset = table(path=str(tmp_path / "d.parquet"), columns=["n"])
+    assert rows(dataset) == [{"n": 1}, {"n": 2}, {"n": 3}]
+    with pytest.raises(UsageError, match="not a Parquet file"):
+        len(table(path=written(tmp_path, "bad.parquet", "no")))
+
+
+@pytest.mark.parametrize(("name", "says"), [("pyarrow", r"assay-eval\[parquet\]"), ("datasets", r"assay-eval\[hub\]")])
+def test_a_missing_extra_is_answered_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    for module in [each for each in sys.modules if each.split(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, name, None)  # what Python itself takes for "not installed"
+    dataset: Any
+    if name == "pyarrow":
+        dataset = table(path=written(tmp_path, "d.parquet", ""))
+    else:
+        dataset = Hub(repository="org/set", split="test", revision="abc")
+    with pytest.raises(UsageError, match=says):
+        len(dataset)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("d.jsonl", '{"a": 1}\n{"a": \n', r"d\.jsonl:2: not a JSON object"),
+        ("d.jsonl", "[1]\n", r"d\.jsonl:1"),
+        ("d.csv", "a,b\n1\n", r"d\.csv:2: 1 cells where the header has 2"),
+        ("d.csv", "a,a\n1,2\n", "`a` is given twice"),
+        ("d.csv", "", "header row"),
+        ("d.csv", 'a\n"x\n', r"d\.csv:"),
+        ("d.txt", "a", "ends in"),
+    ],
+)
+def test_bad_files_are_refused_with_their_line(tmp_path: Path, name: str, text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        list(table(path=written(tmp_path, name, text)))

@@ -1,0 +1,157 @@
+"""Commands in processes of their own, forked from one that has imported assay already: a fraction of the time.
+
+The process they are forked from listens on a socket in a private folder and ends with whoever started it. Who asks
+hands over where to run, the variables and the three standard streams, and is told the exit code.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).parents[2]
+
+CLIENT = """\
+#!{python} -IS
+import json, os, socket, sys
+what = json.dumps({{"arguments": sys.argv[1:], "cwd": os.getcwd(), "variables": dict(os.environ)}}).encode()
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({address!r})
+    socket.send_fds(server, [len(what).to_bytes(8, "big")], [0, 1, 2])
+    server.sendall(what)
+    sys.exit(int(server.recv(16) or b"70"))
+"""
+"""A program that passes its own arguments, folder, variables and streams on."""
+
+
+def run_forked(
+    cwd: Path, variables: Mapping[str, str], *, arguments: Sequence[str] = (), code: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """`assay` with these arguments, or a Python program, to its end."""
+    what = {"arguments": [*arguments], "code": code, "cwd": str(cwd), "variables": dict(variables)}
+    message = json.dumps(what).encode()
+    with contextlib.ExitStack() as stack:
+        out, err = (stack.enter_context(tempfile.TemporaryFile("w+", errors="strict")) for _ in range(2))
+        nothing = stack.enter_context(open(os.devnull))
+        server = stack.enter_context(socket.socket(socket.AF_UNIX))
+        server.connect(address())
+        socket.send_fds(server, [len(message).to_bytes(8, "big")], [each.fileno() for each in (nothing, out, err)])
+        server.sendall(message)
+        exit_code = int(server.recv(16) or b"70")
+        for each in (out, err):
+            each.seek(0)
+        return subprocess.CompletedProcess(arguments, exit_code, out.read(), err.read())
+
+
+@cache
+def address() -> str:
+    """Where to ask, of a server that ends with this process."""
+    folder = tempfile.mkdtemp(prefix="forks-")
+    path = f"{folder}/socket"
+    path_of_python = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.end_to_end.forks", path],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path_of_python},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    process.stdout.close()
+
+    def end() -> None:
+        process.stdin.close()  # type: ignore[union-attr]
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return path
+
+
+def serve(path: str) -> None:
+    """Until standard input ends."""
+    import tests.end_to_end.preloaded  # noqa: F401
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(64)
+        print("ready", flush=True)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
+        while True:
+            ready, _, _ = select.select([listener, 0], [], [])
+            if 0 in ready:
+                return
+            connection, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                answer(connection)
+            connection.close()
+
+
+def answer(connection: socket.socket) -> NoReturn:
+    """Run what is asked for in a child and tell how it ended; who hangs up ends it."""
+    size, streams, _, _ = socket.recv_fds(connection, 8, 3)
+    what = json.loads(connection.makefile("rb").read(int.from_bytes(size, "big")))
+    child = os.fork()
+    if child == 0:
+        connection.close()
+        become(what, streams)
+    for stream in streams:
+        os.close(stream)
+    threading.Thread(target=_watch, args=(connection, child), daemon=True).start()
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    with contextlib.suppress(OSError):
+        connection.sendall(str(code if code >= 0 else 128 - code).encode())
+    os._exit(0)
+
+
+def _watch(connection: socket.socket, child: int) -> None:
+    with contextlib.suppress(OSError):
+        if not connection.recv(1):
+            os.kill(child, signal.SIGTERM)
+
+
+def become(what: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
+    """The process that was asked for."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - for the rest of its life
+    variables: Mapping[str, str] = what["variables"]
+    os.chdir(what["cwd"])
+    os.environ.clear()
+    os.environ.update(variables)
+    # as a new Python has it
+    python = [folder for folder in sys.path if folder.startswith((sys.prefix, sys.base_prefix))]
+    sys.path[:] = [*variables["PYTHONPATH"].split(os.pathsep), *python]
+    if what.get("code") is not None:
+        sys.path.insert(0, "")
+        sys.argv = ["-c"]
+        exec(compile(what["code"], "<string>", "exec"), {"__name__": "__main__"})
+        sys.exit(0)
+    sys.argv = ["assay", *what["arguments"]]
+    from assay.cli.main import main
+
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

@@ -1,0 +1,105 @@
+"""Servers by name: where they listen, which key they want, and that they are the OpenAI adapter underneath."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from tests.contracts.model import check_model, closing
+from tests.servers.fake_openai import fake_openai
+
+from assay.core.errors import UsageError
+from assay.core.seams import Model, capabilities_of
+from assay.core.types import Request
+from assay.models.adapters.providers import split_address
+from assay.models.build import make_model
+
+LOCAL = {
+    "ollama": "http://localhost:11434/v1",
+    "vllm": "http://localhost:8000/v1",
+    "llamacpp": "http://localhost:8080/v1",
+    "sglang": "http://localhost:30000/v1",
+    "lmstudio": "http://localhost:1234/v1",
+    "litellm-proxy": "http://localhost:4000/v1",
+}
+HOSTED = {
+    "openrouter": "OPENROUTER_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "together": "TOGETHER_API_KEY",
+    "mistral": "MISTRAL_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "fireworks": "FIREWORKS_API_KEY",
+    "xai": "XAI_API_KEY",
+}
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # no .env of the developer's
+    for key in HOSTED.values():
+        monkeypatch.delenv(key, raising=False)
+
+
+@pytest.mark.parametrize(("word", "address"), LOCAL.items())
+def test_a_local_server_needs_no_key_and_has_its_usual_address(word: str, address: str) -> None:
+    model = make_model(f"{word}:qwen/x:7b")
+    assert model.name == f"{word}:qwen/x:7b"
+    assert model.settings["base_url"] == address  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("word", "key"), HOSTED.items())
+def test_a_hosted_server_needs_its_own_key(word: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=key):
+        make_model(f"{word}:m")
+    monkeypatch.setenv(key, "sk-1")
+    assert make_model(f"{word}:m").settings["base_url"].startswith("https://")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        ("m@http://gpu:9000/v1", ("m", "http://gpu:9000/v1")),
+        ("m@http://gpu:9000", ("m", "http://gpu:9000/v1")),
+        ("org/m:7b@gpu:9000", ("org/m:7b", "http://gpu:9000/v1")),
+        ("m@https://gpu/openai/v1", ("m", "https://gpu/openai/v1")),
+        ("m@2024-01", ("m@2024-01", None)),
+        ("m", ("m", None)),
+    ],
+)
+def test_a_model_may_name_its_server(written: str, parts: tuple[str, str | None]) -> None:
+    assert split_address(written) == parts
+
+
+def test_a_server_named_twice_is_a_sentence() -> None:
+    with pytest.raises(UsageError, match="say it once"):
+        make_model("vllm:m@http://a/v1", {"base_url": "http://b/v1"})
+    with pytest.raises(UsageError, match="Did you mean `mode`"):
+        make_model("vllm:m", {"mod": "completions"})
+
+
+@pytest.mark.parametrize("word", [*LOCAL, *HOSTED])
+@pytest.mark.parametrize("mode", ["chat", "completions"])
+def test_it_keeps_the_contract_of_a_model(word: str, mode: str) -> None:
+    @asynccontextmanager
+    async def make_one() -> AsyncIterator[Model]:
+        async with (
+            fake_openai() as server,
+            closing(make_model(f"{word}:m@{server.base_url}", {"mode": mode})) as model,
+        ):
+            yield model
+
+    check_model(make_one)
+
+
+def test_a_text_server_scores_continuations() -> None:
+    async def score() -> float | None:
+        async with fake_openai() as server:
+            model = make_model(f"vllm:m@{server.base_url}", {"mode": "completions"})
+            async with closing(model):
+                assert capabilities_of(model).scores_continuations
+                return (await model.generate(Request(prompt="a b", continuation=" c d"))).logprob
+
+    assert asyncio.run(score()) == -2.0

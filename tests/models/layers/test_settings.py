@@ -1,0 +1,18 @@
+"""Generation settings of a model's own fill what a request leaves open."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.scripted import Scripted
+
+from assay.core.types import Request
+from assay.models.layers.settings import WithSettings
+
+
+def test_what_a_request_says_comes_first() -> None:
+    model = Scripted(["a", "b"])
+    settled = WithSettings(model, {"temperature": 0.0, "stop": ["END"]})
+    asyncio.run(settled.generate(Request(prompt="x")))
+    asyncio.run(settled.generate(Request(prompt="x", temperature=1.0)))
+    assert [(each.temperature, each.stop) for each in model.asked] == [(0.0, ("END",)), (1.0, ("END",))]

@@ -1,0 +1,30 @@
+"""One set cut in parts: every record in exactly one of them, always the same way."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.core.errors import UsageError
+from assay.optimize.sets import split
+
+
+@given(st.integers(3, 200), st.sampled_from(["60/40", "50/25/25", "1/1/1", "98/1/1"]), st.integers(0, 5))
+def test_every_record_is_in_exactly_one_part(size: int, shares: str, seed: int) -> None:
+    records = [{"n": number} for number in range(size)]
+    parts = split(records, shares, seed)
+    assert sorted(record["n"] for part in parts for record in part) == list(range(size))
+    assert all(parts)
+    assert parts == split(records, shares, seed)
+
+
+def test_another_seed_cuts_otherwise() -> None:
+    records = [{"n": number} for number in range(30)]
+    assert split(records, "50/50", 1) != split(records, "50/50", 2)
+
+
+@pytest.mark.parametrize(("shares", "size"), [("100", 9), ("a/b", 9), ("50/0", 9), ("1/1/1/1", 9), ("1/1/1", 2)])
+def test_shares_that_cannot_be_are_refused(shares: str, size: int) -> None:
+    with pytest.raises(UsageError, match="--split"):
+        split([{"n": number} for number in range(size)], shares, 0)

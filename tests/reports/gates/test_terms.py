@@ -1,0 +1,57 @@
+"""What a name in a gate stands for when attempts failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.reports.board.scripted_boards import BROKEN, board_of
+from tests.reports.runs import Broken, run_into, write_sums
+
+from assay.core.types import PartSpec
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.types import Leaderboard
+from assay.reports.gates.check import check_gates
+from assay.reports.gates.expression import parse_gates
+from assay.reports.gates.result import GateResult
+
+
+def test_a_missing_score_never_passes(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 3)
+    board = build_leaderboard(run_into(tmp_path / "run", tasks, Broken(range(3))))
+    for gate in ("sums >= 0", "overall >= 0", "sums < 1"):
+        [result] = check_gates(parse_gates([gate]), board)
+        assert not result.met
+        assert "has no value for" in result.sentences[0]
+        assert "nothing was scored" in result.sentences[0] or "no sample was scored" in result.sentences[0]
+
+
+def check(gate: str, board: Leaderboard, baseline: Leaderboard | None = None) -> GateResult:
+    [result] = check_gates(parse_gates([gate]), board, baseline=baseline)
+    return result
+
+
+@pytest.mark.parametrize("gate", ["sums.failed == 1", "sums.coverage >= 0.8", "sums.p95 < 60000", "tokens == 0"])
+def test_what_was_measured_is_compared_as_it_is(gate: str, tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"sums": [[1.0], [1.0], [1.0], [0.0], [BROKEN]]})
+    assert check(gate, board).met
+    assert "whatever" not in check(gate, board).sentences[0]
+
+
+def test_a_gate_on_a_number_without_bounds_is_not_decided_when_attempts_failed(tmp_path: Path) -> None:
+    spread = {"sums": PartSpec(key="spread", use="std_dev", options={"field": "score"})}
+    board = board_of(tmp_path, {"sums": [[1.0], [0.0], [BROKEN]]}, spread)
+    for gate in ("sums <= 5", "overall <= 5"):
+        result = check(gate, board)
+        assert not result.met
+        assert "1 attempt failed in the result, and `" in result.sentences[0]
+        assert "has no bounds" in result.sentences[0]
+    whole = board_of(tmp_path, {"sums": [[1.0], [0.0]]}, spread)
+    assert check("sums <= 5", whole).met
+
+
+def test_a_gate_on_repetitions_is_decided_at_both_ends_too(tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"sums": [[1.0, 0.0], [0.0, BROKEN], [1.0, 1.0]]})
+    assert check("sums.pass@2 >= 0.6", board).met
+    assert "0.6667 is not >= 0.7" in check("sums.pass@2 >= 0.7", board).sentences[0]
+    assert "`sums.consistency` has no bounds" in check("sums.consistency >= 0", board).sentences[0]

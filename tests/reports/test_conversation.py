@@ -1,0 +1,112 @@
+"""A record as turns: the order in which it happened, calls with their results, and what all samples begin with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.reports.conversation import (
+    asked_of,
+    common_beginning,
+    flat,
+    last_asked,
+    shared_beginning,
+    turns_of,
+    worked_examples,
+)
+
+CALL = {"id": "1", "function": {"name": "add", "arguments": '{"a": 1}'}}
+
+
+def kinds(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    return [(turn.role, [part.kind for part in turn.parts]) for turn in turns_of(record)]
+
+
+def test_a_prompt_and_its_answer_are_two_turns_with_reasoning_first() -> None:
+    trace = {"prompt": "2+2?", "prediction": "4", "completions": [{"text": "4", "reasoning": "easy"}]}
+    assert kinds({"trace": trace}) == [("user", ["text"]), ("assistant", ["reasoning", "text"])]
+
+
+def test_a_call_stands_with_its_result_and_a_result_without_a_call_by_itself() -> None:
+    messages = [
+        {"role": "user", "content": "add"},
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "1", "content": "2"},
+        {"role": "tool", "tool_call_id": "9", "content": "stray"},
+        {"role": "assistant", "content": "done"},
+    ]
+    found = turns_of({"trace": {"messages": messages, "prediction": "done"}})
+    assert [turn.role for turn in found] == ["user", "assistant", "tool", "assistant"]
+    (call,) = found[1].parts
+    assert (call.name, call.value, call.result and call.result[0].text) == ("add", {"a": 1}, "2")
+
+
+def test_items_of_the_responses_shape_are_read_as_calls() -> None:
+    items = [
+        {"role": "user", "content": "add"},
+        {"type": "function_call", "name": "add", "arguments": "not json", "call_id": "1"},
+        {"type": "function_call_output", "call_id": "1", "output": "2"},
+        {"role": "assistant", "content": "done"},
+    ]
+    call = turns_of({"trace": {"items": items, "prediction": "done"}})[1].parts[0]
+    assert (call.kind, call.value, call.result and call.result[0].text) == ("call", "not json", "2")
+
+
+def test_an_attempt_that_broke_shows_what_was_asked_and_no_answer() -> None:
+    assert kinds({"asked": "2+2?"}) == [("user", ["text"])]
+    assert kinds({}) == []
+
+
+SHOTS = "Question: one?\nAnswer: 1\n\nQuestion: two?\nAnswer: 2\n\n"
+
+
+def test_the_question_is_what_differs_between_samples() -> None:
+    records = [{"trace": {"prompt": f"{SHOTS}Question: {what}?\nAnswer:"}} for what in ("ducks", "dogs")]
+    beginning = common_beginning(*(flat(asked_of(each)) for each in records))
+    shared = shared_beginning(beginning, asked_of(records[0]))
+    assert last_asked(asked_of(records[0]), shared) == "Question: ducks?\nAnswer:"
+    assert worked_examples(str(records[0]["trace"]["prompt"]), shared.characters) == 2
+
+
+def test_turns_that_all_samples_share_are_counted_whole() -> None:
+    before = [{"role": "user", "content": "one?"}, {"role": "assistant", "content": "1"}]
+    records = [{"trace": {"messages": [*before, {"role": "user", "content": what}]}} for what in ("ducks", "dogs")]
+    beginning = common_beginning(*(flat(asked_of(each)) for each in records))
+    shared = shared_beginning(beginning, asked_of(records[0]))
+    assert (shared.turns, shared.characters) == (2, 0)
+    assert last_asked(asked_of(records[0]), shared) == "ducks"
+
+
+def test_a_single_sample_shares_nothing() -> None:
+    asked = asked_of({"trace": {"prompt": SHOTS}})
+    assert last_asked(asked, shared_beginning(flat(asked), asked)) == SHOTS
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["role", "content", "text", "tool_calls", "function", "id", "tool_call_id", "messages",
+                         "prompt", "items", "completions", "trace", "type", "image_url", "input_audio", "data"]),
+        inner, max_size=4,
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(ANYTHING)
+def test_no_record_of_a_stranger_breaks_it(value: Any) -> None:
+    record = {"trace": value}
+    turns_of(record)
+    asked = asked_of(record)
+    last_asked(asked, shared_beginning("user\x1f", asked))
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_the_common_beginning_is_the_longest(one: str, other: str) -> None:
+    found = common_beginning(one, other)
+    assert one.startswith(found)
+    assert other.startswith(found)
+    assert one[len(found) : len(found) + 1] != other[len(found) : len(found) + 1] or found in (one, other)

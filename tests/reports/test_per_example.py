@@ -1,0 +1,64 @@
+"""One attempt as readers see it: its number, the headline's answer, and only what was asked of the model."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.core.types import Failure, Message, Record, Score, Trace
+from assay.reports.measure import Measure
+from assay.reports.per_example import per_example, question
+
+RECORD = Record(
+    key="1f",
+    task="t",
+    sample_id="a",
+    index=0,
+    attempt=2,
+    trace=Trace(prediction="so 4", prompt="2 + 2?"),
+    scores=(
+        Score(name="style", values={"score": 0.2}, answer="so"),
+        Score(name="main", values={"score": 1.0, "label": "x"}, answer="4"),
+    ),
+    seconds=0.0123456,
+)
+
+
+def test_number_and_answer_are_those_of_the_scorer_that_the_task_averages() -> None:
+    seen = per_example(RECORD, Measure(scorer="main", field="score"))
+    assert (seen.score, seen.answer, seen.prompt, seen.prediction) == (1.0, "4", "2 + 2?", "so 4")
+    assert (seen.latency_ms, seen.attempt) == (12.346, 2)
+    assert seen.values == {"style": {"score": 0.2}, "main": {"score": 1.0, "label": "x"}}
+
+
+def test_an_attempt_that_broke_has_a_failure_and_no_number() -> None:
+    import msgspec
+
+    failure = Failure(stage="scorer", kind="timeout", message="600 s")
+    seen = per_example(msgspec.structs.replace(RECORD, failures=(failure,)), Measure(scorer="main", field="score"))
+    assert (seen.score, seen.failure) == (None, "timeout: 600 s")
+    nothing = Record(key="1f", task="t", sample_id="a", index=0, failures=(failure,))
+    assert (per_example(nothing, Measure()).prediction, per_example(nothing, Measure()).prompt) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("trace", "asked"),
+    [
+        (Trace(prediction="x", prompt=""), ""),
+        (Trace(prediction="x"), None),
+        (
+            Trace(
+                prediction="x",
+                messages=(
+                    Message(role="system", content="brief"),
+                    Message(role="user", content="1?"),
+                    Message(role="assistant", content="hm"),
+                    Message(role="tool", content="42"),
+                    Message(role="user", content="2?"),
+                ),
+            ),
+            "system: brief\n\nuser: 1?\n\nuser: 2?",
+        ),
+    ],
+)
+def test_the_question_holds_no_turn_of_the_models_own(trace: Trace, asked: str | None) -> None:
+    assert question(trace) == asked

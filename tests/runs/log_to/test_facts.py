@@ -1,0 +1,34 @@
+"""What every log is told, and how a package that is not there is answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.runs.log_to.conftest import answer
+
+import assay
+from assay.core.errors import UsageError
+from assay.runs import log_to
+from assay.runs.log_to.facts import metrics_of, package, portable
+
+
+def test_a_number_that_there_is_not_is_not_logged(task: str) -> None:
+    board = assay.evaluate_tasks(task, lambda prompt: answer("raise"), retries=0).leaderboard
+    found = metrics_of(board)
+    assert (found["failed"], found["sums: easy/scored"]) == (3, 0)
+    assert not {"overall_score", "sums: easy/score", "sums: easy/low"} & {*found}
+
+
+def test_a_package_that_is_not_there_is_answered_with_what_to_install() -> None:
+    with pytest.raises(UsageError, match=r"^--log-to wandb needs no_such_package: pip install 'assay-eval\[wandb\]'$"):
+        package("no_such_package", "wandb")
+
+
+def test_a_name_is_made_of_what_every_log_takes() -> None:
+    assert portable("sums: easy/π") == "sums_ easy/_"
+
+
+@pytest.mark.parametrize("name", ["mlflow", "wandb", "otel"])
+def test_a_listener_is_small_enough_to_be_read_in_one_go(name: str) -> None:
+    assert len((Path(log_to.__path__[0]) / f"{name}.py").read_text().splitlines()) <= 60

@@ -1,0 +1,109 @@
+"""What a run is put together from is closed again, whatever fails and whenever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.types import Completion, DatasetSpec, PartSpec, Request, TaskDefinition
+from assay.runs.assemble import assemble, preview
+from assay.runs.progress import Progress
+from assay.tasks.load import load_tasks
+
+
+class Closable:
+    """A model that remembers that it was closed."""
+
+    name = "closable"
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.closed = 0
+        self._error = error
+
+    async def generate(self, request: Request) -> Completion:
+        return Completion(text="2")
+
+    async def aclose(self) -> None:
+        self.closed += 1
+        if self._error is not None:
+            raise self._error
+
+
+def tasks(folder: Path, *names: str) -> list[TaskDefinition]:
+    for name in names:
+        line = {"id": "1", "prompt": "compute: 1 + 1", "targets": ["2"], "metric": "exact_match"}
+        (folder / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+    return load_tasks([str(folder / f"{name}.jsonl") for name in names])
+
+
+def opened(definitions: list[TaskDefinition], model: object, body: Any = None) -> None:
+    async def open_and_close() -> None:
+        async with assemble(definitions, RunConfig(), model=model) as parts:
+            if body is not None:
+                await body(parts)
+
+    asyncio.run(open_and_close())
+
+
+def test_a_model_is_closed_once_when_all_goes_well(tmp_path: Path) -> None:
+    model = Closable()
+    opened(tasks(tmp_path, "a", "b"), model)
+    assert model.closed == 1
+
+
+def test_a_model_is_closed_when_a_later_task_cannot_be_built(tmp_path: Path) -> None:
+    bad = TaskDefinition(
+        name="bad",
+        metric="none",
+        source="",
+        format="python",
+        dataset=DatasetSpec(use="inline", options={"rows": [{}]}, sha256="", size=1),
+        solver=PartSpec(key="solver", use="no_such_solver"),
+        scorers=(),
+        aggregates=(),
+    )
+    model = Closable()
+    with pytest.raises(UsageError, match="task `bad`"):
+        opened([*tasks(tmp_path, "a"), bad], model)
+    assert model.closed == 1
+
+
+def test_what_comes_after_a_part_that_fails_to_close_is_closed_too(tmp_path: Path) -> None:
+    model = Closable()
+
+    async def spoil(parts: Any) -> None:
+        parts.closing.push_async_callback(Closable(ValueError("stuck")).aclose)
+
+    with pytest.raises(ValueError, match="stuck"):
+        opened(tasks(tmp_path, "a"), model, spoil)
+    assert model.closed == 1
+
+
+def test_everything_is_closed_when_making_ready_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Closable()
+
+    async def make_ready(parts: Any) -> None:
+        class Loud(Progress):
+            def say(self, sentence: str) -> None:
+                raise OSError("nobody listens")
+
+        line = {"id": "1", "prompt": "f", "targets": ["f"], "metric": "code_exec", "extras": {"io_pairs": [[1, 1]]}}
+        (tmp_path / "code.jsonl").write_text(json.dumps(line) + "\n")
+        parts.build_tasks(load_tasks([str(tmp_path / "code.jsonl")]))
+        await parts.make_ready(Loud())
+
+    with pytest.raises(OSError, match="nobody listens"):
+        opened(tasks(tmp_path, "a"), model, make_ready)
+    assert model.closed == 1
+
+
+def test_a_preview_shows_samples_and_asks_nobody(tmp_path: Path) -> None:
+    [definition] = tasks(tmp_path, "a")
+    [(sample, requests)] = preview(definition, 5)
+    assert (sample.prompt, requests) == ("compute: 1 + 1", [])

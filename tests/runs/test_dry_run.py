@@ -1,0 +1,44 @@
+"""A dry run counts what a run would ask, knows what is done already, and asks nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.reports.runs import run_into, write_sums
+
+from assay.core.config import RunConfig
+from assay.reports.documents.estimate import estimate_tables
+from assay.reports.markdown import markdown
+from assay.runs.dry_run import estimate
+from assay.tasks.load import load_tasks
+
+
+def test_requests_tokens_and_money_are_estimated(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 700)
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("date: 2026-01-01\nmodels: {toy: {input: 1000, output: 4000}}\n")
+    config = RunConfig(repeat=2, max_tokens=50, prices=str(prices))
+    found = estimate(load_tasks([str(tasks)]), config, folder=tmp_path / "run")
+    task = found.tasks[0]
+    assert (task.attempts, task.owed, task.requests, task.exact) == (1400, 1400, 1400, False)
+    # "compute: 123 + 1" is 16 characters
+    assert 4 * 1400 <= task.tokens_in <= 5 * 1400
+    assert task.most_tokens_out == 50 * 1400
+    assert task.cost is not None
+    assert task.most_cost is not None
+    assert task.cost < task.most_cost
+    assert not (tmp_path / "run").exists()
+    assert "1,400" in markdown(estimate_tables(found))
+
+
+def test_what_is_finished_is_not_counted_again(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 10)
+
+    def broken(prompt: str) -> str:
+        if prompt == "compute: 3 + 1":
+            raise ValueError
+        return "1"
+
+    run_into(tmp_path / "run", tasks, broken)
+    task = estimate(load_tasks([str(tasks)]), RunConfig(), folder=tmp_path / "run").tasks[0]
+    assert (task.attempts, task.owed, task.requests, task.most_tokens_out) == (10, 1, 1, None)

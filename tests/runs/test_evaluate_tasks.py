@@ -1,0 +1,93 @@
+"""From Python a run is what it is from the command line: models, gates, run files, progress, results."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.core.errors import UsageError
+from assay.core.journal import read_records
+from assay.core.types import Completion, Request
+
+
+@pytest.fixture
+def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    lines = [{"id": str(n), "prompt": f"compute: {n} + 1", "targets": [str(n + 1)]} for n in range(8)]
+    Path("sums.jsonl").write_text("".join(json.dumps({**line, "metric": "exact_match"}) + "\n" for line in lines))
+    return "sums.jsonl"
+
+
+def right(prompt: str) -> str:
+    return str(eval(prompt.removeprefix("compute:")))
+
+
+def wrong(prompt: str) -> str:
+    return "no"
+
+
+def test_progress_is_a_function(task: str) -> None:
+    heard: list[assay.ProgressUpdate] = []
+    assay.evaluate_tasks(task, right, progress=heard.append)
+    assert (heard[0].total, heard[0].done, heard[-1].done, heard[-1].failed) == (8, 0, 8, 0)
+
+
+def test_in_a_running_loop_one_awaits(task: str) -> None:
+    async def notebook() -> assay.EvaluationResult:
+        with pytest.raises(UsageError, match=r"await assay\.aevaluate"):
+            assay.evaluate_tasks(task, right)
+        handler = signal.getsignal(signal.SIGINT)
+        both = await asyncio.gather(assay.aevaluate(task, right), assay.aevaluate(task, wrong))
+        assert signal.getsignal(signal.SIGINT) is handler
+        return both[0]
+
+    assert asyncio.run(notebook()).leaderboard.overall_score == 1.0
+
+
+def test_a_service_that_cancels_a_run_can_resume_it(task: str) -> None:
+    class Slow:
+        name = "slow"
+        answering = 3
+        closed = 0
+
+        async def generate(self, request: Request) -> Completion:
+            self.answering -= 1
+            if self.answering < 0:
+                started.set()
+                await asyncio.Event().wait()
+            return Completion(text="1")
+
+        async def aclose(self) -> None:
+            self.closed += 1
+
+    started = asyncio.Event()
+    model = Slow()
+
+    async def service() -> None:
+        run = asyncio.ensure_future(assay.aevaluate(task, model, folder="run", concurrency=1))
+        await started.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert model.closed == 1
+        model.answering = 99
+        again = await assay.aevaluate(task, model, folder="run", concurrency=1)
+        assert (again.leaderboard.complete, model.answering) == (True, 99 - 5)
+
+    asyncio.run(service())
+    assert len(list(read_records(Path("run/journal.jsonl")))) == 8
+
+
+def test_an_interrupted_run_says_so_and_loses_nothing(task: str) -> None:
+    def interrupting(prompt: str) -> str:
+        signal.raise_signal(signal.SIGINT) if prompt.startswith("compute: 3") else None
+        return right(prompt)
+
+    found = assay.evaluate_tasks(task, [interrupting, wrong], concurrency=1, batch_size=1)
+    assert [run.interrupted for run in found] == [True]
+    assert found.exit_status == 130

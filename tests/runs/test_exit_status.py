@@ -1,0 +1,49 @@
+"""The exit status of a run: 0 only when every task was made whole and measured something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.reports.board.scripted_boards import BROKEN, EXCLUDED, REFUSED, Came, board_of
+
+from assay.runs.exit_status import DONE, WITH_FAILURES, exit_status_of, why_without_score
+
+
+@pytest.mark.parametrize(
+    ("rows", "status"),
+    [
+        ([[1.0], [0.0]], DONE),
+        ([[0.0], [0.0]], DONE),
+        ([[1.0], [BROKEN]], WITH_FAILURES),
+        ([[1.0], [EXCLUDED]], DONE),
+        ([[EXCLUDED], [EXCLUDED]], WITH_FAILURES),
+        ([[REFUSED], [REFUSED]], WITH_FAILURES),
+    ],
+)
+def test_wrong_answers_are_no_failure_and_failures_are(tmp_path: Path, rows: list[list[Came]], status: int) -> None:
+    assert exit_status_of(board_of(tmp_path, {"t": rows})) == status
+
+
+def test_one_task_that_came_to_nothing_spoils_the_status_and_is_named(tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"fine": [[1.0]], "empty": [[EXCLUDED], [EXCLUDED]], "barred": [[REFUSED]]})
+    assert exit_status_of(board) == WITH_FAILURES
+    assert why_without_score(board) == (
+        "measured nothing: empty has no scored attempt (2 of 2 excluded by the task's own rules); "
+        "barred could not be run on this machine (the reason stands above)"
+    )
+
+
+def test_a_run_that_is_not_over_is_not_said_to_have_measured_nothing(tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"t": [[1.0]]})
+    assert why_without_score(board) is None
+    waiting = msgspec.structs.replace(board.tasks[0], scored=0, owed=1, complete=False)
+    board = msgspec.structs.replace(board, tasks=[waiting])
+    assert why_without_score(board) is None
+    assert exit_status_of(board) == WITH_FAILURES
+
+
+def test_no_task_at_all_is_no_success(tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"t": [[1.0]]})
+    assert exit_status_of(msgspec.structs.replace(board, tasks=[])) == WITH_FAILURES

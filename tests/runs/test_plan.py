@@ -1,0 +1,60 @@
+"""Which runs a request amounts to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.core.errors import UsageError
+
+
+@pytest.fixture
+def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    lines = [{"id": str(n), "prompt": f"compute: {n} + 1", "targets": [str(n + 1)]} for n in range(8)]
+    Path("sums.jsonl").write_text("".join(json.dumps({**line, "metric": "exact_match"}) + "\n" for line in lines))
+    return "sums.jsonl"
+
+
+def right(prompt: str) -> str:
+    return str(eval(prompt.removeprefix("compute:")))
+
+
+def wrong(prompt: str) -> str:
+    return "no"
+
+
+def test_several_models_are_several_runs(task: str) -> None:
+    found = assay.evaluate_tasks(task, [right, wrong, "toy"], limit=4)
+    assert [run.leaderboard.overall_score for run in found] == [1.0, 0.0, 1.0]
+    assert len({run.folder for run in found}) == 3
+    assert found.exit_status == 0
+    with pytest.raises(UsageError, match="there are 3 runs"):
+        found.leaderboard  # noqa: B018
+    with pytest.raises(UsageError, match="leave the folder of the run"):
+        assay.evaluate_tasks(task, [right, wrong], folder="one")
+
+
+def test_an_empty_list_of_models_is_refused_and_asks_no_other(task: str) -> None:
+    with pytest.raises(UsageError, match="the list of models is empty"):
+        assay.evaluate_tasks(task, [])
+    assert not Path("runs").exists()
+
+
+def test_tasks_may_be_paths_definitions_or_both(task: str) -> None:
+    other = Path("more.jsonl")
+    other.write_text(Path(task).read_text())
+    found = assay.evaluate_tasks([other, *assay.load_tasks([task])], right)
+    assert [row.task for row in found.leaderboard.tasks] == ["more", "sums"]
+
+
+def test_a_setting_that_does_not_exist_or_cannot_be_is_named(task: str) -> None:
+    with pytest.raises(UsageError, match=r"unknown setting of a run `temprature`\. Did you mean `temperature`"):
+        assay.evaluate_tasks(task, right, temprature=0.5)
+    with pytest.raises(UsageError, match="repeat must be 1 or more, got 0"):
+        assay.evaluate_tasks(task, right, repeat=0)
+    with pytest.raises(UsageError, match=r"Expected `int \| null`, got `str` - at `\$\.limit`"):
+        assay.evaluate_tasks(task, right, limit="3")

@@ -1,0 +1,166 @@
+"""Generated rows are written to a file with their provenance before anything is scored; a row that fails is no row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.cli.main import main
+from assay.core.errors import UsageError
+from assay.tasks.declarative.load import read_yaml_tasks
+
+TASK = """\
+key: t
+display_name: T
+description: d
+definition:
+  evaluated_entity_type: dataset
+  dataset: {key: made}
+  scorers: [{type: string_equals, ground_truth: "{{ sample.a }}", value: "{{ sample.b }}"}]
+"""
+COLUMNS = "    - {type: template, columns: {a: '{{ sample.x }}', b: '{{ sample.a }}{{ index }}'}}\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".assay").mkdir()
+    (tmp_path / "t.yaml").write_text(TASK)
+    return tmp_path
+
+
+def dataset(project: Path, steps: str = COLUMNS, more: str = "draw: {x: [1, 2, 3]}", *, rows: int = 5) -> Path:
+    text = f"key: made\ndisplay_name: M\nsource:\n  type: generated\n  num_samples: {rows}\n  {more}\n  steps:\n{steps}"
+    (project / "made.yaml").write_text(text)
+    return project / "t.yaml"
+
+
+def rows(task: Path) -> list[dict[str, object]]:
+    (definition,) = read_yaml_tasks(task)
+    return [json.loads(line) for line in Path(definition.dataset.options["path"]).read_text().splitlines()]
+
+
+def test_templates_write_columns_over_what_was_drawn(project: Path) -> None:
+    found = rows(dataset(project))
+    assert [row["sample_id"] for row in found] == ["0", "1", "2", "3", "4"]
+    assert all(row["a"] == str(row["x"]) and row["b"] == f"{row['a']}{row['sample_id']}" for row in found)
+    assert {row["x"] for row in found} <= {1, 2, 3}
+
+
+def test_the_seed_decides_and_another_is_another_dataset(project: Path) -> None:
+    first = rows(dataset(project, rows=20))
+    assert rows(dataset(project, rows=20)) == first
+    other = rows(dataset(project, rows=20, more="draw: {x: [1, 2, 3]}\n  seed: 1"))
+    assert [row["x"] for row in other] != [row["x"] for row in first]
+    assert len(list(Path(".assay/generated").glob("*.jsonl"))) == 2
+
+
+def test_the_provenance_stands_beside_the_rows(project: Path) -> None:
+    (definition,) = read_yaml_tasks(dataset(project))
+    path = Path(definition.dataset.options["path"])
+    written = json.loads(path.with_suffix(".json").read_text())
+    assert (written["dataset"], written["rows"], written["sha256"]) == ("made", 5, definition.dataset.sha256)
+    assert written["recipe"] == definition.dataset.options["recipe"]
+
+
+def test_python_writes_columns_with_a_seed_of_its_own(project: Path) -> None:
+    code = "def generate(sample, index, seed):\n            return {'a': index, 'b': seed, 'x2': sample['x'] * 2}"
+    found = rows(dataset(project, f"    - type: python\n      generate_snippet: |\n        {code}\n"))
+    assert [row["a"] for row in found] == [0, 1, 2, 3, 4]
+    assert len({row["b"] for row in found}) == 5
+
+
+def test_a_model_writes_a_column_or_the_fields_of_an_object(project: Path) -> None:
+    step = "    - {type: model, model_key: toy, user_prompt: 'compute: {{ sample.x }} + 1', column: a}\n"
+    json_step = """    - {type: model, model_key: toy, user_prompt: '{"b": {{ sample.x }}}', json: true}\n"""
+    found = rows(dataset(project, step + json_step))
+    assert all(int(str(row["a"])) == int(str(row["x"])) + 1 and row["b"] == row["x"] for row in found)
+
+
+def test_rows_may_begin_with_those_of_another_dataset(project: Path) -> None:
+    (project / "seeds.jsonl").write_text("".join(f'{{"sample_id": "s{n}", "x": {n}}}\n' for n in range(3)))
+    found = rows(dataset(project, more="dataset_key: seeds"))
+    assert {row["source_id"] for row in found[:3]} == {"s0", "s1", "s2"}
+    assert found[3]["source_id"] == found[0]["source_id"]
+    (project / "seeds.jsonl").write_text('{"x": 9}\n')
+    assert {row["x"] for row in rows(project / "t.yaml")} == {9}
+
+
+def test_a_row_that_fails_ends_it_and_what_was_made_is_kept(project: Path) -> None:
+    code = (
+        "import pathlib\n        def generate(sample, index, seed):\n"
+        "            if index == 3 and not pathlib.Path('mended').exists():\n"
+        "                raise ValueError('no three')\n"
+        "            with open('made', 'a') as file:\n                print(index, file=file)\n"
+        "            return {'a': index, 'b': index}"
+    )
+    task = dataset(project, f"    - type: python\n      generate_snippet: |\n        {code}\n")
+    with pytest.raises(
+        UsageError, match=r"dataset `made`: row 4 could not be generated: .*no three.*rerun the same command"
+    ):
+        read_yaml_tasks(task)
+    assert list(Path(".assay/generated").glob("*.jsonl")) == []
+    (project / "mended").touch()
+    assert len(rows(task)) == 5
+    made = (project / "made").read_text().split()
+    assert sorted(made) == ["0", "1", "2", "3", "4"]
+    assert list(Path(".assay/generated").glob("*.partial")) == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ("    - {type: model, model_key: 'stub', user_prompt: x}\n", "answered nothing"),
+        ("    - {type: model, model_key: 'toy', user_prompt: x, json: true}\n", "one JSON object"),
+        ("    - {type: template, columns: {a: '{{ sample.none }}'}}\n", "none"),
+        ("    - {type: template, columns: {a: '{{ smaple.x }}'}}\n", "reads `smaple`"),
+        ("    - type: python\n      generate_snippet: 'def generate(sample): return 3'\n", "mapping of columns"),
+        ("    - type: python\n      generate_snippet: 'def made(sample): return {}'\n", "define a function `generate`"),
+    ],
+)
+def test_what_makes_no_row_is_told(steps: str, told: str, project: Path) -> None:
+    with pytest.raises(UsageError, match=told):
+        read_yaml_tasks(dataset(project, steps))
+
+
+def test_looking_checking_and_estimating_ask_no_model_for_rows(project: Path) -> None:
+    task = dataset(project, "    - {type: model, model_key: toy, user_prompt: x, column: a}\n")
+    read_yaml_tasks(task, only_reads=True)
+    for verb in (["check", "t.yaml"], ["run", "--dry-run", "t.yaml"]):
+        assert main(verb) == 2
+    assert not Path(".assay/generated").exists()
+
+
+def test_a_generated_file_that_was_changed_is_refused(project: Path) -> None:
+    (definition,) = read_yaml_tasks(dataset(project))
+    with Path(definition.dataset.options["path"]).open("a") as file:
+        file.write('{"a": 1, "b": 1}\n')
+    with pytest.raises(UsageError, match="was changed after it was generated"):
+        read_yaml_tasks(project / "t.yaml")
+
+
+def test_a_file_from_outside_the_project_generates_nothing(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("downloads")
+    (outside / "t.yaml").write_text(TASK)
+    code = "open('ran', 'w')\n        def generate(sample): return {'a': 1, 'b': 1}"
+    dataset(outside, f"    - type: python\n      generate_snippet: |\n        {code}\n")
+    with pytest.raises(UsageError, match="--trust"):
+        assay.evaluate_tasks(str(outside / "t.yaml"))
+    assert not (project / "ran").exists()
+    assert not Path(".assay/generated").exists()
+    assert assay.evaluate_tasks(str(outside / "t.yaml"), trust=True).leaderboard.overall_score == 1.0
+
+
+def test_a_model_of_the_dataset_gets_no_key_of_another_provider(project: Path) -> None:
+    (project / "models").mkdir()
+    (project / "models" / "w.yaml").write_text(
+        "key: w\ndisplay_name: W\nconfig: {url: 'http://127.0.0.1:9/v1', model_key: m, api_key: $OPENAI_API_KEY}\n"
+    )
+    task = dataset(project, "    - {type: model, model_key: w, user_prompt: x, column: a}\n")
+    with pytest.raises(UsageError, match=r"generating would send `OPENAI_API_KEY to http://127\.0\.0\.1:9/v1`"):
+        read_yaml_tasks(task)

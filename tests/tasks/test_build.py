@@ -1,0 +1,49 @@
+"""Parts built by name: options are checked against their own signature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.tasks.own_parts import DATASET, TASK, Project, run
+
+from assay.core.errors import UsageError
+from assay.tasks.load import load_tasks
+
+
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [
+        (
+            TASK.replace("least: 2", "leest: 2"),
+            "unknown option of the scorer `MODULE:Shouts` `leest`. Did you mean `least`?",
+        ),
+        (TASK.replace(', suffix: "!"', ""), "the solver `MODULE:Twice` needs the option `suffix`"),
+        (
+            TASK.replace("times: 0.5", "time: 0.5"),
+            "unknown option of the aggregate `MODULE:share_of_best` `time`. Did you",
+        ),
+        (TASK.replace("Shouts", "Shuts"), "unknown name in MODULE `Shuts`. Did you mean `Shouts`?"),
+        (TASK.replace("Shouts", "no_scorer"), "the scorer `MODULE:no_scorer` takes no options, and `least` was given"),
+        (
+            TASK.replace('Shouts"\n      least: 2', 'no_scorer"'),
+            "makes a object, which has no `name` and no `__call__`",
+        ),
+        (TASK.replace('Shouts"\n      least: 2', 'Blocking"'), "makes a Blocking whose `__call__` is not `async`"),
+    ],
+)
+def test_an_option_is_checked_against_the_parts_own_signature(
+    project: Project, task: str, says: str, tmp_path: Path
+) -> None:
+    folder = project(task=task)
+    module = next(folder.glob("own_parts_*.py")).stem
+    with pytest.raises(UsageError) as told:
+        run(folder / "task.yaml", tmp_path / "run")
+    assert says.replace("MODULE", module) in str(told.value)
+    assert str(folder / "task.yaml") in str(told.value)
+
+
+def test_a_dataset_of_ones_own_is_named_with_its_wrong_option(project: Project) -> None:
+    folder = project(dataset=DATASET.replace("letters: [", "leters: ["))
+    with pytest.raises(UsageError, match=r"unknown option of the dataset reader .*`leters`. Did you mean `letters`\?"):
+        load_tasks([str(folder / "task.yaml")])

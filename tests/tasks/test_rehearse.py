@@ -1,0 +1,202 @@
+"""A YAML task gone through without a model: whatever would break a run is found, with its field and its samples."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.reports.yaml_runs import EQUALS, python_scorer, write_task
+
+from assay.core.config import RunConfig
+from assay.runs.assemble import assemble_tasks
+from assay.tasks.declarative.load import read_yaml_tasks
+from assay.tasks.rehearse import MOST_SAMPLES, Fault, Rehearsal, Script, rehearse
+
+ROWS = [{"q": "one?", "a": "1"}, {"q": "two?", "a": "2"}]
+JUDGE = {"key": "judge", "model_key": "j", "user_prompt": "{{ sample.q }} {{ solver_output.output }}"}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def rehearsal(path: Path) -> Rehearsal:
+    async def go() -> Rehearsal:
+        script = Script()
+        definitions = read_yaml_tasks(path, models_needed=False)
+        async with assemble_tasks(definitions, RunConfig(), model_for=script.model_for) as parts:
+            return await rehearse(parts.tasks[0], script)
+
+    return asyncio.run(go())
+
+
+def faults(
+    folder: Path, scorers: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]] = ROWS, **how: Any
+) -> list[Fault]:
+    return rehearsal(write_task(folder, rows, scorers, **how)).faults
+
+
+def says(content: str) -> dict[str, Any]:
+    builder = {"type": "chat_completion", "input_messages": [{"role": "user", "content": content}]}
+    return {"type": "single_turn_solver", "input_builder": builder}
+
+
+def test_a_sound_task_is_gone_through_and_its_first_sample_can_be_shown(tmp_path: Path) -> None:
+    found = rehearsal(write_task(tmp_path, ROWS, [EQUALS]))
+    assert (found.tried, found.gold_tried, found.faults) == (2, 2, [])
+    assert found.heard is not None
+    [request] = found.heard.requests
+    assert request.messages is not None
+    assert [message.content for message in request.messages] == ["one?"]
+    assert (found.heard.answer, found.heard.scores[0].values) == ("1", {"is_correct": True})
+
+
+def test_a_missing_column_is_found_on_the_rows_that_lack_it(tmp_path: Path) -> None:
+    [fault] = faults(tmp_path, [EQUALS], [*ROWS, {"a": "3"}, {"a": "4"}])
+    assert (fault.problem, fault.sample, fault.samples, fault.error) == ("cannot_be_asked", "2", 2, True)
+    assert fault.field == "definition.solver.input_builder.input_messages[0].content"
+    assert "unknown field of `sample` `q`" in fault.message
+
+
+def test_all_faults_are_found_at_once(tmp_path: Path) -> None:
+    scorers = [{**EQUALS, "ground_truth": "{{ sample.b }}"}, python_scorer("{'x': sample['c']}")]
+    rule = {"skip": {"op": "greater_than", "expression": "{{ sample.a }}", "value": 4}}
+    assert {each.field for each in faults(tmp_path, scorers)} == {
+        "scorers.main.ground_truth",
+        "scorers.own.compute_scores_snippet",
+    }
+    [fault] = faults(tmp_path, [EQUALS], [{"q": "q", "a": "text"}], rules=rule)
+    assert (fault.problem, fault.field) == ("rule_failed", "actions.skip.filter")
+    assert "`greater_than` compares numbers" in fault.message
+
+
+def test_an_unknown_filter_fails_where_it_is_used(tmp_path: Path) -> None:
+    [fault] = faults(tmp_path, [EQUALS], solver=says("{{ sample.q | to_json }}"))
+    assert "No filter named" in fault.message
+
+
+BROKEN_SNIPPETS = [
+    ("{'x': smaple}", "NameError: name 'smaple' is not defined (line 2 of the snippet)"),
+    ("import no_such_module\nreturn {}", "ModuleNotFoundError"),
+    ("[1]", "compute_scores must return a mapping"),
+]
+
+
+@pytest.mark.parametrize(("body", "says"), BROKEN_SNIPPETS, ids=[each[0] for each in BROKEN_SNIPPETS])
+def test_a_snippet_is_loaded_and_tried(tmp_path: Path, body: str, says: str) -> None:
+    [fault] = faults(tmp_path, [python_scorer(body)])
+    assert fault.error
+    assert says in fault.message
+
+
+def test_a_snippet_that_wants_more_of_an_answer_than_a_made_up_one_has_is_only_remarked(tmp_path: Path) -> None:
+    found = faults(tmp_path, [python_scorer("{'x': int(solver_output.output.choices[0].message.content)}")])
+    assert [each.error for each in found] == [False, False]
+    assert "the model's answer was made up: 'an answer'" in found[0].message
+
+
+def test_a_python_metric_is_tried_on_the_scores(tmp_path: Path) -> None:
+    metric = {"type": "python", "key": "m", "compute_metrics_snippet": "def compute_metrics(scores):\n    return {}"}
+    [fault] = faults(tmp_path, [{**EQUALS, "metrics": [metric]}])
+    assert (fault.problem, fault.field) == ("metric_failed", "scorers.main.metrics.m.compute_metrics_snippet")
+
+
+def test_a_metric_of_a_value_that_a_snippet_never_gives(tmp_path: Path) -> None:
+    scorer = python_scorer("{'right': 1}", metrics=[{"type": "mean", "key": "m", "field": "rigth"}])
+    [fault] = faults(tmp_path, [scorer])
+    assert (fault.problem, fault.field) == ("metric_reads_nothing", "scorers.own.metrics.m.field")
+    assert "Did you mean `right`?" in fault.message
+
+
+JUDGES = [
+    {"type": "model_as_a_judge_classifier", "correct_labels": ["yes"], "incorrect_labels": ["no"]},
+    {"type": "model_as_a_judge_scorer", "score_min": 1, "score_max": 5},
+    {"type": "labeler_via_model", "valid_labels": ["a", "b"]},
+    {"type": "labeler_via_model"},
+    {"type": "model_as_a_judge_scorer", "use_structured_outputs": True},
+]
+
+
+@pytest.mark.parametrize("judge", JUDGES, ids=[each["type"] for each in JUDGES])
+def test_a_judge_gives_one_verdict_of_each_kind(tmp_path: Path, judge: dict[str, Any]) -> None:
+    found = rehearsal(write_task(tmp_path, ROWS, [{**JUDGE, **judge}]))
+    assert found.faults == []
+    assert found.heard is not None
+    assert found.heard.judged["judge"]
+
+
+def test_labels_that_no_verdict_can_tell_apart_are_found(tmp_path: Path) -> None:
+    judge = {"type": "model_as_a_judge_classifier", "correct_labels": ["Yes", "yes."], "incorrect_labels": ["YES"]}
+    assert faults(tmp_path, [{**JUDGE, **judge}]) == []
+    judge = {"type": "labeler_via_model", "valid_labels": [" ", "b"]}
+    [fault] = faults(tmp_path, [{**JUDGE, **judge}])
+    assert fault.field == "scorers.judge"
+    assert "the answer is empty" in fault.message
+
+
+def test_a_judge_whose_prompt_reads_a_missing_column(tmp_path: Path) -> None:
+    judge = {"type": "labeler_via_model", "user_prompt": "{{ sample.colour }}"}
+    [fault] = faults(tmp_path, [{**JUDGE, **judge}])
+    assert (fault.field, fault.samples) == ("scorers.judge.user_prompt", 4)
+
+
+def test_the_gold_of_a_multiple_choice_question_is_one_character(tmp_path: Path) -> None:
+    scorer = {"type": "string_equals_mcqa", "ground_truth_choice": "{{ sample.a }}", "choices": "['A', 'B']"}
+    assert faults(tmp_path, [scorer], [{"q": "q", "a": "A"}]) == []
+    [fault] = faults(tmp_path, [scorer], [{"q": "q", "a": "(A)"}])
+    assert (fault.problem, fault.error) == ("gold_not_full_marks", True)
+    assert "the gold answer '(A)' gets is_correct False" in fault.message
+
+
+def test_required_calls_are_made_for_the_model(tmp_path: Path) -> None:
+    scorer = {"type": "function_call_coverage", "function_calls": "{{ sample.calls | tojson }}", "mode": "in_order"}
+    rows = [{"q": "q", "calls": ["a", {"name": "b", "arguments": {"x": 1}}]}]
+    assert faults(tmp_path, [scorer], rows) == []
+
+
+def test_an_empty_answer_that_scores_is_found(tmp_path: Path) -> None:
+    [fault] = faults(tmp_path, [{**EQUALS, "value": "{{ sample.a }}"}])
+    assert (fault.problem, fault.samples) == ("empty_answer_scores", 2)
+
+
+def test_a_conversation_is_gone_through_to_its_maximum_and_to_its_end(tmp_path: Path) -> None:
+    loop = {
+        "type": "loop",
+        "max_iterations": 2,
+        "message_builders": [
+            {"type": "generate", "terminate_if": {"includes": "DONE"}},
+            {
+                "type": "generate_message",
+                "model_key": "user",
+                "extra_input_messages": [{"type": "chat_message", "role": "system", "content": "{{ sample.inner }}"}],
+            },
+        ],
+    }
+    after = {"type": "chat_message", "role": "user", "content": "{{ sample.after }}"}
+    solver = {"type": "multi_turn_solver", "message_builders": [loop, after]}
+    row = {"a": "1", "inner": "x", "after": "y"}
+    assert faults(tmp_path, [EQUALS], [row], solver=solver) == []
+    for column in ("inner", "after"):
+        without = {name: value for name, value in row.items() if name != column}
+        [fault] = faults(tmp_path, [EQUALS], [without], solver=solver)
+        assert f"unknown field of `sample` `{column}`" in fault.message
+
+
+def test_a_large_dataset_is_tried_from_its_first_sample_to_its_last(tmp_path: Path) -> None:
+    rows = [{"q": str(number), "a": str(number)} for number in range(MOST_SAMPLES + 500)]
+    del rows[-1]["q"]
+    found = rehearsal(write_task(tmp_path, rows, [EQUALS]))
+    assert found.tried == MOST_SAMPLES
+    assert [fault.sample for fault in found.faults] == [str(MOST_SAMPLES + 499)]
+
+
+def test_a_recorded_trace_is_scored_as_it_is(tmp_path: Path) -> None:
+    trace = {"items": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "1"}]}]}
+    solver = {"type": "pass_through_solver", "trace_column": "trace"}
+    assert faults(tmp_path, [EQUALS], [{"a": "1", "trace": trace}], solver=solver) == []
+    [fault] = faults(tmp_path, [EQUALS], [{"a": "1", "trace": 7}], solver=solver)
+    assert fault.problem == "cannot_be_asked"

@@ -1,0 +1,146 @@
+"""The page of one sample in a real Chromium: read in one glance, rendered, in the order in which it happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.viewer.browser import Page
+from tests.viewer.page_steps import click, text, to, visit
+from tests.viewer.rich_runs import make_rich
+from tests.viewer.served import Viewer, viewing
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+from assay.viewer.export import export_site
+
+FEW_SHOT = "#/run/rich/sample/0000000000000001"
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    with viewing(make_rich(tmp_path_factory.mktemp("sample") / "rich").parent) as found:
+        yield found
+
+
+def key(viewer: Viewer, task: str) -> str:
+    return str(viewer.get("samples", run="rich", task=task)["rows"][0]["key"])
+
+
+def test_a_few_shot_sample_shows_its_own_question_in_table_glance_and_conversation(
+    browser: str, viewer: Viewer
+) -> None:
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/rich/samples", ".samples tbody tr")
+        asked = await page.run(text(".samples tbody tr td.text:nth-child(4)"))
+        assert asked[0].startswith("Question: Janet's ducks")
+        await to(page, FEW_SHOT, ".glance")
+        glance = await page.run("document.querySelector('.glance').innerText")
+        for part in ("Input", "Janet's ducks", "Target", "112", "Answer (as read)", "Score", "1.000", "right"):
+            assert part in glance
+        assert "What is 2 + 2" not in await page.run("document.querySelector('.page').innerText")
+        assert await page.run(text(".messages summary")) == ["8 worked examples, the same in every sample"]
+        await click(page, "summary", "8 worked examples")
+        await page.until("document.querySelector('.messages').innerText.includes('What is 2 + 2')")
+        assert await page.run("document.querySelectorAll('.page-sample del, .page-sample .bad').length") == 0
+        await page.run("document.querySelector('.attempts a').click()")
+        await page.until("document.querySelector('.attempts .here')?.textContent.includes('2')")
+        await page.until("document.querySelector('.page-sample del')")
+
+    visit(browser, viewer.link, steps)
+
+
+SHOWN = """(() => { const answer = document.querySelector('[aria-label=answer]'); return {
+  bold: answer.querySelector('strong')?.textContent, cell: answer.querySelector('td em')?.textContent,
+  word: answer.querySelector('.hl-keyword')?.textContent, sums: answer.querySelectorAll('math').length,
+  fraction: answer.querySelector('mfrac')?.textContent, links: answer.querySelectorAll('a').length,
+  far: answer.querySelectorAll('img').length, markup: answer.querySelectorAll('b').length,
+  money: answer.innerText.includes('costs $5 and $6'), address: answer.innerText.includes('(https://example.org/x)'),
+}; })()"""
+EXPECTED = {
+    "bold": "answer",
+    "cell": "two",
+    "word": "def",
+    "sums": 2,
+    "fraction": "13",
+    "links": 0,
+    "far": 0,
+    "markup": 0,
+    "money": True,
+    "address": True,
+}
+
+
+def test_markdown_maths_code_and_pictures_are_rendered_from_tokens_and_raw_is_remembered(
+    browser: str, viewer: Viewer, tmp_path: Path
+) -> None:
+    place = f"#/run/rich/sample/{key(viewer, 'capitals')}"
+
+    async def steps(page: Page) -> None:
+        await to(page, place, ".markdown")
+        assert await page.run(SHOWN) == EXPECTED
+        await page.until("document.querySelector('.turn img.picture').naturalWidth === 8")
+        assert await page.run("document.querySelectorAll('.turn audio').length") == 1
+        await click(page, "button", "Raw")
+        await page.until("document.querySelector('[aria-label=answer] .prose')?.textContent.startsWith('# Result')")
+        await to(page, "#/run/rich/samples", ".samples tbody tr")
+        await to(page, place, "[aria-label=answer] .prose")
+        await click(page, "button", "Rendered")
+        await page.until("document.querySelector('.markdown')")
+
+    visit(browser, viewer.link, steps)
+    folder = make_rich(tmp_path / "rich").parent
+    visit(browser, export_site([folder], tmp_path / "site", 100).as_uri(), steps)
+
+
+def test_a_tool_call_stands_with_its_result_and_reasoning_before_its_words(browser: str, viewer: Viewer) -> None:
+    async def steps(page: Page) -> None:
+        await to(page, f"#/run/rich/sample/{key(viewer, 'summaries')}", ".call")
+        assert await page.run(text(".turn > .role")) == ["user", "assistant", "assistant"]
+        call = await page.run("document.querySelector('.call').innerText")
+        order = [call.index(part) for part in ("get_weather", "city", "Oslo", "result", "temp", "3")]
+        assert order == sorted(order)
+        assert "Three degrees above zero." in await page.run("document.querySelector('.glance').innerText")
+        last = await page.run("document.querySelector('.turn:last-child').innerText")
+        assert last.index("Three degrees.") < last.index("It is 3 degrees.")
+
+    visit(browser, viewer.link, steps)
+
+
+def test_a_metric_shows_what_it_found_and_a_right_answer_is_not_red(browser: str, viewer: Viewer) -> None:
+    row = viewer.get("samples", run="rich", q="green square")["rows"][0]
+
+    async def steps(page: Page) -> None:
+        await to(page, f"#/run/rich/sample/{row['key']}", ".page-sample mark")
+        assert await page.run(text("mark")) == ["red"]
+        assert await page.run("document.querySelector('mark').previousSibling.textContent") == (
+            "It is a green square, not a "
+        )
+        assert await page.run("document.querySelectorAll('del, ins, .page-sample .bad').length") == 0
+
+    visit(browser, viewer.link, steps)
+
+
+def test_the_table_shows_what_was_scored_two_outcomes_at_once_and_is_come_back_to(browser: str, viewer: Viewer) -> None:
+    shown = "document.querySelector('.summary b')?.textContent"
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/rich/samples", ".samples tbody tr")
+        assert (await page.run(text(".samples tbody .read")))[:2] == ["112", "96"]
+        await click(page, ".outcomes button", "wrong")
+        await page.until(f"{shown} === '2 of 7 samples'")
+        await click(page, ".outcomes button", "right")
+        await page.until(f"{shown} === '5 of 7 samples'")
+        await page.run("history.back()")
+        await page.until(f"{shown} === '2 of 7 samples'")
+        await page.run("document.querySelectorAll('.samples tbody .c-id a')[1].click()")
+        await page.until("document.querySelector('.glance')")
+        await page.key("Escape")
+        await page.until("document.querySelector('tr.chosen')")
+        chosen = "[...document.querySelectorAll('.samples tbody tr')].indexOf(document.querySelector('tr.chosen'))"
+        assert await page.run(chosen) == 1
+        assert "outcome=wrong" in await page.run("location.hash")
+
+    visit(browser, viewer.link, steps)

@@ -1,0 +1,84 @@
+"""A search of `assay optimize` among the runs: listed and shown as what it is, and in nobody's way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.optimize.scripted import AddingProposer, WordEvaluator
+from tests.viewer.browser import Page
+from tests.viewer.demo_runs import make_demo
+from tests.viewer.page_steps import text, to, visit
+from tests.viewer.served import viewing
+
+from assay.cli.main import main
+
+pytest.importorskip("starlette")
+pytest.importorskip("gepa")
+
+from assay.core.errors import SearchFolderError
+from assay.optimize.run import SearchSettings, optimize
+from assay.viewer.api import Api, Params
+from assay.viewer.export import export_site
+from assay.viewer.library import RunLibrary
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("searches")
+    make_demo(folder / "run", each=3)
+    make_demo(folder / "other", model="other", each=3)
+    settings = SearchSettings(seed="Be", dataset=[{"words": ["clear"]}, {"words": ["kind"]}], budget=30)
+    optimize(settings, WordEvaluator(), AddingProposer(), folder=folder / "optimize-1", probe=False)
+    return folder
+
+
+def test_it_is_listed_as_a_search_and_has_a_page(folder: Path) -> None:
+    api = Api(RunLibrary([folder]))
+    lines: dict[str, Any] = {line["name"]: line for line in api.runs(Params([]))["runs"]}
+    assert {name: line["kind"] for name, line in lines.items()} == {
+        "run": "run",
+        "other": "run",
+        "optimize-1": "search",
+    }
+    assert lines["optimize-1"]["best"] > lines["optimize-1"]["seed"]
+    found = api.run(Params([("run", "optimize-1")]))["summary"]
+    assert found["lineage"][0]["text"] == "Be"
+    assert found["best"].startswith("Be")
+    with pytest.raises(SearchFolderError, match="holds a search"):
+        api.samples(Params([("run", "optimize-1")]))
+
+
+def test_a_search_that_is_not_finished_says_so(tmp_path: Path) -> None:
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "run.json").write_text('{"schema": "assay.optimize.run.v1", "fingerprint": "", "parts": {}}')
+    (line,) = Api(RunLibrary([tmp_path])).runs(Params([]))["runs"]
+    assert (line["kind"], "error" in line) == ("search", False)
+    assert "resumes it" in line["verdict"]
+
+
+@pytest.mark.parametrize("command", [["leaderboard", "--allow-unequal"], ["report", "--allow-unequal", "--output"]])
+def test_commands_over_a_folder_of_runs_skip_it(
+    folder: Path, tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = [str(tmp_path / "page.html")] if "--output" in command else []
+    assert main([command[0], *sorted(map(str, folder.iterdir())), *command[1:], *output]) == 0
+    assert f"skipped {folder / 'optimize-1'}: holds a search" in capsys.readouterr().err
+    assert main([command[0], str(folder / "optimize-1"), *command[1:], *output]) == 2
+
+
+def test_the_page_shows_list_and_lineage_in_the_viewer_and_in_a_copy(
+    browser: str, folder: Path, tmp_path: Path
+) -> None:
+    async def steps(page: Page) -> None:
+        await page.until("document.querySelector('.search-row .c-model a')")
+        assert "search" in await page.run("document.querySelector('.search-row').innerText")
+        await to(page, "#/run/optimize-1", "table[aria-label=Lineage]")
+        assert (await page.run(text("table[aria-label=Lineage] tbody tr td:first-child")))[0] == "seed"
+        assert await page.run("document.querySelector('.tabs')") is None
+
+    with viewing(folder) as viewer:
+        visit(browser, viewer.link, steps)
+    site = export_site([folder], tmp_path / "site", 100)
+    visit(browser, site.as_uri(), steps)
