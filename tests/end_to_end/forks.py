@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -57,18 +59,33 @@ def run_forked(
         return subprocess.CompletedProcess(arguments, exit_code, out.read(), err.read())
 
 
-@cache
 def address() -> str:
-    """Where to ask, of a server that ends with this process."""
-    folder = tempfile.mkdtemp(prefix="forks-")
-    path = f"{folder}/socket"
-    path_of_python = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    """Where to ask, of a server that ends with this process; one that has ended before is named and replaced."""
+    if _servers and (status := _servers[-1].poll()) is not None:
+        warnings.warn(f"the process that commands are forked from has ended with {status}", stacklevel=2)
+    if not _servers or _servers[-1].poll() is not None:
+        _servers.append(_start_server(_folder() / f"socket-{len(_servers)}"))
+    return str(_folder() / f"socket-{len(_servers) - 1}")
+
+
+_servers: list[subprocess.Popen[bytes]] = []
+
+
+@cache
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="forks-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _start_server(path: Path) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.end_to_end.forks", path],
+        [sys.executable, "-m", "tests.end_to_end.forks", str(path)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path_of_python},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        start_new_session=True,
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -78,10 +95,9 @@ def address() -> str:
     def end() -> None:
         process.stdin.close()  # type: ignore[union-attr]
         process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(end)
-    return path
+    return process
 
 
 def serve(path: str) -> None:
@@ -98,18 +114,30 @@ def serve(path: str) -> None:
             if 0 in ready:
                 return
             connection, _ = listener.accept()
-            if os.fork() == 0:
+            if fork() == 0:
                 listener.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 answer(connection)
             connection.close()
 
 
+def fork() -> int:
+    """As the system's, also while another test has used up all the processes there may be."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return os.fork()
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
 def answer(connection: socket.socket) -> NoReturn:
     """Run what is asked for in a child and tell how it ended; who hangs up ends it."""
     size, streams, _, _ = socket.recv_fds(connection, 8, 3)
     what = json.loads(connection.makefile("rb").read(int.from_bytes(size, "big")))
-    child = os.fork()
+    child = fork()
     if child == 0:
         connection.close()
         become(what, streams)
