@@ -612,7 +612,7 @@ def test_answers_of_somebody_else_are_not_borrowed_without_a_word(
 
 def test_another_version_of_the_engine_is_another_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searched(tmp_path, dataset=RECORDS)
-    monkeypatch.setattr("assay.optimize.run.engine_version", lambda: "gepa 9.9.9")
+    monkeypatch.setattr("assay.optimize.settings.engine_version", lambda: "gepa 9.9.9")
     with pytest.raises(UsageError, match=r"engine changed.*--reuse"):
         searched(tmp_path, dataset=RECORDS)
 

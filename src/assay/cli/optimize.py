@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from assay.core.types import Request
     from assay.evaluators import Evaluator
     from assay.optimize.results import Result
-    from assay.optimize.run import SearchProgress, SearchSettings
+    from assay.optimize.run import SearchProgress
+    from assay.optimize.settings import SearchSettings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -191,7 +192,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.optimize.run import SearchFolder, estimated, optimize
+    from assay.optimize.folder import SearchFolder
+    from assay.optimize.run import optimize
+    from assay.optimize.settings import estimated
 
     output = _checked_output(options.output)
     evaluator, settings = _settings(options)
@@ -293,7 +296,7 @@ def _settings(options: argparse.Namespace) -> tuple[Evaluator, SearchSettings]:
     from assay.cli.evaluator_flags import evaluations_in_flight, read_artifact
     from assay.core.errors import UsageError
     from assay.optimize.constraints import constraints_for
-    from assay.optimize.run import SearchSettings
+    from assay.optimize.settings import SearchSettings
 
     if options.no_seed and (options.seed or options.component):
         raise UsageError(f"--no-seed: there is a seed as well, {options.seed or '--component'}; give one of them")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
@@ -12,28 +10,22 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
-from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
-from assay.core.regular_file import read_regular
 from assay.core.run import Stop
-from assay.core.run_file import SEARCH_SCHEMA, sealed_as, write_whole
-from assay.core.seams import Model, close_part, identity_of
-from assay.core.types import Request
+from assay.core.seams import Model, close_part
 from assay.core.usage import Account, usage_of
 from assay.costs.budget import SearchBudget, SpendingLimits, prices_for
 from assay.costs.spending import total_cost
-from assay.evaluators.payload import AsksModels, Evaluator, EvaluatorError, ScoreRange
+from assay.evaluators.payload import AsksModels, Evaluator, EvaluatorError
 from assay.evaluators.preflight import in_words, preflight
-from assay.optimize.budget import CallEstimate, estimate
-from assay.optimize.constraints import Constraints
+from assay.optimize.budget import CallEstimate
 from assay.optimize.demonstrations import COMPONENT, Demonstrations
 from assay.optimize.engine import (
     Found,
     Search,
     SearchLimits,
-    SearchStrategy,
     by_bad_luck,
     engine_version,
     require_engine,
@@ -41,14 +33,13 @@ from assay.optimize.engine import (
 )
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure, SearchEnded
 from assay.optimize.events import Events, listeners_of
-from assay.optimize.feedback import ROOM, output_of
+from assay.optimize.feedback import output_of
+from assay.optimize.folder import SearchFolder, earlier_search, lenders_of, prepare_folder, write_files
 from assay.optimize.in_the_loop import InTheLoop
 from assay.optimize.journal import FILE, ONE, SearchEntry, SearchJournal, Texts
 from assay.optimize.objectives import pareto_front
-from assay.optimize.page import page
 from assay.optimize.patient import candidate_of
 from assay.optimize.proposer import Proposer, ProposerFunction
-from assay.optimize.reflection import ReflectionSettings, check_template
 from assay.optimize.results import (
     SCHEMA,
     STOPPED,
@@ -60,143 +51,19 @@ from assay.optimize.results import (
     overall_verdict,
     problem_of,
 )
-from assay.optimize.sets import HOLDOUT, SearchSets, SetExample, make_sets
-from assay.runs.folder import put_aside, record_change, take_folder
+from assay.optimize.sets import SearchSets, SetExample
+from assay.optimize.settings import SearchSettings, check_settings, estimated
 from assay.runs.listeners import SearchEvent
 from assay.runs.progress import Progress, run_blocking, signals
 from assay.scorers.watch import Watch
-from assay.user.seal import is_vouched_for, refuse_foreign
 
-MINIBATCH = 3
-
-
-class SearchSettings(Struct, frozen=True, kw_only=True):
-    """Everything a search is asked to do."""
-
-    seed: str | Texts | None
-    """A text, or several by the names of their components. None: the proposer writes the first text."""
-    dataset: list[dict[str, Any]] | None = None
-    valset: list[dict[str, Any]] | None = None
-    """None: the dataset is also what candidates are selected on."""
-    testset: list[dict[str, Any]] | None = None
-    holdout: float | None = None
-    """The part of the data that becomes the testset where none is given; None takes 0.3, or what the folder had."""
-    objective: str = ""
-    background: str = ""
-    template: str | None = None
-    feedback_characters: int = ROOM
-    remember: int = 3
-    score_range: ScoreRange = "unit"
-    task_model: str | None = None
-    constraints: Constraints = Constraints()
-    random_seed: int = 0
-    minibatch: int = MINIBATCH
-    repeat: int = 1
-    """So often every evaluation is made; its score is the mean."""
-    demonstrations: int = 0
-    """So many examples of the dataset are shown in the text, as a component that is searched too."""
-    strategy: SearchStrategy = SearchStrategy()
-    proposer_request: Request = Request()
-    """Temperature, length and seed of the proposer's answers."""
-
-    budget: int = 100
-    max_proposals: int | None = None
-    target_score: float | None = None
-    patience: int | None = None
-    failures_in_a_row: int = 25
-    concurrency: int = 4
-    max_cost: float | None = None
-    max_total_tokens: int | None = None
-    prices: str | None = None
-    """The price file; None takes the one in the folder, else assay's own."""
-
-    @property
-    def texts(self) -> Texts | None:
-        return {ONE: self.seed} if isinstance(self.seed, str) else self.seed
-
-    @property
-    def reflection(self) -> ReflectionSettings:
-        return ReflectionSettings(
-            objective=self.objective,
-            background=self.background,
-            template=self.template,
-            feedback_characters=self.feedback_characters,
-            remember=self.remember,
-        )
-
-    def sets(self, holdout: float | None = None) -> SearchSets:
-        """The sets as they are used, with a part held out; `holdout` is what an earlier session had."""
-        share = self.holdout if self.holdout is not None else holdout
-        if share is None:
-            share = 0.0 if self.testset else HOLDOUT
-        # a testset that was added later takes the place of what was held out, which stays out
-        given = None if share else self.testset
-        sets = make_sets(self.dataset, self.valset, given, holdout=share, random_seed=self.random_seed)
-        if not share or not self.testset:
-            return sets
-        alone = make_sets(self.dataset, self.valset, self.testset, holdout=0.0, random_seed=self.random_seed)
-        return msgspec.structs.replace(sets, testset=alone.testset, held_out=0)
-
-    def identity(self, evaluator: Evaluator, sets: SearchSets) -> dict[str, str]:
-        """What makes it this search, each part by its hash: its question, not who proposes, nor for how long."""
-        parts = {
-            "seed": self.texts,
-            "dataset": [example.digest for example in sets.dataset],
-            "valset": [example.digest for example in sets.valset],
-            "evaluator": evaluator.identity,
-            "score range": self.score_range,
-            "task model": self.task_model,
-            "random seed": self.random_seed,
-            "minibatch": self.minibatch,
-            "repeat": self.repeat,
-            "demonstrations": self.demonstrations,
-            "strategy": self.strategy,
-            "engine": engine_version(),
-        }
-        return {name: fingerprint(part) for name, part in parts.items()}
-
-    def changeable(self, proposer: Model, sets: SearchSets) -> dict[str, str]:
-        """What may change while the search goes on; that it did is reported."""
-        parts = {
-            "proposer": identity_of(proposer),
-            "proposer settings": self.proposer_request,
-            "objective and background": [self.objective, self.background],
-            "reflection": [self.template, self.feedback_characters, self.remember],
-            "constraints": self.constraints,
-            "testset": [example.digest for example in sets.testset],
-        }
-        return {name: fingerprint(part) for name, part in parts.items()}
-
-
-class SearchFile(Struct, frozen=True, kw_only=True):
-    """`run.json` of a search: what makes it this one, and what it was last run with, each part by its hash."""
-
-    schema: str
-    fingerprint: str
-    parts: dict[str, str]
-    created: str
-    holdout: float
-    """The part of the data that was held out."""
-    last: dict[str, str] = {}
+__all__ = ["SearchFolder", "SearchProgress", "SearchSettings", "aoptimize", "optimize"]
 
 
 class SearchProgress(Progress):
     """What a search reports while it runs; this one shows nothing."""
 
     def step(self, *, calls: int, budget: int, best: float | None, last: str) -> None: ...
-
-
-class SearchFolder(Struct, frozen=True, kw_only=True):
-    """Where a search is written, and what it may take from others."""
-
-    path: Path | None = None
-    """None: `runs/optimize-<hash>`."""
-    fresh: bool = False
-    resume_foreign: bool = False
-    reuse: tuple[Path, ...] = ()
-    """Searches whose evaluations are taken where they fit."""
-    branch: Path | None = None
-    """A search whose proposals are taken too: this one continues it, and leaves it as it is."""
 
 
 async def aoptimize(
@@ -220,21 +87,21 @@ async def aoptimize(
     progress = progress or SearchProgress()
     hearing = listeners_of(listeners, on_event)
     where = folder if isinstance(folder, SearchFolder) else SearchFolder(path=folder)
-    _check(settings)
+    check_settings(settings)
     require_engine()
     models = (proposer.name, *(evaluator.model_names if isinstance(evaluator, AsksModels) else ()))
     limits = SpendingLimits(max_tokens=settings.max_total_tokens, max_cost=settings.max_cost, prices=settings.prices)
     prices_for(models, limits)  # a price that is missing is reported before anything is written
     sets = settings.sets()
     path = where.path or Path("runs") / f"optimize-{fingerprint(settings.identity(evaluator, sets))[:8]}"
-    earlier = None if where.fresh else _earlier(path / "run.json")
+    earlier = None if where.fresh else earlier_search(path / "run.json")
     if earlier is not None:
         sets = settings.sets(earlier.holdout)
     planned = estimated(settings, sets)
-    lenders = _lenders(where)
+    lenders = lenders_of(where)
     if not lenders:
         planned.refuse_too_small()
-    now = _prepare(path, settings, evaluator, proposer, sets, earlier, where, progress)
+    now = prepare_folder(path, settings, evaluator, proposer, sets, earlier, where, progress)
     stop = Stop()
     events = Events(hearing, progress.warn, folder=path, fingerprint=now.fingerprint, budget=settings.budget)
     with closing(SearchJournal(path / FILE)) as journal, signals(stop, progress):
@@ -266,27 +133,6 @@ async def aoptimize(
 def optimize(settings: SearchSettings, evaluator: Evaluator, proposer: Model, **options: Any) -> Result:
     """`aoptimize` for who does not write `await`; the options are the same."""
     return run_blocking(aoptimize(settings, evaluator, proposer, **options), "aoptimize")
-
-
-def estimated(settings: SearchSettings, sets: SearchSets) -> CallEstimate:
-    """What the budget of these settings buys."""
-    return estimate(
-        settings.budget,
-        dataset=len(sets.dataset),
-        valset=len(sets.valset),
-        testset=len(sets.testset),
-        minibatch=settings.minibatch,
-        repeat=settings.repeat,
-    )
-
-
-def write_files(folder: Path, result: Result) -> None:
-    """The summary, the best text or texts, and the page."""
-    write_whole(folder / "summary.json", msgspec.json.format(msgspec.json.encode(result, enc_hook=repr), indent=2))
-    write_whole(folder / "best.txt", result.best.encode())
-    for name, text in result.best_components.items():
-        write_whole(folder / "best" / f"{name}.txt", text.encode())
-    write_whole(folder / "page.html", page(result).encode())
 
 
 def _announce(planned: CallEstimate, sets: SearchSets, known: int, progress: Progress) -> None:
@@ -549,113 +395,6 @@ class _Work:
             cost=self._money.cost_of(entry.usage),
             reused=entry.reused,
         )
-
-
-def _check(settings: SearchSettings) -> None:
-    if settings.budget < 1:
-        raise UsageError(f"--budget must be at least 1, got {settings.budget}")
-    if settings.demonstrations < 0:
-        raise UsageError(f"--demonstrations must be 0 or more, got {settings.demonstrations}")
-    for name in ("minibatch", "concurrency", "max_proposals", "patience", "repeat"):
-        value = getattr(settings, name)
-        if value is not None and value < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
-    for flag, limit in (("--max-cost", settings.max_cost), ("--max-tokens", settings.max_total_tokens)):
-        if limit is not None and not limit > 0:
-            raise UsageError(f"{flag} must be above 0, got {limit}")
-    if settings.target_score is not None and settings.target_score != settings.target_score:
-        raise UsageError("--target-score must be a number, got nan")
-    if settings.feedback_characters < 200:
-        raise UsageError(f"--feedback-chars must be at least 200, got {settings.feedback_characters}")
-    if settings.strategy.proposals < 1:
-        raise UsageError(f"--proposals must be at least 1, got {settings.strategy.proposals}")
-    check_template(settings.template)
-    _check_seed(settings)
-
-
-def _check_seed(settings: SearchSettings) -> None:
-    if settings.demonstrations and settings.valset is None:
-        raise UsageError(
-            "--demonstrations are picked from the dataset, so a text must be selected on other examples: "
-            "give a --valset, or cut the data with --split"
-        )
-    if settings.seed is None and not settings.objective.strip():
-        raise UsageError("without a seed the proposer needs --objective: what the text is for")
-    if settings.seed is not None and not settings.texts:
-        raise UsageError("a seed of several components needs at least one")
-    for name in settings.texts or ():
-        if not re.fullmatch(r"\w[\w.-]{0,99}", name):
-            raise UsageError(
-                f"component {name!r}: a name has letters, digits, `_`, `-` and `.`; it becomes a file's name"
-            )
-
-
-def _prepare(
-    folder: Path,
-    settings: SearchSettings,
-    evaluator: Evaluator,
-    proposer: Model,
-    sets: SearchSets,
-    earlier: SearchFile | None,
-    where: SearchFolder,
-    progress: Progress,
-) -> SearchFile:
-    if where.fresh and (folder / "run.json").exists():
-        put_aside(folder)
-    if earlier is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder}: is not empty and holds no search; choose another --run-dir")
-    identity = settings.identity(evaluator, sets)
-    share = settings.holdout if settings.holdout is not None else (HOLDOUT if not settings.testset else 0.0)
-    now = SearchFile(
-        schema=SEARCH_SCHEMA,
-        fingerprint=fingerprint(identity),
-        parts=identity,
-        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if earlier is None else earlier.created,
-        holdout=share if earlier is None else earlier.holdout,
-        last=settings.changeable(proposer, sets),
-    )
-    parts = identity if earlier is None else earlier.parts
-    changed = [f"{name} changed" for name in {**parts, **identity} if parts.get(name) != identity.get(name)]
-    foreign = earlier is not None and not where.resume_foreign
-    try:
-        take_folder(folder, now, earlier, changed=changed, refuse_if_foreign=foreign)
-    except UsageError as error:
-        if not changed:
-            raise
-        raise UsageError(
-            f"{error} --reuse {folder} takes its evaluations, --branch {folder} its proposals too."
-        ) from None
-    if earlier is not None and earlier.last != now.last:
-        others = [name for name, part in now.last.items() if earlier.last.get(name) != part]
-        progress.say(f"continuing this search with what changed since: {', '.join(others)}")
-        record_change(folder, now)
-    return now
-
-
-def _earlier(path: Path) -> SearchFile | None:
-    if not path.exists():
-        return None
-    try:
-        earlier = msgspec.json.decode(read_regular(path), type=SearchFile)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: is not the run.json of a search; choose another --run-dir") from error
-    if earlier.schema != SEARCH_SCHEMA:
-        raise UsageError(f"{path}: is not the run.json of a search; choose another --run-dir")
-    return earlier
-
-
-def _lenders(where: SearchFolder) -> list[tuple[Path, tuple[str, ...]]]:
-    """The searches that answers are taken from, and which; the user's own ones, or as they are."""
-    lenders: list[tuple[Path, tuple[str, ...]]] = [(path, ("evaluation",)) for path in where.reuse]
-    if where.branch is not None:
-        lenders.append((where.branch, ("evaluation", "proposal")))
-    for path, _ in lenders:
-        earlier = _earlier(path / "run.json")
-        if earlier is None or not (path / FILE).exists():
-            raise UsageError(f"{path}: holds no search to take answers from")
-        if not where.resume_foreign and not is_vouched_for(path, sealed_as(earlier)):
-            refuse_foreign(path)
-    return lenders
 
 
 def _outcomes(

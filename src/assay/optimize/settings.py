@@ -1,0 +1,173 @@
+"""Everything a search is asked to do, what of it makes it this search, and what cannot be asked for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint
+from assay.core.seams import Model, identity_of
+from assay.core.types import Request
+from assay.evaluators.payload import Evaluator, ScoreRange
+from assay.optimize.budget import CallEstimate, estimate
+from assay.optimize.constraints import Constraints
+from assay.optimize.engine import SearchStrategy, engine_version
+from assay.optimize.feedback import ROOM
+from assay.optimize.journal import ONE, Texts
+from assay.optimize.reflection import ReflectionSettings, check_template
+from assay.optimize.sets import HOLDOUT, SearchSets, make_sets
+
+MINIBATCH = 3
+
+
+class SearchSettings(Struct, frozen=True, kw_only=True):
+    """Everything a search is asked to do."""
+
+    seed: str | Texts | None
+    """A text, or several by the names of their components. None: the proposer writes the first text."""
+    dataset: list[dict[str, Any]] | None = None
+    valset: list[dict[str, Any]] | None = None
+    """None: the dataset is also what candidates are selected on."""
+    testset: list[dict[str, Any]] | None = None
+    holdout: float | None = None
+    """The part of the data that becomes the testset where none is given; None takes 0.3, or what the folder had."""
+    objective: str = ""
+    background: str = ""
+    template: str | None = None
+    feedback_characters: int = ROOM
+    remember: int = 3
+    score_range: ScoreRange = "unit"
+    task_model: str | None = None
+    constraints: Constraints = Constraints()
+    random_seed: int = 0
+    minibatch: int = MINIBATCH
+    repeat: int = 1
+    """So often every evaluation is made; its score is the mean."""
+    demonstrations: int = 0
+    """So many examples of the dataset are shown in the text, as a component that is searched too."""
+    strategy: SearchStrategy = SearchStrategy()
+    proposer_request: Request = Request()
+    """Temperature, length and seed of the proposer's answers."""
+
+    budget: int = 100
+    max_proposals: int | None = None
+    target_score: float | None = None
+    patience: int | None = None
+    failures_in_a_row: int = 25
+    concurrency: int = 4
+    max_cost: float | None = None
+    max_total_tokens: int | None = None
+    prices: str | None = None
+    """The price file; None takes the one in the folder, else assay's own."""
+
+    @property
+    def texts(self) -> Texts | None:
+        return {ONE: self.seed} if isinstance(self.seed, str) else self.seed
+
+    @property
+    def reflection(self) -> ReflectionSettings:
+        return ReflectionSettings(
+            objective=self.objective,
+            background=self.background,
+            template=self.template,
+            feedback_characters=self.feedback_characters,
+            remember=self.remember,
+        )
+
+    def sets(self, holdout: float | None = None) -> SearchSets:
+        """The sets as they are used, with a part held out; `holdout` is what an earlier session had."""
+        share = self.holdout if self.holdout is not None else holdout
+        if share is None:
+            share = 0.0 if self.testset else HOLDOUT
+        # a testset that was added later takes the place of what was held out, which stays out
+        given = None if share else self.testset
+        sets = make_sets(self.dataset, self.valset, given, holdout=share, random_seed=self.random_seed)
+        if not share or not self.testset:
+            return sets
+        alone = make_sets(self.dataset, self.valset, self.testset, holdout=0.0, random_seed=self.random_seed)
+        return msgspec.structs.replace(sets, testset=alone.testset, held_out=0)
+
+    def identity(self, evaluator: Evaluator, sets: SearchSets) -> dict[str, str]:
+        """What makes it this search, each part by its hash: its question, not who proposes, nor for how long."""
+        parts = {
+            "seed": self.texts,
+            "dataset": [example.digest for example in sets.dataset],
+            "valset": [example.digest for example in sets.valset],
+            "evaluator": evaluator.identity,
+            "score range": self.score_range,
+            "task model": self.task_model,
+            "random seed": self.random_seed,
+            "minibatch": self.minibatch,
+            "repeat": self.repeat,
+            "demonstrations": self.demonstrations,
+            "strategy": self.strategy,
+            "engine": engine_version(),
+        }
+        return {name: fingerprint(part) for name, part in parts.items()}
+
+    def changeable(self, proposer: Model, sets: SearchSets) -> dict[str, str]:
+        """What may change while the search goes on; that it did is reported."""
+        parts = {
+            "proposer": identity_of(proposer),
+            "proposer settings": self.proposer_request,
+            "objective and background": [self.objective, self.background],
+            "reflection": [self.template, self.feedback_characters, self.remember],
+            "constraints": self.constraints,
+            "testset": [example.digest for example in sets.testset],
+        }
+        return {name: fingerprint(part) for name, part in parts.items()}
+
+
+def estimated(settings: SearchSettings, sets: SearchSets) -> CallEstimate:
+    """What the budget of these settings buys."""
+    return estimate(
+        settings.budget,
+        dataset=len(sets.dataset),
+        valset=len(sets.valset),
+        testset=len(sets.testset),
+        minibatch=settings.minibatch,
+        repeat=settings.repeat,
+    )
+
+
+def check_settings(settings: SearchSettings) -> None:
+    if settings.budget < 1:
+        raise UsageError(f"--budget must be at least 1, got {settings.budget}")
+    if settings.demonstrations < 0:
+        raise UsageError(f"--demonstrations must be 0 or more, got {settings.demonstrations}")
+    for name in ("minibatch", "concurrency", "max_proposals", "patience", "repeat"):
+        value = getattr(settings, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
+    for flag, limit in (("--max-cost", settings.max_cost), ("--max-tokens", settings.max_total_tokens)):
+        if limit is not None and not limit > 0:
+            raise UsageError(f"{flag} must be above 0, got {limit}")
+    if settings.target_score is not None and settings.target_score != settings.target_score:
+        raise UsageError("--target-score must be a number, got nan")
+    if settings.feedback_characters < 200:
+        raise UsageError(f"--feedback-chars must be at least 200, got {settings.feedback_characters}")
+    if settings.strategy.proposals < 1:
+        raise UsageError(f"--proposals must be at least 1, got {settings.strategy.proposals}")
+    check_template(settings.template)
+    _check_seed(settings)
+
+
+def _check_seed(settings: SearchSettings) -> None:
+    if settings.demonstrations and settings.valset is None:
+        raise UsageError(
+            "--demonstrations are picked from the dataset, so a text must be selected on other examples: "
+            "give a --valset, or cut the data with --split"
+        )
+    if settings.seed is None and not settings.objective.strip():
+        raise UsageError("without a seed the proposer needs --objective: what the text is for")
+    if settings.seed is not None and not settings.texts:
+        raise UsageError("a seed of several components needs at least one")
+    for name in settings.texts or ():
+        if not re.fullmatch(r"\w[\w.-]{0,99}", name):
+            raise UsageError(
+                f"component {name!r}: a name has letters, digits, `_`, `-` and `.`; it becomes a file's name"
+            )
