@@ -16,10 +16,11 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import ScoreRange
+from assay.optimize.candidates import Found, Rejected, Search, StopReason
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure
 from assay.optimize.in_the_loop import InTheLoop
 from assay.optimize.journal import Texts
-from assay.optimize.objectives import SCORE, mean_objective, refuse_unknown, sub_scores, upward
+from assay.optimize.objectives import SCORE, refuse_unknown, sub_scores, upward
 from assay.optimize.proposer import Proposer, Rewriting, Shown
 from assay.optimize.reflection import RejectedText
 from assay.optimize.sets import SearchSets, SetExample
@@ -30,12 +31,6 @@ BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 whole set. `any` leaves room for adding up ten thousand of them."""
 
 _REPEATS_ALLOWED = 8
-MISSED_SHARE = 10
-"""A text that could not be scored on 1 in so many of the examples (and on two at least) that another one could be
-scored on is not compared with it on the rest."""
-
-StopReason = str
-"""One of `results.STOPPED`."""
 
 
 class SearchStrategy(Struct, frozen=True, kw_only=True):
@@ -68,106 +63,6 @@ class SearchLimits(Struct, frozen=True, kw_only=True):
     failures_in_a_row: int = 25
     money: SearchBudget | None = None
     """Looked into for money and tokens; None lets the search use as many as it likes."""
-
-
-class Found(Struct, frozen=True, kw_only=True):
-    """A candidate that was kept: it did better than its parent on a minibatch and was scored on the whole valset."""
-
-    number: int
-    """As the journal numbers candidates; 0 is the seed."""
-    texts: Texts
-    parent: int | None
-    iteration: int
-    calls: int
-    """Evaluator calls used when it had been scored."""
-    outcomes: list[ScoreOrFailure]
-    """On the valset, in its order."""
-
-    @property
-    def mean(self) -> float | None:
-        """Over the examples that were scored; None when none was."""
-        scores = [outcome.score for outcome in self.outcomes if outcome.score is not None]
-        return sum(scores) / len(scores) if scores else None
-
-    @property
-    def failed(self) -> int:
-        return sum(outcome.failure is not None for outcome in self.outcomes)
-
-
-class Rejected(Struct, frozen=True, kw_only=True):
-    """A candidate that was evaluated on a minibatch and not kept."""
-
-    number: int
-    texts: Texts
-    parent: int | None
-    iteration: int
-    calls: int
-    parent_score: float | None
-    """Mean on the examples of the minibatch that both were scored on; None when there is none."""
-    score: float | None
-    reason: str
-
-
-class Search:
-    """What is known of a search while it runs and when it has ended."""
-
-    def __init__(self, on_news: Callable[[Search], None], chosen_by: str = SCORE) -> None:
-        self.found: list[Found] = []
-        self.rejected: list[Rejected] = []
-        self.stop_reason: StopReason | None = None
-        self.iterations = 0
-        self.last: str = ""
-        self.chosen_by = chosen_by
-        self._on_news = on_news
-        self._best: Found | None = None
-
-    @property
-    def best(self) -> Found:
-        """The one that no later one beats on the examples that both were scored on; the earliest of equals."""
-        if self._best is None:
-            raise LookupError("nothing was scored yet")
-        return self._best
-
-    def keep(self, found: Found) -> bool:
-        """Add a candidate; whether it is the best one now."""
-        self.found.append(found)
-        if self._best is None or beats(found, self._best, self.chosen_by):
-            self._best = found
-        return self._best is found
-
-    def choose_again(self, found: Sequence[Found]) -> None:
-        """Take the candidates for what they have been found to be meanwhile."""
-        self.found, self._best = [], None
-        for each in found:
-            self.keep(each)
-
-    def news(self, sentence: str) -> None:
-        self.last = sentence
-        self._on_news(self)
-
-
-def by_bad_luck(found: Found) -> bool:
-    """Whether so few examples of a candidate failed that it need not be the text."""
-    return 0 < found.failed <= max(1, len(found.outcomes) // MISSED_SHARE)
-
-
-def beats(one: Found, other: Found, chosen_by: str = SCORE) -> bool:
-    """Whether a candidate is better than another on the examples that both have.
-
-    One that could not be scored where the other one could, and not by bad luck alone, does not win on the rest.
-    """
-    scored, scored_other = (len(each.outcomes) - each.failed for each in (one, other))
-    slack = max(1, len(one.outcomes) // MISSED_SHARE)
-    common = [
-        (mine, theirs)
-        for mine, theirs in zip(one.outcomes, other.outcomes, strict=True)
-        if mine.failure is None and theirs.failure is None
-    ]
-    if abs(scored - scored_other) > slack or not common:
-        return scored > scored_other
-    mine = mean_objective(one.texts, [each for each, _ in common], chosen_by)
-    theirs = mean_objective(other.texts, [each for _, each in common], chosen_by)
-    return mine is not None and (theirs is None or mine > theirs)
 
 
 def require_engine() -> None:

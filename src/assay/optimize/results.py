@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.core.types import Failure
 from assay.costs.spending import Cost, Spent, spent_in_words
 from assay.optimize.budget import CallEstimate
-from assay.optimize.engine import Found, Rejected, Search
+from assay.optimize.candidates import Found, Rejected, Search
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts
 from assay.optimize.objectives import ParetoFront

@@ -21,12 +21,10 @@ from assay.costs.spending import total_cost
 from assay.evaluators.payload import AsksModels, Evaluator, EvaluatorError
 from assay.evaluators.preflight import in_words, preflight
 from assay.optimize.budget import CallEstimate
+from assay.optimize.candidates import Found, Search, by_bad_luck
 from assay.optimize.demonstrations import COMPONENT, Demonstrations
 from assay.optimize.engine import (
-    Found,
-    Search,
     SearchLimits,
-    by_bad_luck,
     engine_version,
     require_engine,
     search,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.core.types import Failure
-from assay.optimize.engine import Found, Search, beats
+from assay.optimize.candidates import Found, Search, beats
 from assay.optimize.evaluations import ScoreOrFailure
 
 BROKEN = Failure(stage="scorer", kind="exit_code", message="crashed")
