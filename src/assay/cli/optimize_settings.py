@@ -1,0 +1,212 @@
+"""What the flags of `assay optimize` become: the evaluator, and what the search is asked to do."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.core.types import Request
+    from assay.evaluators import Evaluator
+    from assay.optimize.settings import SearchSettings
+
+
+def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, SearchSettings]:
+    from assay.cli.evaluator_flags import evaluations_in_flight, read_artifact
+    from assay.core.errors import UsageError
+    from assay.optimize.constraints import constraints_for
+    from assay.optimize.settings import SearchSettings
+
+    if options.no_seed and (options.seed or options.component):
+        raise UsageError(f"--no-seed: there is a seed as well, {options.seed or '--component'}; give one of them")
+    if options.seed and options.component:
+        raise UsageError("SEED and --component: give one text, or several components")
+    if options.valset and not options.dataset:
+        raise UsageError("--valset needs --dataset: the examples to learn from")
+    if options.split and (options.valset or options.testset):
+        raise UsageError("--split makes the valset and the testset; leave --valset and --testset out")
+    sets = _sets(options)  # first: a bad line is reported before anything is started
+    evaluator = _evaluator(options, sets)
+    if options.split:
+        _split(sets, options)
+    seed = _seed(options, evaluator)
+    texts = {"text": seed} if isinstance(seed, str) else seed
+    settings = SearchSettings(
+        seed=seed,
+        **sets,
+        holdout=options.holdout,
+        objective=options.objective or "",
+        background=options.background,
+        template=read_artifact(options.reflection_template) if options.reflection_template else None,
+        feedback_characters=options.feedback_chars,
+        remember=options.remember,
+        score_range=_score_range(options, evaluator),
+        task_model=None if options.task else options.task_model,
+        constraints=constraints_for(
+            texts, keep_placeholders=options.keep_placeholders, max_characters=options.max_chars
+        ),
+        random_seed=options.random_seed,
+        minibatch=options.minibatch,
+        repeat=options.repeat,
+        demonstrations=options.demonstrations,
+        strategy=_strategy(options),
+        proposer_request=_request(options),
+        budget=options.budget,
+        max_proposals=options.max_proposals,
+        target_score=_target(options, evaluator),
+        patience=options.patience,
+        concurrency=evaluations_in_flight(options),
+        max_cost=options.max_cost,
+        max_total_tokens=options.max_tokens,
+        prices=options.prices,
+    )
+    return evaluator, settings
+
+
+def _sets(options: argparse.Namespace) -> dict[str, Any]:
+    """The records of every set; what is wrong with any of them is reported for all at once."""
+    from assay.cli.evaluator_flags import read_set
+    from assay.core.errors import UsageError
+
+    sets: dict[str, Any] = {}
+    problems = []
+    for name in ("dataset", "valset", "testset"):
+        path = getattr(options, name)
+        try:
+            sets[name] = read_set(path) if path else None
+        except UsageError as error:
+            problems.append(str(error))
+    if problems:
+        raise UsageError("\n".join(problems))
+    return sets
+
+
+def _strategy(options: argparse.Namespace) -> Any:
+    from assay.optimize.engine import SearchStrategy
+
+    names = [name.strip() for name in (options.objectives or "").split(",")]
+    return SearchStrategy(
+        selector=options.selector,
+        frontier=options.frontier,
+        acceptance=options.acceptance,
+        components=options.component_selector,
+        proposals=options.proposals,
+        sampling=options.sampling,
+        merges=options.merge,
+        objectives=tuple(name for name in names if name),
+        chosen_by=options.choose_by,
+    )
+
+
+def _seed(options: argparse.Namespace, evaluator: Any) -> Any:
+    from assay.cli.evaluator_flags import read_artifact
+    from assay.core.errors import UsageError
+
+    if options.no_seed:
+        return None
+    if options.component:
+        texts = _named(options.component, "--component")
+        return {name: _not_empty(path, read_artifact(path)) for name, path in texts.items()}
+    if options.seed:
+        return _not_empty(options.seed, read_artifact(options.seed))
+    if options.task:
+        return evaluator.own_prompt()
+    raise UsageError("give a SEED file to start from, --component NAME=FILE for several texts, or --no-seed")
+
+
+def _not_empty(path: str, text: str) -> str:
+    from assay.core.errors import UsageError
+
+    if not text.strip():
+        raise UsageError(f"{path}: is empty; --no-seed lets the proposer write the first text")
+    return text
+
+
+def _named(given: list[str], flag: str) -> dict[str, str]:
+    from assay.core.errors import UsageError
+
+    named: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name or not value:
+            raise UsageError(f"{flag} {each!r}: expected NAME=VALUE")
+        if name in named:
+            raise UsageError(f"{flag} {name} is given twice")
+        named[name] = value
+    return named
+
+
+def _score_range(options: argparse.Namespace, evaluator: Any) -> Any:
+    if options.task:
+        return evaluator.score_range
+    return "unit" if options.judge_model else options.score_range
+
+
+def _target(options: argparse.Namespace, evaluator: Any) -> float | None:
+    if options.target_score is not None:
+        target: float = options.target_score
+        return target
+    return 1.0 if _score_range(options, evaluator) == "unit" else None
+
+
+def _request(options: argparse.Namespace) -> Request:
+    from assay.core.types import Request
+
+    return Request(temperature=options.temperature, max_tokens=options.max_answer_tokens)
+
+
+def _split(sets: dict[str, Any], options: argparse.Namespace) -> None:
+    from assay.core.errors import UsageError
+    from assay.optimize.sets import HOLDOUT, hold_out, split
+
+    if not sets["dataset"]:
+        raise UsageError("--split cuts a --dataset or --task into parts; there is neither")
+    records, held = sets["dataset"], None
+    if options.split.count("/") == 1:
+        share = HOLDOUT if options.holdout is None else options.holdout
+        records, held = hold_out(records, share, options.random_seed)
+    parts = split(records, options.split, options.random_seed)
+    sets |= {"testset": held or None, **dict(zip(("dataset", "valset", "testset"), parts, strict=False))}
+
+
+def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
+    from assay.cli.evaluator_flags import evaluators_of, refuse_without_effect
+    from assay.core.errors import UsageError
+
+    if not options.task:
+        evaluators = evaluators_of(options)
+        if len(evaluators) > 1:
+            raise UsageError("a search has one judge; compare several with `assay score`")
+        return evaluators[0]
+    others = ("evaluator_command", "evaluator_url", "judge_model", "dataset")
+    given = [f"--{name.replace('_', '-')}" for name in others if getattr(options, name)]
+    if given:
+        raise UsageError(f"--task brings its own samples and scorers; leave {' and '.join(given)} out")
+    refuse_without_effect(options, "task")
+    fitness = _task_fitness(options)
+    sets["dataset"] = fitness.records
+    return fitness  # type: ignore[no-any-return]
+
+
+def _task_fitness(options: argparse.Namespace) -> Any:
+    from assay.cli.run_flags import key_texts, key_values
+    from assay.core.config import RunConfig
+    from assay.core.errors import UsageError
+    from assay.optimize.task_fitness import TaskFitness
+    from assay.tasks.load import load_tasks
+
+    if not options.task_model:
+        raise UsageError("--task needs --task-model: the model that answers the prompts")
+    config = RunConfig(
+        model=options.task_model,
+        model_options=key_values(options.task_model_arg, "--task-model-arg"),
+        max_tokens=options.task_max_tokens,
+        limit=options.limit,
+        concurrency=options.concurrency,
+        trust=options.trust,
+    )
+    definitions = load_tasks(options.task, trust=options.trust, config=dict(key_texts(options.config, "--config")))
+    places = options.prompt_at
+    if len(places) > 1 or any("=" in place for place in places):
+        return TaskFitness(definitions, config, prompt_at=_named(places, "--prompt-at"))
+    return TaskFitness(definitions, config, prompt_at=places[0] if places else None)
