@@ -44,7 +44,7 @@ test: lint  ## everything that `make check` does, and the whole test suite
 fuzz: $(TOOLS)  ## property tests with new examples for five minutes (SECONDS=…); SEED=… repeats a round
 	$(BIN)/python -m tests.fuzz.explore
 
-check: lint  ## ruff, mypy strict, import direction, docs
+check: lint  ## ruff, mypy strict, import direction, the viewer's scripts, docs
 	$(BIN)/python -m pytest tests/docs tests/test_architecture.py tests/test_dependencies.py
 
 lint: $(TOOLS)
@@ -52,10 +52,12 @@ lint: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@.ci/scripts
 
-fix: $(TOOLS)  ## format and repair what ruff can
+fix: $(TOOLS)  ## format and repair what ruff and prettier can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@.ci/scripts format
 
 docs: $(TOOLS)  ## write the generated reference pages again
 	$(BIN)/python -m tests.docs.generate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -28,6 +29,16 @@ def test_every_package_is_pinned_and_hashed_and_no_host_is_named(lock: Path) -> 
     assert len(entries) > 5
     assert [entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry] == []
     assert "://" not in text
+
+
+def test_the_tools_of_the_viewers_scripts_are_pinned_and_hashed_and_no_registry_is_named() -> None:
+    locked = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    wanted = json.loads((ROOT / "package.json").read_text())
+    tools = {name.removeprefix("node_modules/"): each for name, each in locked.items() if name}
+    assert wanted["private"]
+    assert "dependencies" not in wanted
+    assert {name: tools[name]["version"] for name in wanted["devDependencies"]} == wanted["devDependencies"]
+    assert all(each["integrity"].startswith("sha512-") and "resolved" not in each for each in tools.values())
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)

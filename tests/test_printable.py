@@ -62,8 +62,9 @@ def test_one_line_is_one_line() -> None:
 def test_the_viewer_shows_the_same_characters() -> None:
     script = Path("src/assay/viewer/static/dom.js")
     source = (Path(__file__).parents[1] / script).read_text()
-    found = re.search(r"INVISIBLE = /\[(.*)\]/u;", source)
+    found = re.search(r"INVISIBLE = new RegExp\((.*?)\);", source, re.DOTALL)
     assert found is not None
-    pattern = re.compile("[" + re.sub(r"\\u\{(\w+)\}", lambda code: f"\\U{int(code[1], 16):08x}", found[1]) + "]")
+    written = "".join(re.findall(r"String\.raw`([^`]*)`", found[1]))
+    pattern = re.compile(re.sub(r"\\u\{(\w+)\}", lambda code: f"\\U{int(code[1], 16):08x}", written))
     shown = {character for character in CHARACTERS if pattern.match(character)}
     assert shown == {character for character in CHARACTERS if changed(character)} - {"\r"}

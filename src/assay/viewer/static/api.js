@@ -53,8 +53,13 @@ export function listen(onchange, onstate) {
     events.onmessage = (event) => onchange(JSON.parse(event.data).changed);
   };
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden && events) { events.close(); events = null; }
-    else if (!document.hidden && !events) { open(); onchange(null); }
+    if (document.hidden && events) {
+      events.close();
+      events = null;
+    } else if (!document.hidden && !events) {
+      open();
+      onchange(null);
+    }
   });
   if (!document.hidden) open();
 }

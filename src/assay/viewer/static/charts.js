@@ -13,12 +13,28 @@ export function bars(histogram, what, onpick) {
     const [low, high] = [histogram.edges[i], histogram.edges[i + 1]];
     const label = `${what} ${tidy(low)} to ${tidy(high)}: ${count(n)}`;
     const fillBar = h("span", { class: "fill", style: { height: n ? Math.max(2, (n / most) * 100) + "%" : "0" } });
-    box.append(onpick && n
-      ? h("button", { type: "button", class: "bar", title: label, "aria-label": label, onclick: () => onpick(low, high) }, fillBar)
-      : h("span", { class: "bar", title: label }, fillBar));
+    box.append(
+      onpick && n
+        ? h(
+            "button",
+            { type: "button", class: "bar", title: label, "aria-label": label, onclick: () => onpick(low, high) },
+            fillBar,
+          )
+        : h("span", { class: "bar", title: label }, fillBar),
+    );
   });
-  return h("div", { class: "chart" }, box,
-    h("div", { class: "axis" }, h("span", null, tidy(histogram.low)), histogram.mean === undefined ? null : h("span", null, `mean ${tidy(histogram.mean)}`), h("span", null, tidy(histogram.high))));
+  return h(
+    "div",
+    { class: "chart" },
+    box,
+    h(
+      "div",
+      { class: "axis" },
+      h("span", null, tidy(histogram.low)),
+      histogram.mean === undefined ? null : h("span", null, `mean ${tidy(histogram.mean)}`),
+      h("span", null, tidy(histogram.high)),
+    ),
+  );
 }
 
 function plainly(value) {
@@ -29,9 +45,16 @@ function plainly(value) {
 export function whisker(value, found) {
   if (value === null || value === undefined) return h("span", { class: "whisker none" });
   const at = (x) => Math.min(100, Math.max(0, x * 100)) + "%";
-  const box = h("span", { class: "whisker", role: "img", "aria-label": `${number(value)}, interval ${interval(found) || "none"}` });
+  const box = h("span", {
+    class: "whisker",
+    role: "img",
+    "aria-label": `${number(value)}, interval ${interval(found) || "none"}`,
+  });
   if (found && found.low !== null && found.low !== undefined) {
-    const span = h("span", { class: "span", style: { left: at(found.low), width: `calc(${at(found.high)} - ${at(found.low)})` } });
+    const span = h("span", {
+      class: "span",
+      style: { left: at(found.low), width: `calc(${at(found.high)} - ${at(found.low)})` },
+    });
     box.append(span);
   }
   box.append(h("span", { class: "dot", style: { left: at(value) } }));
@@ -42,9 +65,15 @@ export function whisker(value, found) {
 export function differenceWhisker(value, found, reach, sure) {
   if (value === null || value === undefined) return h("span", { class: "whisker none" });
   const at = (x) => Math.min(100, Math.max(0, 50 + (x / reach) * 50)) + "%";
-  const box = h("span", { class: "whisker centred", role: "img", "aria-label": `difference ${number(value)}, interval ${interval(found) || "none"}` });
+  const box = h("span", {
+    class: "whisker centred",
+    role: "img",
+    "aria-label": `difference ${number(value)}, interval ${interval(found) || "none"}`,
+  });
   if (found && found.low !== null && found.low !== undefined) {
-    box.append(h("span", { class: "span", style: { left: at(found.low), width: `calc(${at(found.high)} - ${at(found.low)})` } }));
+    box.append(
+      h("span", { class: "span", style: { left: at(found.low), width: `calc(${at(found.high)} - ${at(found.low)})` } }),
+    );
   }
   box.append(h("span", { class: "dot", style: { left: at(value) } }));
   if (sure) box.classList.add(value > 0 ? "up" : "down");
@@ -60,27 +89,53 @@ export function stack(outcomes, onpick) {
     if (!n) continue;
     const label = `${count(n)} ${OUTCOMES[name][1]}`;
     const style = { width: (n / total) * 100 + "%" };
-    box.append(onpick
-      ? h("button", { type: "button", class: `part o-${name}`, title: label, "aria-label": label, style, onclick: () => onpick(name) })
-      : h("span", { class: `part o-${name}`, title: label, style }));
+    box.append(
+      onpick
+        ? h("button", {
+            type: "button",
+            class: `part o-${name}`,
+            title: label,
+            "aria-label": label,
+            style,
+            onclick: () => onpick(name),
+          })
+        : h("span", { class: `part o-${name}`, title: label, style }),
+    );
   }
   return box;
 }
 
 export function badge(outcome, long) {
   const [sign, word, meaning] = OUTCOMES[outcome] || ["·", outcome, ""];
-  return h("span", { class: `badge o-${outcome}`, title: long ? meaning : `${word}: ${meaning}` },
-    h("span", { class: "sign", "aria-hidden": "true" }, sign), h("span", { class: long ? "" : "said" }, word));
+  return h(
+    "span",
+    { class: `badge o-${outcome}`, title: long ? meaning : `${word}: ${meaning}` },
+    h("span", { class: "sign", "aria-hidden": "true" }, sign),
+    h("span", { class: long ? "" : "said" }, word),
+  );
 }
 
 // Marks that a program earned on its own word, where no comparison outside of it proves them.
 export function weakTag(row) {
-  return row.weak ? h("span", { class: "bad small", title: "weak pass: the tests took the program's own word for it" }, " weak") : null;
+  return row.weak
+    ? h("span", { class: "bad small", title: "weak pass: the tests took the program's own word for it" }, " weak")
+    : null;
 }
 
 export function progressBar(progress) {
   const share = progress.total ? progress.done / progress.total : 0;
   const label = `${count(progress.done)} of ${count(progress.total)} attempts`;
-  return h("span", { class: "progress" + (progress.running ? " running" : ""), role: "progressbar", "aria-valuenow": Math.round(share * 100), "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": label, title: label },
-    h("span", { class: "fill", style: { width: Math.min(100, share * 100) + "%" } }));
+  return h(
+    "span",
+    {
+      class: "progress" + (progress.running ? " running" : ""),
+      role: "progressbar",
+      "aria-valuenow": Math.round(share * 100),
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-label": label,
+      title: label,
+    },
+    h("span", { class: "fill", style: { width: Math.min(100, share * 100) + "%" } }),
+  );
 }

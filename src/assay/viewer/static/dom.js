@@ -1,7 +1,12 @@
 // Elements and text. Every string becomes a text node: nothing a model said is ever markup.
 
 // the characters of printable.py, without the carriage return, which a page shows as a blank
-const INVISIBLE = /[\u{0}-\u{8}\u{b}\u{c}\u{e}-\u{1f}\u{7f}-\u{9f}\u{ad}\u{61c}\u{180e}\u{200b}\u{200e}\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{d800}-\u{dfff}\u{feff}\u{fff9}-\u{fffb}\u{fffe}\u{ffff}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]/u;
+const INVISIBLE = new RegExp(
+  String.raw`[\u{0}-\u{8}\u{b}\u{c}\u{e}-\u{1f}\u{7f}-\u{9f}\u{ad}\u{61c}\u{180e}\u{200b}\u{200e}\u{200f}` +
+    String.raw`\u{2028}-\u{202e}\u{2060}-\u{206f}\u{d800}-\u{dfff}\u{feff}\u{fff9}-\u{fffb}\u{fffe}\u{ffff}` +
+    String.raw`\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]`,
+  "u",
+);
 const INVISIBLE_EACH = new RegExp(INVISIBLE.source, "gu");
 const MOST_CHIPS = 2000;
 
@@ -54,7 +59,27 @@ export function shown(text) {
   return fragment;
 }
 
-const NAMES = { 0: "NUL", 7: "BEL", 8: "BS", 27: "ESC", 127: "DEL", 0xad: "SHY", 0x200b: "ZWSP", 0x200e: "LRM", 0x200f: "RLM", 0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO", 0x202e: "RLO", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfeff: "BOM" };
+const NAMES = {
+  0: "NUL",
+  7: "BEL",
+  8: "BS",
+  27: "ESC",
+  127: "DEL",
+  0xad: "SHY",
+  0x200b: "ZWSP",
+  0x200e: "LRM",
+  0x200f: "RLM",
+  0x202a: "LRE",
+  0x202b: "RLE",
+  0x202c: "PDF",
+  0x202d: "LRO",
+  0x202e: "RLO",
+  0x2066: "LRI",
+  0x2067: "RLI",
+  0x2068: "FSI",
+  0x2069: "PDI",
+  0xfeff: "BOM",
+};
 
 function symbol(character) {
   const code = character.codePointAt(0);
@@ -76,8 +101,11 @@ export function select(label, options, value, onchange, props) {
 }
 
 export function table(label, head, rows, props) {
-  return h("div", { class: "scroll" },
-    h("table", { "aria-label": label, ...props }, h("thead", null, h("tr", null, head)), h("tbody", null, rows)));
+  return h(
+    "div",
+    { class: "scroll" },
+    h("table", { "aria-label": label, ...props }, h("thead", null, h("tr", null, head)), h("tbody", null, rows)),
+  );
 }
 
 export function th(text, props) {

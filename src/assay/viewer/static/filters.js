@@ -15,31 +15,91 @@ export function stateOf(params) {
 
 // What to send, or to put into an address: only what is set.
 export function paramsOf(state) {
-  return Object.fromEntries(Object.entries(state).filter(([, value]) => (Array.isArray(value) ? value.length : value !== "")));
+  return Object.fromEntries(
+    Object.entries(state).filter(([, value]) => (Array.isArray(value) ? value.length : value !== "")),
+  );
 }
 
 export function filterBar(run, runs, state, change) {
   const set = (changes) => change({ ...changes, offset: "" });
-  const search = h("input", { type: "search", class: "search", value: state.q, placeholder: 'Search ids, messages, answers, reasons; "a phrase" in quotes', "aria-label": "Search samples" });
+  const search = h("input", {
+    type: "search",
+    class: "search",
+    value: state.q,
+    placeholder: 'Search ids, messages, answers, reasons; "a phrase" in quotes',
+    "aria-label": "Search samples",
+  });
   let waiting;
-  search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => set({ q: search.value }), 250); });
+  search.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => set({ q: search.value }), 250);
+  });
   const failures = [...new Set(run.failures.map((each) => each.kind))];
   const keyBox = h("span", { class: "row tight" });
   // only a phone hides the choices, and shows this
-  const more = button("Filters", () => { const open = bar.classList.toggle("open"); more.setAttribute("aria-expanded", open); }, { class: "more", "aria-expanded": "false" });
-  const bar = h("div", { class: "filters" }, h("div", { class: "row" }, search, button("Clear filters", () => { search.value = ""; change(null); }, { class: "clear" }), more),
-    h("div", { class: "row wrap choices" },
-      list("Task", run.distributions.map((each) => each.task), state.task, (task) => set({ task })),
+  const more = button(
+    "Filters",
+    () => {
+      const open = bar.classList.toggle("open");
+      more.setAttribute("aria-expanded", open);
+    },
+    { class: "more", "aria-expanded": "false" },
+  );
+  const bar = h(
+    "div",
+    { class: "filters" },
+    h(
+      "div",
+      { class: "row" },
+      search,
+      button(
+        "Clear filters",
+        () => {
+          search.value = "";
+          change(null);
+        },
+        { class: "clear" },
+      ),
+      more,
+    ),
+    h(
+      "div",
+      { class: "row wrap choices" },
+      list(
+        "Task",
+        run.distributions.map((each) => each.task),
+        state.task,
+        (task) => set({ task }),
+      ),
       failures.length ? list("Failure kind", failures, state.failure, (failure) => set({ failure })) : null,
-      keyBox, range(run, state, set), against(run, runs, state, set),
-      select("Marked by people", [["", "any mark"], ["any", "marked"], ["none", "not marked"], ["right", "marked right"], ["wrong", "marked wrong"], ["unclear", "marked unclear"], ["disagree", "mark against score"]], state.mark, (mark) => set({ mark }))));
+      keyBox,
+      range(run, state, set),
+      against(run, runs, state, set),
+      select(
+        "Marked by people",
+        [
+          ["", "any mark"],
+          ["any", "marked"],
+          ["none", "not marked"],
+          ["right", "marked right"],
+          ["wrong", "marked wrong"],
+          ["unclear", "marked unclear"],
+          ["disagree", "mark against score"],
+        ],
+        state.mark,
+        (mark) => set({ mark }),
+      ),
+    ),
+  );
   metadata(keyBox, run, state, set);
   bar.search = search;
   return bar;
 }
 
 function list(label, names, chosen, onchange) {
-  return select(label, [["", `${label}: all`], ...names.map((name) => [name, name])], chosen[0] || "", (value) => onchange(value ? [value] : []));
+  return select(label, [["", `${label}: all`], ...names.map((name) => [name, name])], chosen[0] || "", (value) =>
+    onchange(value ? [value] : []),
+  );
 }
 
 function metadata(box, run, state, set) {
@@ -47,37 +107,120 @@ function metadata(box, run, state, set) {
   let key = "";
   const draw = () => {
     const known = run.keys.find((each) => each.key === key);
-    const chips = state.meta.map((pair) => button([pair, " ×"], () => set({ meta: state.meta.filter((each) => each !== pair) }), { class: "chip on", "aria-label": `remove the filter ${pair}` }));
-    const values = known && (known.more
-      ? h("input", { type: "text", placeholder: "value", "aria-label": `value of ${key}`, onchange: (event) => pick(event.target.value) })
-      : select(`value of ${key}`, [["", "value…"], ...known.values.map((value) => [value, value === "" ? "(empty)" : value])], "", pick));
-    fill(box, select("Metadata key", [["", "Metadata…"], ...run.keys.map((each) => [each.key, each.key])], key, (value) => { key = value; draw(); }), values, chips);
+    const chips = state.meta.map((pair) =>
+      button([pair, " ×"], () => set({ meta: state.meta.filter((each) => each !== pair) }), {
+        class: "chip on",
+        "aria-label": `remove the filter ${pair}`,
+      }),
+    );
+    const values =
+      known &&
+      (known.more
+        ? h("input", {
+            type: "text",
+            placeholder: "value",
+            "aria-label": `value of ${key}`,
+            onchange: (event) => pick(event.target.value),
+          })
+        : select(
+            `value of ${key}`,
+            [["", "value…"], ...known.values.map((value) => [value, value === "" ? "(empty)" : value])],
+            "",
+            pick,
+          ));
+    fill(
+      box,
+      select("Metadata key", [["", "Metadata…"], ...run.keys.map((each) => [each.key, each.key])], key, (value) => {
+        key = value;
+        draw();
+      }),
+      values,
+      chips,
+    );
   };
-  const pick = (value) => set({ meta: [...state.meta.filter((each) => !each.startsWith(key + "=")), `${key}=${value}`] });
+  const pick = (value) =>
+    set({ meta: [...state.meta.filter((each) => !each.startsWith(key + "=")), `${key}=${value}`] });
   draw();
 }
 
 function range(run, state, set) {
-  const names = [["score", "score"], ...run.values.filter((name) => name !== "score").map((name) => [name, name.replace("value:", "")]), ["seconds", "seconds"], ["tokens_out", "tokens out"], ["retries", "retries"]];
-  const box = (name, label) => h("input", { type: "number", step: "any", class: "tiny", value: state[name], placeholder: label, "aria-label": `${label} ${state.value || "score"}`, onchange: (event) => set({ [name]: event.target.value }) });
-  return h("span", { class: "row tight" }, select("Value", names, state.value || "score", (value) => set({ value: value === "score" ? "" : value })), box("low", "from"), h("span", { class: "quiet" }, "–"), box("high", "to"));
+  const names = [
+    ["score", "score"],
+    ...run.values.filter((name) => name !== "score").map((name) => [name, name.replace("value:", "")]),
+    ["seconds", "seconds"],
+    ["tokens_out", "tokens out"],
+    ["retries", "retries"],
+  ];
+  const box = (name, label) =>
+    h("input", {
+      type: "number",
+      step: "any",
+      class: "tiny",
+      value: state[name],
+      placeholder: label,
+      "aria-label": `${label} ${state.value || "score"}`,
+      onchange: (event) => set({ [name]: event.target.value }),
+    });
+  return h(
+    "span",
+    { class: "row tight" },
+    select("Value", names, state.value || "score", (value) => set({ value: value === "score" ? "" : value })),
+    box("low", "from"),
+    h("span", { class: "quiet" }, "–"),
+    box("high", "to"),
+  );
 }
 
 function against(run, runs, state, set) {
   const others = runs.filter((each) => each.name !== run.name && each.kind === "run");
   if (!others.length) return null;
   const names = [["", "beside another run…"], ...others.map((each) => [each.name, `${each.model} · ${each.name}`])];
-  return h("span", { class: "row tight" },
-    select("Beside another run", names, state.against[0] || "", (value) => set({ against: value ? [value] : [], flip: value ? state.flip : "" }), { class: "narrow" }),
-    state.against.length ? select("Change", [["", "changed or not"], ["flipped", "flipped"], ["same", "not flipped"], ["better", "better there"], ["worse", "worse there"]], state.flip, (flip) => set({ flip })) : null);
+  return h(
+    "span",
+    { class: "row tight" },
+    select(
+      "Beside another run",
+      names,
+      state.against[0] || "",
+      (value) => set({ against: value ? [value] : [], flip: value ? state.flip : "" }),
+      { class: "narrow" },
+    ),
+    state.against.length
+      ? select(
+          "Change",
+          [
+            ["", "changed or not"],
+            ["flipped", "flipped"],
+            ["same", "not flipped"],
+            ["better", "better there"],
+            ["worse", "worse there"],
+          ],
+          state.flip,
+          (flip) => set({ flip }),
+        )
+      : null,
+  );
 }
 
 // Outcomes as toggles, with how many of the matching samples there are; those of the whole run stay to be added.
 export function outcomeBar(counts, everywhere, state, change) {
-  return h("div", { class: "row wrap outcomes", role: "group", "aria-label": "Outcome" }, Object.keys(OUTCOMES).filter((name) => counts[name] || everywhere[name] || state.outcome.includes(name)).map((name) => {
-    const on = state.outcome.includes(name);
-    const next = on ? state.outcome.filter((each) => each !== name) : [...state.outcome, name];
-    return button([h("span", { class: `sign o-${name}`, "aria-hidden": "true" }, OUTCOMES[name][0]), OUTCOMES[name][1], counts[name] === undefined ? null : h("b", null, " " + count(counts[name]))],
-      () => change({ outcome: next, offset: "" }), { class: on ? "toggle on" : "toggle", "aria-pressed": on, title: OUTCOMES[name][2] });
-  }));
+  return h(
+    "div",
+    { class: "row wrap outcomes", role: "group", "aria-label": "Outcome" },
+    Object.keys(OUTCOMES)
+      .filter((name) => counts[name] || everywhere[name] || state.outcome.includes(name))
+      .map((name) => {
+        const on = state.outcome.includes(name);
+        const next = on ? state.outcome.filter((each) => each !== name) : [...state.outcome, name];
+        return button(
+          [
+            h("span", { class: `sign o-${name}`, "aria-hidden": "true" }, OUTCOMES[name][0]),
+            OUTCOMES[name][1],
+            counts[name] === undefined ? null : h("b", null, " " + count(counts[name])),
+          ],
+          () => change({ outcome: next, offset: "" }),
+          { class: on ? "toggle on" : "toggle", "aria-pressed": on, title: OUTCOMES[name][2] },
+        );
+      }),
+  );
 }

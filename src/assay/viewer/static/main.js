@@ -12,8 +12,13 @@ import { pageSamples } from "./page_samples.js";
 import { current, toCompare, toMarks, toProvenance, toRun, toRuns, toSamples } from "./route.js";
 
 const PAGES = {
-  runs: pageRuns, overview: pageRun, samples: pageSamples, sample: pageSample,
-  compare: pageCompare, marks: pageMarks, provenance: pageProvenance,
+  runs: pageRuns,
+  overview: pageRun,
+  samples: pageSamples,
+  sample: pageSample,
+  compare: pageCompare,
+  marks: pageMarks,
+  provenance: pageProvenance,
 };
 const THEMES = { auto: "◐", light: "☀", dark: "☾" };
 
@@ -26,7 +31,9 @@ async function go() {
   const root = h("div", { class: "page page-" + route.page });
   header(route);
   // the old page stays for a moment, until the new one has something to show
-  const waiting = setTimeout(() => { if (mine === turn) fill(document.getElementById("page"), h("p", { class: "empty", role: "status" }, "Loading…")); }, 400);
+  const waiting = setTimeout(() => {
+    if (mine === turn) fill(document.getElementById("page"), h("p", { class: "empty", role: "status" }, "Loading…"));
+  }, 400);
   try {
     const page = await (PAGES[route.page] || pageRuns)(root, route);
     if (mine !== turn) return;
@@ -34,7 +41,16 @@ async function go() {
   } catch (error) {
     if (mine !== turn) return;
     shownPage = { route };
-    fill(root, h("div", { class: "error", role: "alert" }, h("h1", null, "This could not be shown"), h("p", null, error.message), link(toRuns(), null, "All runs")));
+    fill(
+      root,
+      h(
+        "div",
+        { class: "error", role: "alert" },
+        h("h1", null, "This could not be shown"),
+        h("p", null, error.message),
+        link(toRuns(), null, "All runs"),
+      ),
+    );
   }
   clearTimeout(waiting);
   const main = fill(document.getElementById("page"), root);
@@ -47,27 +63,55 @@ async function go() {
 }
 
 function title(route) {
-  const parts = [route.key, route.page === "compare" ? "compare" : route.page === "overview" || route.page === "runs" ? null : route.page, route.run];
+  const parts = [
+    route.key,
+    route.page === "compare" ? "compare" : route.page === "overview" || route.page === "runs" ? null : route.page,
+    route.run,
+  ];
   return [...parts.filter(Boolean), "assay"].join(" · ");
 }
 
 function header(route) {
   const bar = fill(document.getElementById("top"));
-  add(bar, [link(toRuns(), { class: "brand" }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "assay")]);
+  add(bar, [
+    link(toRuns(), { class: "brand" }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "assay"),
+  ]);
   if (route.run) {
-    add(bar, [h("nav", { class: "crumbs", "aria-label": "this run" },
-      link(toRun(route.run), { class: "runname", title: route.run }, route.run),
-      h("span", { class: "tabs" },
-        tab(toRun(route.run), "Overview", route.page === "overview"),
-        tab(toSamples(route.run, route.page === "sample" ? route.params : {}), "Samples", route.page === "samples" || route.page === "sample"),
-        tab(toMarks(route.run), "Marks", route.page === "marks"),
-        tab(toProvenance(route.run), "Provenance", route.page === "provenance")))]);
+    add(bar, [
+      h(
+        "nav",
+        { class: "crumbs", "aria-label": "this run" },
+        link(toRun(route.run), { class: "runname", title: route.run }, route.run),
+        h(
+          "span",
+          { class: "tabs" },
+          tab(toRun(route.run), "Overview", route.page === "overview"),
+          tab(
+            toSamples(route.run, route.page === "sample" ? route.params : {}),
+            "Samples",
+            route.page === "samples" || route.page === "sample",
+          ),
+          tab(toMarks(route.run), "Marks", route.page === "marks"),
+          tab(toProvenance(route.run), "Provenance", route.page === "provenance"),
+        ),
+      ),
+    ]);
   } else if (route.page === "compare") {
-    add(bar, [h("nav", { class: "crumbs", "aria-label": "comparison" }, link(toCompare(route.runs), { class: "runname" }, `Comparing ${route.runs.length} runs`))]);
+    add(bar, [
+      h(
+        "nav",
+        { class: "crumbs", "aria-label": "comparison" },
+        link(toCompare(route.runs), { class: "runname" }, `Comparing ${route.runs.length} runs`),
+      ),
+    ]);
   }
-  add(bar, [h("span", { class: "room" }), h("span", { id: "live", class: "live", hidden: true }, "live"),
+  add(bar, [
+    h("span", { class: "room" }),
+    h("span", { id: "live", class: "live", hidden: true }, "live"),
     isStatic ? h("span", { class: "quiet" }, "static copy") : null,
-    button("?", help, { class: "icon", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts" }), themeButton()]);
+    button("?", help, { class: "icon", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts" }),
+    themeButton(),
+  ]);
 }
 
 function tab(href, label, on) {
@@ -77,17 +121,32 @@ function tab(href, label, on) {
 function themeButton() {
   const theme = saved();
   const next = { auto: "light", light: "dark", dark: "auto" }[theme];
-  const made = button(THEMES[theme], () => { remember(next); applyTheme(); made.replaceWith(themeButton()); },
-    { class: "icon", "aria-label": `Colours: ${theme}; change to ${next}`, title: `Colours: ${theme}` });
+  const made = button(
+    THEMES[theme],
+    () => {
+      remember(next);
+      applyTheme();
+      made.replaceWith(themeButton());
+    },
+    { class: "icon", "aria-label": `Colours: ${theme}; change to ${next}`, title: `Colours: ${theme}` },
+  );
   return made;
 }
 
 function saved() {
-  try { return localStorage.getItem("assay-theme") || "auto"; } catch { return "auto"; }
+  try {
+    return localStorage.getItem("assay-theme") || "auto";
+  } catch {
+    return "auto";
+  }
 }
 
 function remember(theme) {
-  try { localStorage.setItem("assay-theme", theme); } catch { /* private windows keep nothing */ }
+  try {
+    localStorage.setItem("assay-theme", theme);
+  } catch {
+    /* private windows keep nothing */
+  }
 }
 
 function applyTheme() {
@@ -97,15 +156,36 @@ function applyTheme() {
 }
 
 const SHORTCUTS = [
-  ["j  k", "next, previous sample or row"], ["Enter", "open the chosen row"], ["n  p", "next, previous page of the table"],
-  ["/", "search"], ["1  2  3", "mark the sample right, wrong, unclear"], ["0", "take the mark back"], ["c", "copy the sample as JSON"],
-  ["Esc", "back to the table"], ["?", "this list"],
+  ["j  k", "next, previous sample or row"],
+  ["Enter", "open the chosen row"],
+  ["n  p", "next, previous page of the table"],
+  ["/", "search"],
+  ["1  2  3", "mark the sample right, wrong, unclear"],
+  ["0", "take the mark back"],
+  ["c", "copy the sample as JSON"],
+  ["Esc", "back to the table"],
+  ["?", "this list"],
 ];
 
 function help() {
-  const box = h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" }, h("h2", null, "Keyboard"),
-    h("dl", null, SHORTCUTS.map(([keys, what]) => [h("dt", null, keys.split("  ").map((key) => h("kbd", null, key))), h("dd", null, what)])),
-    button("Close", () => box.close(), { class: "primary" }));
+  const box = h(
+    "dialog",
+    { class: "help", "aria-label": "Keyboard shortcuts" },
+    h("h2", null, "Keyboard"),
+    h(
+      "dl",
+      null,
+      SHORTCUTS.map(([keys, what]) => [
+        h(
+          "dt",
+          null,
+          keys.split("  ").map((key) => h("kbd", null, key)),
+        ),
+        h("dd", null, what),
+      ]),
+    ),
+    button("Close", () => box.close(), { class: "primary" }),
+  );
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
   box.showModal();
@@ -137,22 +217,39 @@ async function follow(changed) {
   if (!refresh) return;
   const names = route.run ? [route.run, ...(route.params.against || [])] : route.runs || [];
   if (changed && names.length && !names.some((name) => changed.includes(name))) return;
-  if (refreshing) { again = true; return; }
+  if (refreshing) {
+    again = true;
+    return;
+  }
   refreshing = true;
   const started = performance.now();
-  try { await refresh(); } catch { /* the next change tries again */ }
+  try {
+    await refresh();
+  } catch {
+    /* the next change tries again */
+  }
   // a large run takes a while to look at: then it is looked at less often
   await new Promise((done) => setTimeout(done, 4 * (performance.now() - started)));
   refreshing = false;
-  if (again) { again = false; follow(changed); }
+  if (again) {
+    again = false;
+    follow(changed);
+  }
 }
 
 let lost;
 function connection(open) {
   const sign = document.getElementById("live");
   clearTimeout(lost);
-  if (open) { sign.hidden = true; return; }
-  lost = setTimeout(() => { sign.hidden = false; sign.textContent = "viewer stopped"; sign.classList.add("off"); }, 3000);
+  if (open) {
+    sign.hidden = true;
+    return;
+  }
+  lost = setTimeout(() => {
+    sign.hidden = false;
+    sign.textContent = "viewer stopped";
+    sign.classList.add("off");
+  }, 3000);
 }
 
 applyTheme();

@@ -8,7 +8,13 @@ import { PAGE, answerOf, pages } from "./page_samples.js";
 import { replace, toCompare, toRun, toSample } from "./route.js";
 import { count, interval, number, oneLineOf, pValue, plural, signed } from "./words.js";
 
-const SHOW = [["flipped", "only the flips"], ["worse", "worse than the first"], ["better", "better than the first"], ["same", "not flipped"], ["", "all samples"]];
+const SHOW = [
+  ["flipped", "only the flips"],
+  ["worse", "worse than the first"],
+  ["better", "better than the first"],
+  ["same", "not flipped"],
+  ["", "all samples"],
+];
 
 export async function pageCompare(root, route) {
   const runs = [...new Set(route.runs)];
@@ -17,10 +23,24 @@ export async function pageCompare(root, route) {
   let rows = [];
   let cursor = -1;
   let latest = 0;
-  const [top, bar, body, pager] = [h("div"), h("div", { class: "filters" }), h("div"), h("nav", { class: "pager", "aria-label": "pages" })];
-  const search = h("input", { type: "search", class: "search", value: state.q, placeholder: "Search the samples of the first run", "aria-label": "Search samples" });
+  const [top, bar, body, pager] = [
+    h("div"),
+    h("div", { class: "filters" }),
+    h("div"),
+    h("nav", { class: "pager", "aria-label": "pages" }),
+  ];
+  const search = h("input", {
+    type: "search",
+    class: "search",
+    value: state.q,
+    placeholder: "Search the samples of the first run",
+    "aria-label": "Search samples",
+  });
   let waiting;
-  search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => change({ q: search.value, offset: "" }), 250); });
+  search.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => change({ q: search.value, offset: "" }), 250);
+  });
 
   function change(changes) {
     if (!root.isConnected) return Promise.resolve();
@@ -32,19 +52,70 @@ export async function pageCompare(root, route) {
   }
 
   function drawBar() {
-    fill(bar, h("div", { class: "row wrap" }, h("div", { class: "row wrap", role: "group", "aria-label": "Which samples" }, SHOW.map(([name, label]) => button(label, () => change({ flip: name, offset: "" }), { class: state.flip === name ? "toggle on" : "toggle", "aria-pressed": state.flip === name }))),
-      select("Task", [["", "Task: all"], ...tasks.map((name) => [name, name])], state.task[0] || "", (task) => change({ task: task ? [task] : [], offset: "" })), search,
-      button("Swap the order", () => { location.hash = toCompare([...runs.slice(1), runs[0]], { flip: state.flip || "all" }); })));
+    fill(
+      bar,
+      h(
+        "div",
+        { class: "row wrap" },
+        h(
+          "div",
+          { class: "row wrap", role: "group", "aria-label": "Which samples" },
+          SHOW.map(([name, label]) =>
+            button(label, () => change({ flip: name, offset: "" }), {
+              class: state.flip === name ? "toggle on" : "toggle",
+              "aria-pressed": state.flip === name,
+            }),
+          ),
+        ),
+        select("Task", [["", "Task: all"], ...tasks.map((name) => [name, name])], state.task[0] || "", (task) =>
+          change({ task: task ? [task] : [], offset: "" }),
+        ),
+        search,
+        button("Swap the order", () => {
+          location.hash = toCompare([...runs.slice(1), runs[0]], { flip: state.flip || "all" });
+        }),
+      ),
+    );
   }
 
   async function load() {
     const mine = ++latest;
-    const found = await get("samples", { run: runs[0], against: runs.slice(1), limit: PAGE, sort: state.sort || "changed", dir: state.dir, flip: state.flip, task: state.task, q: state.q, offset: state.offset });
+    const found = await get("samples", {
+      run: runs[0],
+      against: runs.slice(1),
+      limit: PAGE,
+      sort: state.sort || "changed",
+      dir: state.dir,
+      flip: state.flip,
+      task: state.task,
+      q: state.q,
+      offset: state.offset,
+    });
     if (mine !== latest) return;
     rows = found.rows;
-    fill(body, h("p", { class: "summary" }, h("b", null, plural(found.total, "sample"))),
-      rows.length ? table("Samples side by side", [th("sample", { class: "c-id" }), th("question", { class: "c-text" }), th("target", { class: "c-target" }), ...runs.map((name, i) => th(i ? short(name) : `${short(name)} (first)`, { title: name, class: "c-side" }))], rows.map(row), { class: "samples side" }) : h("p", { class: "empty" }, state.flip === "flipped" ? "No sample flipped." : "No sample matches."));
-    fill(pager, pages(found.offset, found.total, (offset) => change({ offset: offset || "" })));
+    fill(
+      body,
+      h("p", { class: "summary" }, h("b", null, plural(found.total, "sample"))),
+      rows.length
+        ? table(
+            "Samples side by side",
+            [
+              th("sample", { class: "c-id" }),
+              th("question", { class: "c-text" }),
+              th("target", { class: "c-target" }),
+              ...runs.map((name, i) =>
+                th(i ? short(name) : `${short(name)} (first)`, { title: name, class: "c-side" }),
+              ),
+            ],
+            rows.map(row),
+            { class: "samples side" },
+          )
+        : h("p", { class: "empty" }, state.flip === "flipped" ? "No sample flipped." : "No sample matches."),
+    );
+    fill(
+      pager,
+      pages(found.offset, found.total, (offset) => change({ offset: offset || "" })),
+    );
   }
 
   const names = new Map();
@@ -52,13 +123,58 @@ export async function pageCompare(root, route) {
 
   function row(each, i) {
     const sides = [each, ...each.others];
-    return h("tr", { tabindex: -1, onclick: (event) => { if (!event.target.closest("a")) open(i); } },
-      h("td", { class: "c-id" }, link(address(each), null, oneLineOf(each.id)), each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null, h("div", { class: "quiet small" }, each.task)), h("td", { class: "text" }, h("div", { class: "clamp" }, oneLineOf(each.prompt))), h("td", { class: "target" }, h("div", { class: "clamp" }, oneLineOf(each.target))),
-      sides.map((side, n) => (side === null ? h("td", { class: "quiet side", "data-run": short(runs[n]) }, "not in this run") : h("td", { class: "side", "data-run": short(runs[n]) }, h("div", { class: "row tight" }, badge(side.outcome), weakTag(side), h("b", null, number(side.score, 2)), n && side.score !== null && each.score !== null && side.score !== each.score ? h("span", { class: side.worth > each.worth ? "good" : "bad" }, signed(side.score - each.score, 2)) : null), h("div", { class: "clamp" }, side.failure !== null ? oneLineOf(`${side.kind}: ${side.failure}`) : answerOf(side))))));
+    return h(
+      "tr",
+      {
+        tabindex: -1,
+        onclick: (event) => {
+          if (!event.target.closest("a")) open(i);
+        },
+      },
+      h(
+        "td",
+        { class: "c-id" },
+        link(address(each), null, oneLineOf(each.id)),
+        each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null,
+        h("div", { class: "quiet small" }, each.task),
+      ),
+      h("td", { class: "text" }, h("div", { class: "clamp" }, oneLineOf(each.prompt))),
+      h("td", { class: "target" }, h("div", { class: "clamp" }, oneLineOf(each.target))),
+      sides.map((side, n) =>
+        side === null
+          ? h("td", { class: "quiet side", "data-run": short(runs[n]) }, "not in this run")
+          : h(
+              "td",
+              { class: "side", "data-run": short(runs[n]) },
+              h(
+                "div",
+                { class: "row tight" },
+                badge(side.outcome),
+                weakTag(side),
+                h("b", null, number(side.score, 2)),
+                n && side.score !== null && each.score !== null && side.score !== each.score
+                  ? h("span", { class: side.worth > each.worth ? "good" : "bad" }, signed(side.score - each.score, 2))
+                  : null,
+              ),
+              h(
+                "div",
+                { class: "clamp" },
+                side.failure !== null ? oneLineOf(`${side.kind}: ${side.failure}`) : answerOf(side),
+              ),
+            ),
+      ),
+    );
   }
 
-  const address = (each) => toSample(runs[0], each.key, { from: "compare", against: runs.slice(1), ...(state.flip ? { flip: state.flip } : {}) });
-  function open(i) { if (rows[i]) location.hash = address(rows[i]); }
+  const address = (each) =>
+    toSample(runs[0], each.key, {
+      from: "compare",
+      against: runs.slice(1),
+      ...(state.flip ? { flip: state.flip } : {}),
+    });
+  function open(i) {
+    if (rows[i]) location.hash = address(rows[i]);
+  }
   function choose(i) {
     const shown = body.querySelectorAll("tbody tr");
     if (i < 0 || i >= shown.length) return;
@@ -76,44 +192,147 @@ export async function pageCompare(root, route) {
   fill(root, top, section("Samples", bar, body, pager));
 
   function drawTop(found) {
-    fill(top, h("div", { class: "headline" }, h("h1", null, runs.map((name, i) => [i ? h("span", { class: "quiet" }, " vs ") : null, link(toRun(name), { title: name }, short(name))]))),
-      found.pairs.map((pair) => pairCard(pair, short)));
+    fill(
+      top,
+      h(
+        "div",
+        { class: "headline" },
+        h(
+          "h1",
+          null,
+          runs.map((name, i) => [
+            i ? h("span", { class: "quiet" }, " vs ") : null,
+            link(toRun(name), { title: name }, short(name)),
+          ]),
+        ),
+      ),
+      found.pairs.map((pair) => pairCard(pair, short)),
+    );
   }
 
   drawTop(found);
   drawBar();
   await load();
   return {
-    async refresh() { const now = await get("compare", { run: runs }); tasks = [...new Set(now.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))]; drawTop(now); await load(); },
-    keys: { j: () => choose(cursor + 1), k: () => choose(cursor - 1), Enter: () => open(Math.max(0, cursor)), "/": () => search.focus() },
+    async refresh() {
+      const now = await get("compare", { run: runs });
+      tasks = [...new Set(now.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))];
+      drawTop(now);
+      await load();
+    },
+    keys: {
+      j: () => choose(cursor + 1),
+      k: () => choose(cursor - 1),
+      Enter: () => open(Math.max(0, cursor)),
+      "/": () => search.focus(),
+    },
   };
 }
 
 function pairCard(pair, short) {
   const { overall } = pair;
-  const reach = Math.max(0.05, ...(overall ? [overall, ...pair.tasks] : []).flatMap((each) => [Math.abs(each.interval.low || 0), Math.abs(each.interval.high || 0), Math.abs(each.difference || 0)])) * 1.1;
-  const line = (each, label, kind) => h("tr", { class: kind }, h("td", null, label), h("td", { class: "num" }, number(each.first)), h("td", { class: "num" }, number(each.second)),
-    h("td", { class: "num" }, h("b", { class: each.significant ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference))), h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach, each.significant)), h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
-    h("td", { class: "num" }, pValue(each.adjusted_p ?? each.p_value)), h("td", { class: "num good" }, count(each.wins)), h("td", { class: "num bad" }, count(each.losses)), h("td", { class: "num quiet" }, count(each.ties)));
+  const reach =
+    Math.max(
+      0.05,
+      ...(overall ? [overall, ...pair.tasks] : []).flatMap((each) => [
+        Math.abs(each.interval.low || 0),
+        Math.abs(each.interval.high || 0),
+        Math.abs(each.difference || 0),
+      ]),
+    ) * 1.1;
+  const line = (each, label, kind) =>
+    h(
+      "tr",
+      { class: kind },
+      h("td", null, label),
+      h("td", { class: "num" }, number(each.first)),
+      h("td", { class: "num" }, number(each.second)),
+      h(
+        "td",
+        { class: "num" },
+        h("b", { class: each.significant ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference)),
+      ),
+      h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach, each.significant)),
+      h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
+      h("td", { class: "num" }, pValue(each.adjusted_p ?? each.p_value)),
+      h("td", { class: "num good" }, count(each.wins)),
+      h("td", { class: "num bad" }, count(each.losses)),
+      h("td", { class: "num quiet" }, count(each.ties)),
+    );
   const title = h("h2", null, `${short(pair.second)} against ${short(pair.first)}`);
-  const besides = pair.sentences.length ? h("ul", { class: "quiet small" }, pair.sentences.map((sentence) => h("li", null, sentence))) : null;
-  if (!overall) return h("div", { class: "card" }, title, h("p", { class: "verdict" }, "Nothing to compare: no sample was scored by both with the same targets."), unequal(pair, short), besides);
-  return h("div", { class: "card" }, title, h("p", { class: "verdict" }, verdict(overall, short(pair.second), short(pair.first))),
-    table("Paired comparison", ["", short(pair.first), short(pair.second), "difference", "", "interval", "p", "better", "worse", "same"].map((name, i) => th(name, { class: i && i !== 4 ? "num" : "", title: name === "p" ? "Holm-adjusted" : null })), [pair.tasks.map((each) => line(each, each.lower_is_better ? `${each.task} (turned round: lower is better)` : each.task)), pair.tasks.length > 1 ? line(overall, "mean over tasks", "overall") : null]),
-    h("p", { class: "quiet small" }, `${plural(overall.n, "pair")}; ${overall.signature || `the mean of the tasks' differences, ${overall.interval.method}`}; p-values are Holm-adjusted for ${plural(pair.comparisons, "comparison")}.`, overall.minimum_detectable_effect ? ` This many pairs would find a true difference of ${number(overall.minimum_detectable_effect)} four times out of five.` : ""),
+  const besides = pair.sentences.length
+    ? h(
+        "ul",
+        { class: "quiet small" },
+        pair.sentences.map((sentence) => h("li", null, sentence)),
+      )
+    : null;
+  if (!overall)
+    return h(
+      "div",
+      { class: "card" },
+      title,
+      h("p", { class: "verdict" }, "Nothing to compare: no sample was scored by both with the same targets."),
+      unequal(pair, short),
+      besides,
+    );
+  return h(
+    "div",
+    { class: "card" },
+    title,
+    h("p", { class: "verdict" }, verdict(overall, short(pair.second), short(pair.first))),
+    table(
+      "Paired comparison",
+      ["", short(pair.first), short(pair.second), "difference", "", "interval", "p", "better", "worse", "same"].map(
+        (name, i) => th(name, { class: i && i !== 4 ? "num" : "", title: name === "p" ? "Holm-adjusted" : null }),
+      ),
+      [
+        pair.tasks.map((each) =>
+          line(each, each.lower_is_better ? `${each.task} (turned round: lower is better)` : each.task),
+        ),
+        pair.tasks.length > 1 ? line(overall, "mean over tasks", "overall") : null,
+      ],
+    ),
+    h(
+      "p",
+      { class: "quiet small" },
+      `${plural(overall.n, "pair")}; `,
+      `${overall.signature || `the mean of the tasks' differences, ${overall.interval.method}`}; `,
+      `p-values are Holm-adjusted for ${plural(pair.comparisons, "comparison")}.`,
+      overall.minimum_detectable_effect
+        ? ` This many pairs would find a true difference of ${number(overall.minimum_detectable_effect)} ` +
+            "four times out of five."
+        : "",
+    ),
     unequal(pair, short),
-    besides);
+    besides,
+  );
 }
 
 // Only what both runs scored with the same targets compares: what was left out, in the words of `assay diff`.
 function unequal(pair, short) {
   if (!pair.unequal.length) return null;
-  return h("div", { class: "note" }, h("p", null, `Only samples that both scored, with the same targets, are compared (A is ${short(pair.first)}, B is ${short(pair.second)}):`), h("ul", null, pair.unequal.map((sentence) => h("li", null, sentence))));
+  return h(
+    "div",
+    { class: "note" },
+    h(
+      "p",
+      null,
+      "Only samples that both scored, with the same targets, are compared ",
+      `(A is ${short(pair.first)}, B is ${short(pair.second)}):`,
+    ),
+    h(
+      "ul",
+      null,
+      pair.unequal.map((sentence) => h("li", null, sentence)),
+    ),
+  );
 }
 
 function verdict(overall, second, first) {
   if (overall.difference === null || overall.difference === undefined) return overall.reason || "Nothing to compare.";
   const size = `${signed(overall.difference)} (${interval(overall.interval) || "no interval"})`;
-  if (overall.significant) return `${second} is ${overall.difference > 0 ? "better" : "worse"} than ${first}: ${size}, p ${pValue(overall.adjusted_p ?? overall.p_value)}.`;
-  return `No difference that these samples can show: ${size}, p ${pValue(overall.adjusted_p ?? overall.p_value)}.`;
+  const p = `p ${pValue(overall.adjusted_p ?? overall.p_value)}`;
+  if (!overall.significant) return `No difference that these samples can show: ${size}, ${p}.`;
+  return `${second} is ${overall.difference > 0 ? "better" : "worse"} than ${first}: ${size}, ${p}.`;
 }

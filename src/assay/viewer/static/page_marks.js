@@ -9,9 +9,33 @@ export async function pageMarks(root, route) {
   async function load() {
     const found = await get("marks", { run: route.run });
     const { marks, agreement } = found;
-    fill(root, h("div", { class: "headline" }, h("h1", null, "Marks"), h("span", { class: "quiet" }, plural(marks.length, "mark")), h("span", { class: "room" }), marks.length ? button("Download as JSON Lines", () => download(route.run, marks)) : null),
-      marks.length ? null : h("div", { class: "empty" }, h("h2", null, "Nobody has marked a sample yet"), h("p", null, "Open a sample and press 1 (right), 2 (wrong) or 3 (unclear). Marks are kept in marks.jsonl beside the run, and tell how far the scores can be trusted."), link(toSamples(route.run), { class: "button primary" }, "Read the samples")),
-      marks.length ? agreementCard(agreement, route.run) : null, marks.length ? list(marks, route.run) : null);
+    fill(
+      root,
+      h(
+        "div",
+        { class: "headline" },
+        h("h1", null, "Marks"),
+        h("span", { class: "quiet" }, plural(marks.length, "mark")),
+        h("span", { class: "room" }),
+        marks.length ? button("Download as JSON Lines", () => download(route.run, marks)) : null,
+      ),
+      marks.length
+        ? null
+        : h(
+            "div",
+            { class: "empty" },
+            h("h2", null, "Nobody has marked a sample yet"),
+            h(
+              "p",
+              null,
+              "Open a sample and press 1 (right), 2 (wrong) or 3 (unclear). ",
+              "Marks are kept in marks.jsonl beside the run, and tell how far the scores can be trusted.",
+            ),
+            link(toSamples(route.run), { class: "button primary" }, "Read the samples"),
+          ),
+      marks.length ? agreementCard(agreement, route.run) : null,
+      marks.length ? list(marks, route.run) : null,
+    );
   }
   await load();
   return { refresh: load };
@@ -20,17 +44,98 @@ export async function pageMarks(root, route) {
 function agreementCard(found, run) {
   const { overall, counts } = found;
   const cell = (name) => h("td", { class: "num" }, h("b", null, count(counts[name])));
-  const rows = Object.entries(found.tasks).map(([task, each]) => h("tr", null, h("td", null, task), h("td", { class: "num" }, count(each.n)), h("td", { class: "num" }, percent(each.raw)), h("td", { class: "num" }, number(each.kappa, 2)), h("td", { class: "quiet" }, each.kappa === null ? each.reason || "" : interval(each.kappa_interval, 2))));
-  return section("People and scores", h("p", { class: "quiet" }, `A score from ${found.threshold} on counts as right. ${found.unclear ? plural(found.unclear, "unclear mark") + " and " : ""}${plural(found.unscored, "sample")} without a score are left out.`),
-    h("div", { class: "cards" },
-      h("div", { class: "card" }, h("div", { class: "label" }, "raw agreement"), h("div", { class: "value" }, percent(overall.raw)), h("p", { class: "quiet" }, interval(overall.raw_interval, 2), ` over ${plural(overall.n, "sample")}`)),
-      h("div", { class: "card" }, h("div", { class: "label" }, "Cohen’s kappa"), h("div", { class: "value" }, number(overall.kappa, 2)), h("p", { class: "quiet" }, overall.kappa === null ? overall.reason : interval(overall.kappa_interval, 2) || "", h("br"), "1 is perfect, 0 is what chance alone would give")),
-      h("div", { class: "card" }, table("People against scores", [th(""), th("score: right", { class: "num" }), th("score: wrong", { class: "num" })], [h("tr", null, h("th", { scope: "row" }, "people: right"), cell("right_right"), cell("right_wrong")), h("tr", null, h("th", { scope: "row" }, "people: wrong"), cell("wrong_right"), cell("wrong_wrong"))]), isStatic ? null : link(toSamples(run, { mark: "disagree" }), null, "Read where they disagree"))),
-    rows.length > 1 ? table("Agreement by task", [th("task"), th("marks", { class: "num" }), th("agreement", { class: "num" }), th("kappa", { class: "num" }), th("interval")], rows) : null);
+  const rows = Object.entries(found.tasks).map(([task, each]) =>
+    h(
+      "tr",
+      null,
+      h("td", null, task),
+      h("td", { class: "num" }, count(each.n)),
+      h("td", { class: "num" }, percent(each.raw)),
+      h("td", { class: "num" }, number(each.kappa, 2)),
+      h("td", { class: "quiet" }, each.kappa === null ? each.reason || "" : interval(each.kappa_interval, 2)),
+    ),
+  );
+  return section(
+    "People and scores",
+    h(
+      "p",
+      { class: "quiet" },
+      `A score from ${found.threshold} on counts as right. `,
+      found.unclear ? plural(found.unclear, "unclear mark") + " and " : "",
+      `${plural(found.unscored, "sample")} without a score are left out.`,
+    ),
+    h(
+      "div",
+      { class: "cards" },
+      h(
+        "div",
+        { class: "card" },
+        h("div", { class: "label" }, "raw agreement"),
+        h("div", { class: "value" }, percent(overall.raw)),
+        h("p", { class: "quiet" }, interval(overall.raw_interval, 2), ` over ${plural(overall.n, "sample")}`),
+      ),
+      h(
+        "div",
+        { class: "card" },
+        h("div", { class: "label" }, "Cohen’s kappa"),
+        h("div", { class: "value" }, number(overall.kappa, 2)),
+        h(
+          "p",
+          { class: "quiet" },
+          overall.kappa === null ? overall.reason : interval(overall.kappa_interval, 2) || "",
+          h("br"),
+          "1 is perfect, 0 is what chance alone would give",
+        ),
+      ),
+      h(
+        "div",
+        { class: "card" },
+        table(
+          "People against scores",
+          [th(""), th("score: right", { class: "num" }), th("score: wrong", { class: "num" })],
+          [
+            h("tr", null, h("th", { scope: "row" }, "people: right"), cell("right_right"), cell("right_wrong")),
+            h("tr", null, h("th", { scope: "row" }, "people: wrong"), cell("wrong_right"), cell("wrong_wrong")),
+          ],
+        ),
+        isStatic ? null : link(toSamples(run, { mark: "disagree" }), null, "Read where they disagree"),
+      ),
+    ),
+    rows.length > 1
+      ? table(
+          "Agreement by task",
+          [
+            th("task"),
+            th("marks", { class: "num" }),
+            th("agreement", { class: "num" }),
+            th("kappa", { class: "num" }),
+            th("interval"),
+          ],
+          rows,
+        )
+      : null,
+  );
 }
 
 function list(marks, run) {
-  return section("All marks", table("Marks", [th("mark"), th("sample"), th("task"), th("note"), th("when", { class: "num" })], marks.map((mark) => h("tr", null, h("td", null, MARKS[mark.verdict]), h("td", null, link(toSample(run, mark.key), null, mark.sample_id)), h("td", { class: "quiet" }, mark.task), h("td", null, mark.note || ""), h("td", { class: "quiet num" }, (mark.time || "").replace("T", " ").replace(/:\d\dZ$/, ""))))));
+  return section(
+    "All marks",
+    table(
+      "Marks",
+      [th("mark"), th("sample"), th("task"), th("note"), th("when", { class: "num" })],
+      marks.map((mark) =>
+        h(
+          "tr",
+          null,
+          h("td", null, MARKS[mark.verdict]),
+          h("td", null, link(toSample(run, mark.key), null, mark.sample_id)),
+          h("td", { class: "quiet" }, mark.task),
+          h("td", null, mark.note || ""),
+          h("td", { class: "quiet num" }, (mark.time || "").replace("T", " ").replace(/:\d\dZ$/, "")),
+        ),
+      ),
+    ),
+  );
 }
 
 function download(run, marks) {

@@ -10,13 +10,50 @@ export async function pageProvenance(root, route) {
   const board = run.board;
   const rows = from.definitions.map((task) => {
     const row = board ? board.tasks.find((each) => each.task === task.name) : null;
-    return h("tr", null, h("td", { class: "strong" }, task.name), h("td", { class: "quiet" }, task.source || task.format), h("td", null, h("code", null, row ? row.signature : task.metric)), hash(task.dataset.sha256), hash(from.tasks[task.name]));
+    return h(
+      "tr",
+      null,
+      h("td", { class: "strong" }, task.name),
+      h("td", { class: "quiet" }, task.source || task.format),
+      h("td", null, h("code", null, row ? row.signature : task.metric)),
+      hash(task.dataset.sha256),
+      hash(from.tasks[task.name]),
+    );
   });
-  fill(root, h("h1", null, "Provenance"),
-    section("The command that repeats this run", from.command ? h("div", { class: "row" }, h("pre", { class: "grow command" }, from.command), button("Copy", () => copy(from.command, "Command copied"))) : h("p", { class: "quiet" }, "This run was started from Python: it has no command.")),
-    section("Tasks", table("Tasks", [th("task"), th("source"), th("scoring"), th("content sha256"), th("task fingerprint")], rows)),
-    h("div", { class: "cards" }, pairs("Model", from.model), pairs("Versions", from.versions), pairs("Run", { created: from.created, schema: from.schema, fingerprint: from.fingerprint, ...(board ? { "result fingerprint": board.fingerprint } : {}) }), pairs("Settings", from.config)),
-    fold("Tasks as data", json(from.definitions)), from.sandbox ? fold("Sandbox", json(from.sandbox)) : null);
+  fill(
+    root,
+    h("h1", null, "Provenance"),
+    section(
+      "The command that repeats this run",
+      from.command
+        ? h(
+            "div",
+            { class: "row" },
+            h("pre", { class: "grow command" }, from.command),
+            button("Copy", () => copy(from.command, "Command copied")),
+          )
+        : h("p", { class: "quiet" }, "This run was started from Python: it has no command."),
+    ),
+    section(
+      "Tasks",
+      table("Tasks", [th("task"), th("source"), th("scoring"), th("content sha256"), th("task fingerprint")], rows),
+    ),
+    h(
+      "div",
+      { class: "cards" },
+      pairs("Model", from.model),
+      pairs("Versions", from.versions),
+      pairs("Run", {
+        created: from.created,
+        schema: from.schema,
+        fingerprint: from.fingerprint,
+        ...(board ? { "result fingerprint": board.fingerprint } : {}),
+      }),
+      pairs("Settings", from.config),
+    ),
+    fold("Tasks as data", json(from.definitions)),
+    from.sandbox ? fold("Sandbox", json(from.sandbox)) : null,
+  );
   return {};
 }
 
@@ -25,6 +62,20 @@ function hash(text) {
 }
 
 function pairs(title, values) {
-  const shown = Object.entries(values || {}).filter(([, value]) => value !== null && value !== "" && !["{}", "[]", "false"].includes(JSON.stringify(value)));
-  return h("div", { class: "card" }, h("h3", null, title), h("dl", { class: "facts" }, shown.map(([name, value]) => [h("dt", null, name.replaceAll("_", " ")), h("dd", null, typeof value === "string" ? value : JSON.stringify(value))])));
+  const shown = Object.entries(values || {}).filter(
+    ([, value]) => value !== null && value !== "" && !["{}", "[]", "false"].includes(JSON.stringify(value)),
+  );
+  return h(
+    "div",
+    { class: "card" },
+    h("h3", null, title),
+    h(
+      "dl",
+      { class: "facts" },
+      shown.map(([name, value]) => [
+        h("dt", null, name.replaceAll("_", " ")),
+        h("dd", null, typeof value === "string" ? value : JSON.stringify(value)),
+      ]),
+    ),
+  );
 }

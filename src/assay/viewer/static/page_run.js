@@ -5,7 +5,19 @@ import { button, fill, h, link, section, select, table, th } from "./dom.js";
 import { bars, progressBar, stack, whisker } from "./charts.js";
 import { pageSearch } from "./page_search.js";
 import { toMarks, toSample, toSamples } from "./route.js";
-import { OUTCOMES, count, interval, meanNote, money, number, oneLineOf, percent, plural, seconds, short } from "./words.js";
+import {
+  OUTCOMES,
+  count,
+  interval,
+  meanNote,
+  money,
+  number,
+  oneLineOf,
+  percent,
+  plural,
+  seconds,
+  short,
+} from "./words.js";
 
 export async function pageRun(root, route) {
   let by = null;
@@ -16,7 +28,10 @@ export async function pageRun(root, route) {
 
   async function load() {
     const run = await get("run", { run: route.run });
-    if (run.kind === "search") { pageSearch(root, run); return run; }
+    if (run.kind === "search") {
+      pageSearch(root, run);
+      return run;
+    }
     fill(top, headline(run));
     fill(below, run.board ? leaderboard(run) : null, distributions(run), failures(run), slices(run));
     return run;
@@ -25,10 +40,36 @@ export async function pageRun(root, route) {
   function slices(run) {
     const keys = ["task", "outcome", ...run.keys.map((each) => each.key)];
     if (run.provenance.config.repeat > 1) keys.push("attempt");
-    if (by === null || !keys.includes(by)) by = (run.keys.find((each) => !each.key.startsWith("label:") && !each.more && each.values.length > 1 && each.values.length <= 50) || { key: "task" }).key;
+    if (by === null || !keys.includes(by))
+      by = (
+        run.keys.find(
+          (each) => !each.key.startsWith("label:") && !each.more && each.values.length > 1 && each.values.length <= 50,
+        ) || { key: "task" }
+      ).key;
     drawSlices();
-    return section("Slices", h("p", { class: "quiet" }, "The score over parts of the samples, with the interval each part has by itself."),
-      h("div", { class: "row" }, h("label", null, "by ", select("Slice by", keys.map((key) => [key, key]), by, (value) => { by = value; drawSlices(); }))), sliceBox);
+    return section(
+      "Slices",
+      h("p", { class: "quiet" }, "The score over parts of the samples, with the interval each part has by itself."),
+      h(
+        "div",
+        { class: "row" },
+        h(
+          "label",
+          null,
+          "by ",
+          select(
+            "Slice by",
+            keys.map((key) => [key, key]),
+            by,
+            (value) => {
+              by = value;
+              drawSlices();
+            },
+          ),
+        ),
+      ),
+      sliceBox,
+    );
   }
 
   async function drawSlices() {
@@ -36,18 +77,59 @@ export async function pageRun(root, route) {
     const found = await get("slices", { run: route.run, by });
     // another key was chosen while this one was being counted
     if (wanted !== by) return;
-    const rows = found.slices.map((slice) => h("tr", null,
-      h("td", null, slice.known ? link(toSamples(route.run, sliceFilter(by, slice.value)), null, slice.value === "" ? "(empty)" : slice.value) : h("span", { class: "quiet" }, "(without, or not kept)")),
-      h("td", { class: "num" }, h("b", null, number(slice.score && slice.score.value))), h("td", { class: "wide" }, slice.score ? whisker(slice.score.value, slice.score) : null), h("td", { class: "num quiet" }, interval(slice.score)),
-      h("td", { class: "num" }, count(slice.scored)), h("td", { class: "num" }, slice.failed ? h("span", { class: "bad" }, count(slice.failed)) : "0")));
-    fill(sliceBox, table(`Slices by ${by}`, ["value", "score", "", "interval", "scored", "failed"].map((name, i) => th(name, { class: i && i !== 2 ? "num" : "" })), rows),
-      [...new Set(found.slices.map((slice) => meanNote(slice.score)))].filter(Boolean).map((note) => h("p", { class: "quiet" }, note)),
-      found.groups > found.shown ? h("p", { class: "quiet" }, `the ${found.shown} largest of ${plural(found.groups, "group")}`) : null);
+    const rows = found.slices.map((slice) =>
+      h(
+        "tr",
+        null,
+        h(
+          "td",
+          null,
+          slice.known
+            ? link(
+                toSamples(route.run, sliceFilter(by, slice.value)),
+                null,
+                slice.value === "" ? "(empty)" : slice.value,
+              )
+            : h("span", { class: "quiet" }, "(without, or not kept)"),
+        ),
+        h("td", { class: "num" }, h("b", null, number(slice.score && slice.score.value))),
+        h("td", { class: "wide" }, slice.score ? whisker(slice.score.value, slice.score) : null),
+        h("td", { class: "num quiet" }, interval(slice.score)),
+        h("td", { class: "num" }, count(slice.scored)),
+        h("td", { class: "num" }, slice.failed ? h("span", { class: "bad" }, count(slice.failed)) : "0"),
+      ),
+    );
+    fill(
+      sliceBox,
+      table(
+        `Slices by ${by}`,
+        ["value", "score", "", "interval", "scored", "failed"].map((name, i) =>
+          th(name, { class: i && i !== 2 ? "num" : "" }),
+        ),
+        rows,
+      ),
+      [...new Set(found.slices.map((slice) => meanNote(slice.score)))]
+        .filter(Boolean)
+        .map((note) => h("p", { class: "quiet" }, note)),
+      found.groups > found.shown
+        ? h("p", { class: "quiet" }, `the ${found.shown} largest of ${plural(found.groups, "group")}`)
+        : null,
+    );
   }
 
   const shown = await load();
   if (shown.kind === "search") return { refresh: load, tabs: false };
-  return { refresh: load, keys: { "/": () => { location.hash = toSamples(route.run); }, Enter: () => { location.hash = toSamples(route.run); } } };
+  return {
+    refresh: load,
+    keys: {
+      "/": () => {
+        location.hash = toSamples(route.run);
+      },
+      Enter: () => {
+        location.hash = toSamples(route.run);
+      },
+    },
+  };
 }
 
 function sliceFilter(by, value) {
@@ -59,32 +141,106 @@ function headline(run) {
   const { board, progress, summary, name } = run;
   const model = run.provenance.model.name;
   const said = progress.running ? "running" : progress.complete ? "finished" : "interrupted";
-  const pick = (outcome) => { location.hash = toSamples(name, { outcome }); };
+  const pick = (outcome) => {
+    location.hash = toSamples(name, { outcome });
+  };
   const cost = money(run.cost);
-  return h("div", { class: "card head" },
+  return h(
+    "div",
+    { class: "card head" },
     h("div", null, h("h1", null, model), h("p", { class: "quiet" }, name)),
-    h("div", { class: "figures" },
-      figure("overall score", board && board.overall_score !== null ? number(board.overall_score) : board && board.complete ? "–" : summary.score ? number(summary.score.value) : "–",
-        board && board.overall_score !== null ? interval(board.overall_interval) || "mean of the task scores" : summary.score && !(board && board.complete) ? "mean so far" : (board && board.overall_reason) || ""),
-      figure("attempts", `${count(progress.done)}`, progress.done < progress.total ? `of ${count(progress.total)}` : "all made"),
-      figure("failures", count(progress.failed), progress.failed ? "not counted as wrong" : "none", progress.failed ? "bad" : ""),
+    h(
+      "div",
+      { class: "figures" },
+      figure(
+        "overall score",
+        board && board.overall_score !== null
+          ? number(board.overall_score)
+          : board && board.complete
+            ? "–"
+            : summary.score
+              ? number(summary.score.value)
+              : "–",
+        board && board.overall_score !== null
+          ? interval(board.overall_interval) || "mean of the task scores"
+          : summary.score && !(board && board.complete)
+            ? "mean so far"
+            : (board && board.overall_reason) || "",
+      ),
+      figure(
+        "attempts",
+        `${count(progress.done)}`,
+        progress.done < progress.total ? `of ${count(progress.total)}` : "all made",
+      ),
+      figure(
+        "failures",
+        count(progress.failed),
+        progress.failed ? "not counted as wrong" : "none",
+        progress.failed ? "bad" : "",
+      ),
       figure("time per attempt", seconds(summary.seconds), "mean"),
-      figure(cost ? "cost" : "tokens", cost || short(summary.tokens_in + summary.tokens_out), `${short(summary.tokens_in)} in, ${short(summary.tokens_out)} out${cost && run.cost.prices ? "; " + run.cost.prices : ""}`),
-      run.marks ? figure("people agree", percent(run.marks.overall.raw), h("a", { href: toMarks(name) }, `${plural(run.marks.marked, "mark")}, κ ${number(run.marks.overall.kappa, 2)}`)) : null),
+      figure(
+        cost ? "cost" : "tokens",
+        cost || short(summary.tokens_in + summary.tokens_out),
+        `${short(summary.tokens_in)} in, ${short(summary.tokens_out)} out` +
+          (cost && run.cost.prices ? "; " + run.cost.prices : ""),
+      ),
+      run.marks
+        ? figure(
+            "people agree",
+            percent(run.marks.overall.raw),
+            h(
+              "a",
+              { href: toMarks(name) },
+              `${plural(run.marks.marked, "mark")}, κ ${number(run.marks.overall.kappa, 2)}`,
+            ),
+          )
+        : null,
+    ),
     h("div", { class: "wide" }, stack(summary.outcomes, pick), legend(summary.outcomes, pick)),
-    h("div", { class: "row" }, h("span", { class: progress.running ? "state on" : "state" }, said), progress.running || !progress.complete ? progressBar(progress) : null,
-      progress.indexed < 1 ? h("span", { class: "quiet" }, `indexing: ${percent(progress.indexed)} of the journal can be seen`) : null,
+    h(
+      "div",
+      { class: "row" },
+      h("span", { class: progress.running ? "state on" : "state" }, said),
+      progress.running || !progress.complete ? progressBar(progress) : null,
+      progress.indexed < 1
+        ? h("span", { class: "quiet" }, `indexing: ${percent(progress.indexed)} of the journal can be seen`)
+        : null,
       run.board_is_older ? h("span", { class: "quiet" }, "the leaderboard is a moment behind the journal") : null,
-      h("span", { class: "room" }), link(toSamples(name), { class: "button primary" }, "Read the samples")));
+      h("span", { class: "room" }),
+      link(toSamples(name), { class: "button primary" }, "Read the samples"),
+    ),
+  );
 }
 
 function figure(label, value, note, kind) {
-  return h("div", { class: "figure" }, h("div", { class: "label" }, label), h("div", { class: "value " + (kind || "") }, value), h("div", { class: "quiet small" }, note));
+  return h(
+    "div",
+    { class: "figure" },
+    h("div", { class: "label" }, label),
+    h("div", { class: "value " + (kind || "") }, value),
+    h("div", { class: "quiet small" }, note),
+  );
 }
 
 function legend(outcomes, pick) {
-  return h("div", { class: "legend" }, Object.keys(OUTCOMES).filter((name) => outcomes[name]).map((name) =>
-    button([h("span", { class: `swatch o-${name}`, "aria-hidden": "true" }), `${OUTCOMES[name][1]} `, h("b", null, count(outcomes[name]))], () => pick(name), { class: "plain", title: OUTCOMES[name][2] })));
+  return h(
+    "div",
+    { class: "legend" },
+    Object.keys(OUTCOMES)
+      .filter((name) => outcomes[name])
+      .map((name) =>
+        button(
+          [
+            h("span", { class: `swatch o-${name}`, "aria-hidden": "true" }),
+            `${OUTCOMES[name][1]} `,
+            h("b", null, count(outcomes[name])),
+          ],
+          () => pick(name),
+          { class: "plain", title: OUTCOMES[name][2] },
+        ),
+      ),
+  );
 }
 
 const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted"];
@@ -92,35 +248,128 @@ const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "owed", "trun
 function leaderboard(run) {
   const rows = run.board.tasks;
   const shown = OPTIONAL.filter((name) => rows.some((row) => row[name]));
-  const head = ["task", "metric", "score", "", "interval", "correct", "scored", ...shown.map((name) => name.replace("_", " ")), "ms"];
-  const body = rows.map((row) => h("tr", { title: row.signature },
-    h("td", null, link(toSamples(run.name, { task: row.task }), { class: "strong" }, row.task)),
-    h("td", { class: "quiet" }, row.metric),
-    h("td", { class: "num" }, row.refused ? "refused" : h("b", null, number(row.score))),
-    h("td", { class: "wide" }, whisker(row.score, row.interval)),
-    h("td", { class: "num quiet" }, row.refused || row.score === null ? row.refused || row.reason || "" : interval(row.interval)),
-    h("td", { class: "num" }, count(row.correct)), h("td", { class: "num" }, count(row.scored)),
-    shown.map((name) => h("td", { class: "num" + (row[name] && (name === "failed" || name === "timeouts" || name === "weak_passes") ? " bad" : "") }, count(row[name]))),
-    h("td", { class: "num quiet" }, row.latency_ms < 10 ? number(row.latency_ms, 1) : count(row.latency_ms))));
-  const overall = run.board.overall_score === null ? null : h("tr", { class: "overall" }, h("td", null, "overall"), h("td"), h("td", { class: "num" }, h("b", null, number(run.board.overall_score))), h("td", { class: "wide" }, whisker(run.board.overall_score, run.board.overall_interval)), h("td", { class: "num quiet" }, interval(run.board.overall_interval)), h("td", { colspan: 3 + shown.length }));
-  return section("Leaderboard", table("Leaderboard", head.map((name, i) => th(name, { class: i > 1 && i !== 3 ? "num" : "" })), [body, overall]),
-    run.board.overall_reason ? h("p", { class: "quiet" }, `overall: ${run.board.overall_reason}`) : null);
+  const head = [
+    "task",
+    "metric",
+    "score",
+    "",
+    "interval",
+    "correct",
+    "scored",
+    ...shown.map((name) => name.replace("_", " ")),
+    "ms",
+  ];
+  const body = rows.map((row) =>
+    h(
+      "tr",
+      { title: row.signature },
+      h("td", null, link(toSamples(run.name, { task: row.task }), { class: "strong" }, row.task)),
+      h("td", { class: "quiet" }, row.metric),
+      h("td", { class: "num" }, row.refused ? "refused" : h("b", null, number(row.score))),
+      h("td", { class: "wide" }, whisker(row.score, row.interval)),
+      h(
+        "td",
+        { class: "num quiet" },
+        row.refused || row.score === null ? row.refused || row.reason || "" : interval(row.interval),
+      ),
+      h("td", { class: "num" }, count(row.correct)),
+      h("td", { class: "num" }, count(row.scored)),
+      shown.map((name) =>
+        h(
+          "td",
+          {
+            class:
+              "num" + (row[name] && (name === "failed" || name === "timeouts" || name === "weak_passes") ? " bad" : ""),
+          },
+          count(row[name]),
+        ),
+      ),
+      h("td", { class: "num quiet" }, row.latency_ms < 10 ? number(row.latency_ms, 1) : count(row.latency_ms)),
+    ),
+  );
+  const overall =
+    run.board.overall_score === null
+      ? null
+      : h(
+          "tr",
+          { class: "overall" },
+          h("td", null, "overall"),
+          h("td"),
+          h("td", { class: "num" }, h("b", null, number(run.board.overall_score))),
+          h("td", { class: "wide" }, whisker(run.board.overall_score, run.board.overall_interval)),
+          h("td", { class: "num quiet" }, interval(run.board.overall_interval)),
+          h("td", { colspan: 3 + shown.length }),
+        );
+  return section(
+    "Leaderboard",
+    table(
+      "Leaderboard",
+      head.map((name, i) => th(name, { class: i > 1 && i !== 3 ? "num" : "" })),
+      [body, overall],
+    ),
+    run.board.overall_reason ? h("p", { class: "quiet" }, `overall: ${run.board.overall_reason}`) : null,
+  );
 }
 
 function distributions(run) {
-  const cards = run.distributions.map((each) => h("div", { class: "card small-multiple" },
-    h("h3", null, link(toSamples(run.name, { task: each.task }), null, each.task), h("span", { class: "quiet small" }, " " + plural(each.rows, "attempt"))),
-    stack(each.outcomes, (outcome) => { location.hash = toSamples(run.name, { task: each.task, outcome }); }),
-    h("h4", null, "scores"), bars(each.scores, "score", (low, high) => { location.hash = toSamples(run.name, { task: each.task, low, high }); }),
-    h("h4", null, "seconds"), bars(each.seconds, "seconds", (low, high) => { location.hash = toSamples(run.name, { task: each.task, value: "seconds", low, high }); })));
-  return section("Distributions", h("p", { class: "quiet" }, "Choose a bar to read the samples in it."), h("div", { class: "cards" }, cards));
+  const cards = run.distributions.map((each) =>
+    h(
+      "div",
+      { class: "card small-multiple" },
+      h(
+        "h3",
+        null,
+        link(toSamples(run.name, { task: each.task }), null, each.task),
+        h("span", { class: "quiet small" }, " " + plural(each.rows, "attempt")),
+      ),
+      stack(each.outcomes, (outcome) => {
+        location.hash = toSamples(run.name, { task: each.task, outcome });
+      }),
+      h("h4", null, "scores"),
+      bars(each.scores, "score", (low, high) => {
+        location.hash = toSamples(run.name, { task: each.task, low, high });
+      }),
+      h("h4", null, "seconds"),
+      bars(each.seconds, "seconds", (low, high) => {
+        location.hash = toSamples(run.name, { task: each.task, value: "seconds", low, high });
+      }),
+    ),
+  );
+  return section(
+    "Distributions",
+    h("p", { class: "quiet" }, "Choose a bar to read the samples in it."),
+    h("div", { class: "cards" }, cards),
+  );
 }
 
 function failures(run) {
-  if (!run.failures.length) return section("Failures", h("p", { class: "quiet" }, "None: every attempt made was answered and scored."));
-  const rows = run.failures.map((each) => h("tr", null,
-    h("td", null, link(toSamples(run.name, { failure: each.kind, task: each.task }), { class: "strong" }, each.kind)), h("td", null, each.task), h("td", { class: "num bad" }, count(each.count)),
-    h("td", { class: "wide" }, link(toSample(run.name, each.example.key), { class: "cut", title: each.example.message }, oneLineOf(each.example.message)))));
-  return section("Failures by kind", h("p", { class: "quiet" }, "A failure is never a score: these attempts are in no mean, and the same command makes them again."),
-    table("Failures by kind", [th("kind"), th("task"), th("count", { class: "num" }), th("for example")], rows));
+  if (!run.failures.length)
+    return section("Failures", h("p", { class: "quiet" }, "None: every attempt made was answered and scored."));
+  const rows = run.failures.map((each) =>
+    h(
+      "tr",
+      null,
+      h("td", null, link(toSamples(run.name, { failure: each.kind, task: each.task }), { class: "strong" }, each.kind)),
+      h("td", null, each.task),
+      h("td", { class: "num bad" }, count(each.count)),
+      h(
+        "td",
+        { class: "wide" },
+        link(
+          toSample(run.name, each.example.key),
+          { class: "cut", title: each.example.message },
+          oneLineOf(each.example.message),
+        ),
+      ),
+    ),
+  );
+  return section(
+    "Failures by kind",
+    h(
+      "p",
+      { class: "quiet" },
+      "A failure is never a score: these attempts are in no mean, and the same command makes them again.",
+    ),
+    table("Failures by kind", [th("kind"), th("task"), th("count", { class: "num" }), th("for example")], rows),
+  );
 }

@@ -21,15 +21,29 @@ export async function pageRuns(root, route) {
   const chosen = new Set();
   let sort = (route.params.sort || ["age"])[0];
   let direction = Number((route.params.dir || [-1])[0]) || -1;
-  const search = h("input", { type: "search", placeholder: "Search runs: model, task, name", "aria-label": "Search runs", value: (route.params.q || [""])[0], oninput: redraw });
-  const compare = button("Compare", () => { location.hash = toCompare([...chosen]); }, { class: "primary", disabled: true });
+  const search = h("input", {
+    type: "search",
+    placeholder: "Search runs: model, task, name",
+    "aria-label": "Search runs",
+    value: (route.params.q || [""])[0],
+    oninput: redraw,
+  });
+  const compare = button(
+    "Compare",
+    () => {
+      location.hash = toCompare([...chosen]);
+    },
+    { class: "primary", disabled: true },
+  );
   const list = h("div");
 
   function draw() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const key = COLUMNS.find(([name]) => name === sort)[2];
     const shown = runs
-      .filter((run) => words.every((word) => `${run.name} ${run.model} ${(run.tasks || []).join(" ")}`.toLowerCase().includes(word)))
+      .filter((run) =>
+        words.every((word) => `${run.name} ${run.model} ${(run.tasks || []).join(" ")}`.toLowerCase().includes(word)),
+      )
       .sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * direction);
     fill(list, shown.length ? runTable(shown) : nothing());
     chosenChanged();
@@ -37,13 +51,20 @@ export async function pageRuns(root, route) {
 
   function redraw() {
     // a page that is no longer shown must not write into the address
-    if (root.isConnected) replace("#/?" + new URLSearchParams({ ...(search.value && { q: search.value }), sort, dir: direction }));
+    if (root.isConnected)
+      replace("#/?" + new URLSearchParams({ ...(search.value && { q: search.value }), sort, dir: direction }));
     draw();
   }
 
   function nothing() {
     if (runs.length) return h("p", { class: "empty" }, "No run matches this search.");
-    return h("div", { class: "empty" }, h("h2", null, "No runs here yet"), h("p", null, "Make one, and this page shows it at once:"), h("pre", null, "assay run"));
+    return h(
+      "div",
+      { class: "empty" },
+      h("h2", null, "No runs here yet"),
+      h("p", null, "Make one, and this page shows it at once:"),
+      h("pre", null, "assay run"),
+    );
   }
 
   function chosenChanged() {
@@ -52,11 +73,24 @@ export async function pageRuns(root, route) {
   }
 
   function head() {
-    return [th(h("span", { class: "said" }, "choose")), ...COLUMNS.map(([name, label, , first]) => {
-      const on = sort === name;
-      return th(button([label, h("span", { class: "arrow", "aria-hidden": "true" }, on ? (direction > 0 ? " ↑" : " ↓") : "")], () => { direction = on ? -direction : first; sort = name; redraw(); }, { class: "sort" }),
-        { class: "c-" + name, "aria-sort": on ? (direction > 0 ? "ascending" : "descending") : "none" });
-    })];
+    return [
+      th(h("span", { class: "said" }, "choose")),
+      ...COLUMNS.map(([name, label, , first]) => {
+        const on = sort === name;
+        return th(
+          button(
+            [label, h("span", { class: "arrow", "aria-hidden": "true" }, on ? (direction > 0 ? " ↑" : " ↓") : "")],
+            () => {
+              direction = on ? -direction : first;
+              sort = name;
+              redraw();
+            },
+            { class: "sort" },
+          ),
+          { class: "c-" + name, "aria-sort": on ? (direction > 0 ? "ascending" : "descending") : "none" },
+        );
+      }),
+    ];
   }
 
   function runTable(shown) {
@@ -65,53 +99,162 @@ export async function pageRuns(root, route) {
 
   function runRow(run) {
     if (run.error) {
-      return h("tr", { class: "broken" }, h("td"), h("td", { colspan: COLUMNS.length }, h("strong", null, run.name), " ", h("span", { class: "bad" }, run.error)));
+      return h(
+        "tr",
+        { class: "broken" },
+        h("td"),
+        h("td", { colspan: COLUMNS.length }, h("strong", null, run.name), " ", h("span", { class: "bad" }, run.error)),
+      );
     }
     if (run.kind === "search") return searchRow(run);
-    const box = h("input", { type: "checkbox", "aria-label": `choose ${run.name}`, checked: chosen.has(run.name), onchange: () => { if (box.checked) chosen.add(run.name); else chosen.delete(run.name); chosenChanged(); } });
-    return h("tr", null, h("td", { class: "c-choose" }, box),
-      h("td", { class: "c-model" }, link(toRun(run.name), { class: "strong" }, run.model || run.name), h("div", { class: "quiet small" }, run.name)),
+    const box = h("input", {
+      type: "checkbox",
+      "aria-label": `choose ${run.name}`,
+      checked: chosen.has(run.name),
+      onchange: () => {
+        if (box.checked) chosen.add(run.name);
+        else chosen.delete(run.name);
+        chosenChanged();
+      },
+    });
+    return h(
+      "tr",
+      null,
+      h("td", { class: "c-choose" }, box),
+      h(
+        "td",
+        { class: "c-model" },
+        link(toRun(run.name), { class: "strong" }, run.model || run.name),
+        h("div", { class: "quiet small" }, run.name),
+      ),
       h("td", { class: "c-tasks" }, tasksOf(run)),
       h("td", { class: "c-score" }, scoreOf(run)),
-      h("td", { class: "c-failed", "data-label": "failures" }, run.failed ? h("span", { class: "bad" }, count(run.failed)) : h("span", { class: "quiet" }, "0")),
-      h("td", { class: "c-tokens", "data-label": "tokens" }, h("span", { title: `${count(run.tokens_in)} in, ${count(run.tokens_out)} out` }, short(run.tokens_in + run.tokens_out)), money(run.cost) ? h("div", { class: "quiet small" }, money(run.cost)) : null),
+      h(
+        "td",
+        { class: "c-failed", "data-label": "failures" },
+        run.failed ? h("span", { class: "bad" }, count(run.failed)) : h("span", { class: "quiet" }, "0"),
+      ),
+      h(
+        "td",
+        { class: "c-tokens", "data-label": "tokens" },
+        h(
+          "span",
+          { title: `${count(run.tokens_in)} in, ${count(run.tokens_out)} out` },
+          short(run.tokens_in + run.tokens_out),
+        ),
+        money(run.cost) ? h("div", { class: "quiet small" }, money(run.cost)) : null,
+      ),
       h("td", { class: "c-progress" }, progressOf(run.progress)),
-      h("td", { class: "c-age", title: run.created }, age(run.changed), run.marks ? h("div", { class: "quiet small" }, plural(run.marks, "mark")) : null));
+      h(
+        "td",
+        { class: "c-age", title: run.created },
+        age(run.changed),
+        run.marks ? h("div", { class: "quiet small" }, plural(run.marks, "mark")) : null,
+      ),
+    );
   }
 
-  fill(root, h("div", { class: "headline" }, h("h1", null, "Runs"), h("span", { class: "quiet" }, plural(runs.length, "run")), h("span", { class: "room" }), search, isStatic && runs.length < 2 ? null : compare), list);
+  fill(
+    root,
+    h(
+      "div",
+      { class: "headline" },
+      h("h1", null, "Runs"),
+      h("span", { class: "quiet" }, plural(runs.length, "run")),
+      h("span", { class: "room" }),
+      search,
+      isStatic && runs.length < 2 ? null : compare,
+    ),
+    list,
+  );
   draw();
   return {
     keys: { "/": () => search.focus() },
-    async refresh() { runs = (await get("runs")).runs; draw(); },
+    async refresh() {
+      runs = (await get("runs")).runs;
+      draw();
+    },
   };
 }
 
 function searchRow(run) {
-  const scores = run.best === undefined ? null : h("div", { title: run.on }, h("b", null, `${number(run.seed)} → ${number(run.best)}`), h("div", { class: "quiet small" }, run.on));
-  return h("tr", { class: "search-row" }, h("td"),
-    h("td", { class: "c-model" }, link(toRun(run.name), { class: "strong" }, run.name), h("div", { class: "quiet small" }, `search by ${run.model}`)),
-    h("td", { class: "c-tasks" }, h("span", { class: "chip" }, "search"), run.tasks.map((task) => h("span", { class: "chip" }, task))),
-    h("td", { class: "c-score" }, scores), h("td", { class: "quiet", colspan: 3 }, run.verdict), h("td", { class: "c-age" }, age(run.changed)));
+  const scores =
+    run.best === undefined
+      ? null
+      : h(
+          "div",
+          { title: run.on },
+          h("b", null, `${number(run.seed)} → ${number(run.best)}`),
+          h("div", { class: "quiet small" }, run.on),
+        );
+  return h(
+    "tr",
+    { class: "search-row" },
+    h("td"),
+    h(
+      "td",
+      { class: "c-model" },
+      link(toRun(run.name), { class: "strong" }, run.name),
+      h("div", { class: "quiet small" }, `search by ${run.model}`),
+    ),
+    h(
+      "td",
+      { class: "c-tasks" },
+      h("span", { class: "chip" }, "search"),
+      run.tasks.map((task) => h("span", { class: "chip" }, task)),
+    ),
+    h("td", { class: "c-score" }, scores),
+    h("td", { class: "quiet", colspan: 3 }, run.verdict),
+    h("td", { class: "c-age" }, age(run.changed)),
+  );
 }
 
 function tasksOf(run) {
   const scores = new Map((run.by_task || []).map((row) => [row.task, row]));
   const chips = run.tasks.slice(0, 4).map((task) => {
     const row = scores.get(task);
-    return h("span", { class: "chip", title: row ? `${row.metric}: ${number(row.score)}` : task }, task, row && row.score !== null ? h("b", null, " " + number(row.score, 2)) : null);
+    return h(
+      "span",
+      { class: "chip", title: row ? `${row.metric}: ${number(row.score)}` : task },
+      task,
+      row && row.score !== null ? h("b", null, " " + number(row.score, 2)) : null,
+    );
   });
-  if (run.tasks.length > 4) chips.push(h("span", { class: "chip", title: run.tasks.slice(4).join(", ") }, `+${run.tasks.length - 4}`));
+  if (run.tasks.length > 4)
+    chips.push(h("span", { class: "chip", title: run.tasks.slice(4).join(", ") }, `+${run.tasks.length - 4}`));
   return h("div", { class: "chips" }, chips);
 }
 
 function scoreOf(run) {
-  if (run.score === null || run.score === undefined) return h("span", { class: "quiet", title: run.reason || "" }, "–");
-  return h("div", { class: "scored", title: run.reason || "the mean of the task scores" }, h("b", null, number(run.score)), whisker(run.score, run.interval), h("span", { class: "quiet small" }, interval(run.interval)));
+  const none = run.score === null || run.score === undefined;
+  if (none) return h("span", { class: "quiet", title: run.reason || "" }, "–");
+  return h(
+    "div",
+    { class: "scored", title: run.reason || "the mean of the task scores" },
+    h("b", null, number(run.score)),
+    whisker(run.score, run.interval),
+    h("span", { class: "quiet small" }, interval(run.interval)),
+  );
 }
 
 function progressOf(progress) {
-  const said = progress.running ? "running" : progress.complete ? (progress.failed ? "finished with failures" : "finished") : "interrupted";
-  return h("div", null, h("span", { class: progress.running ? "state on" : "state" }, said), progressBar(progress),
-    h("span", { class: "quiet small" }, `${count(progress.done)} of ${count(progress.total)}`, progress.indexed < 1 ? ` · indexing ${percent(progress.indexed)}` : ""));
+  const said = progress.running
+    ? "running"
+    : progress.complete
+      ? progress.failed
+        ? "finished with failures"
+        : "finished"
+      : "interrupted";
+  return h(
+    "div",
+    null,
+    h("span", { class: progress.running ? "state on" : "state" }, said),
+    progressBar(progress),
+    h(
+      "span",
+      { class: "quiet small" },
+      `${count(progress.done)} of ${count(progress.total)}`,
+      progress.indexed < 1 ? ` · indexing ${percent(progress.indexed)}` : "",
+    ),
+  );
 }

@@ -4,7 +4,19 @@ import { get, isStatic, sendMark } from "./api.js";
 import { button, copy, fill, h, link, section, toast } from "./dom.js";
 import { badge, weakTag } from "./charts.js";
 import { paramsOf, stateOf } from "./filters.js";
-import { block, chooseText, conversation, facts, failureCard, fold, isRendered, json, prose, scoreCard, targetsCard } from "./sample_parts.js";
+import {
+  block,
+  chooseText,
+  conversation,
+  facts,
+  failureCard,
+  fold,
+  isRendered,
+  json,
+  prose,
+  scoreCard,
+  targetsCard,
+} from "./sample_parts.js";
 import { lastSeen, replace, toCompare, toSample, toSamples } from "./route.js";
 import { count, number } from "./words.js";
 
@@ -13,11 +25,16 @@ export async function pageSample(root, route) {
   const params = { ...paramsOf(stateOf(route.params)), ...(from ? { from } : {}) };
   let whole = false;
   let sample = await get("sample", { run: route.run, key: route.key, against: route.params.against });
-  const back = () => (from === "compare" && params.against ? toCompare([route.run, ...params.against], { flip: params.flip || "all" }) : toSamples(route.run, params));
+  const back = () =>
+    from === "compare" && params.against
+      ? toCompare([route.run, ...params.against], { flip: params.flip || "all" })
+      : toSamples(route.run, params);
   lastSeen.set(route.run, sample.key);
   let near = { position: null, total: 0, previous: null, next: null };
   // answers that are run rather than read are shown as the code they are, where no fence says so
-  const isCode = (sample.record.scores || []).some((score) => score.metadata && Array.isArray(score.metadata.checks)) && !/```/.test((sample.record.trace || {}).prediction || "");
+  const isCode =
+    (sample.record.scores || []).some((score) => score.metadata && Array.isArray(score.metadata.checks)) &&
+    !/```/.test((sample.record.trace || {}).prediction || "");
   const glance = h("div", { class: "card glance" });
   const places = h("div", { class: "places" });
   const body = h("div", { class: "sample-body" });
@@ -27,20 +44,42 @@ export async function pageSample(root, route) {
     const { record } = sample;
     const compared = record.trace ? targetsCard(sample) : null;
     fill(glance, glanceAt());
-    fill(body,
-      h("div", { class: "column" },
-        section("Conversation", conversation(sample, isCode ? "python" : null), cutNote("trace.prediction"), completionNotes(record.trace || {})),
-        record.unreadable !== undefined ? section("This line of the journal is no record", prose(record.unreadable)) : null),
-      h("div", { class: "column" },
+    fill(
+      body,
+      h(
+        "div",
+        { class: "column" },
+        section(
+          "Conversation",
+          conversation(sample, isCode ? "python" : null),
+          cutNote("trace.prediction"),
+          completionNotes(record.trace || {}),
+        ),
+        record.unreadable !== undefined
+          ? section("This line of the journal is no record", prose(record.unreadable))
+          : null,
+      ),
+      h(
+        "div",
+        { class: "column" },
         (record.failures || []).length ? section("What broke", record.failures.map(failureCard)) : null,
         compared ? section("Answer and target", compared) : null,
         (record.scores || []).length ? section("Scores", record.scores.map(scoreCard)) : null,
-        (record.excluded || []).length ? section("Excluded", h("p", null, `taken out of the aggregates by: ${record.excluded.join(", ")}`)) : null,
-        section("Facts", facts(sample))),
-      h("div", { class: "column all" },
+        (record.excluded || []).length
+          ? section("Excluded", h("p", null, `taken out of the aggregates by: ${record.excluded.join(", ")}`))
+          : null,
+        section("Facts", facts(sample)),
+      ),
+      h(
+        "div",
+        { class: "column all" },
         fold("The exact request", sample.request ? json(sample.request) : null),
-        sample.earlier.length ? fold(`Earlier lines of this attempt (${sample.earlier.length})`, sample.earlier.map(json)) : null,
-        fold("The whole record as JSON", json(record))));
+        sample.earlier.length
+          ? fold(`Earlier lines of this attempt (${sample.earlier.length})`, sample.earlier.map(json))
+          : null,
+        fold("The whole record as JSON", json(record)),
+      ),
+    );
     drawMark();
   }
 
@@ -48,32 +87,85 @@ export async function pageSample(root, route) {
   function glanceAt() {
     const { record } = sample;
     const box = (label, ...children) => h("div", null, h("div", { class: "label" }, label), ...children);
-    const text = (value) => h("div", { class: "text", dir: "auto", tabindex: String(value).length > 400 ? 0 : null }, value === "" ? h("span", { class: "quiet" }, "(empty)") : value);
+    const text = (value) =>
+      h(
+        "div",
+        { class: "text", dir: "auto", tabindex: String(value).length > 400 ? 0 : null },
+        value === "" ? h("span", { class: "quiet" }, "(empty)") : value,
+      );
     const targets = record.targets || [];
     const expected = targets.length ? targets.slice(0, 5).join("\n") : sample.expected;
-    return [box("Input", text(sample.input)),
-      box(targets.length > 1 ? `Target (${count(targets.length)} accepted)` : "Target", expected === null ? h("div", { class: "quiet" }, "none") : text(expected)),
-      box(sample.extracted === null ? "Answer" : "Answer (as read)", record.trace ? text(sample.extracted ?? sample.answer) : h("div", { class: "quiet" }, "none")),
-      box("Score", h("div", { class: "value" }, number(sample.score)), badge(sample.outcome, true), weakTag(sample), attemptLinks())];
+    return [
+      box("Input", text(sample.input)),
+      box(
+        targets.length > 1 ? `Target (${count(targets.length)} accepted)` : "Target",
+        expected === null ? h("div", { class: "quiet" }, "none") : text(expected),
+      ),
+      box(
+        sample.extracted === null ? "Answer" : "Answer (as read)",
+        record.trace ? text(sample.extracted ?? sample.answer) : h("div", { class: "quiet" }, "none"),
+      ),
+      box(
+        "Score",
+        h("div", { class: "value" }, number(sample.score)),
+        badge(sample.outcome, true),
+        weakTag(sample),
+        attemptLinks(),
+      ),
+    ];
   }
 
   function attemptLinks() {
     if (sample.attempts.length < 2) return null;
-    return h("div", { class: "attempts", role: "group", "aria-label": "Attempts" }, sample.attempts.map((each) => (each.key === sample.key
-      ? h("span", { class: "here", "aria-current": "true" }, badge(each.outcome), count(each.attempt))
-      : link(toSample(route.run, each.key, params), { "aria-label": `attempt ${each.attempt}, ${each.outcome}` }, badge(each.outcome), count(each.attempt)))));
+    return h(
+      "div",
+      { class: "attempts", role: "group", "aria-label": "Attempts" },
+      sample.attempts.map((each) =>
+        each.key === sample.key
+          ? h("span", { class: "here", "aria-current": "true" }, badge(each.outcome), count(each.attempt))
+          : link(
+              toSample(route.run, each.key, params),
+              { "aria-label": `attempt ${each.attempt}, ${each.outcome}` },
+              badge(each.outcome),
+              count(each.attempt),
+            ),
+      ),
+    );
   }
 
   function textSwitch() {
-    const choice = (kind, label) => button(label, () => { chooseText(kind); made.replaceWith(textSwitch()); draw(); besides(); }, { class: isRendered() === (kind === "rendered") ? "toggle on" : "toggle", "aria-pressed": isRendered() === (kind === "rendered") });
-    const made = h("span", { class: "row tight", role: "group", "aria-label": "Show texts" }, choice("rendered", "Rendered"), choice("raw", "Raw"));
+    const choice = (kind, label) =>
+      button(
+        label,
+        () => {
+          chooseText(kind);
+          made.replaceWith(textSwitch());
+          draw();
+          besides();
+        },
+        {
+          class: isRendered() === (kind === "rendered") ? "toggle on" : "toggle",
+          "aria-pressed": isRendered() === (kind === "rendered"),
+        },
+      );
+    const made = h(
+      "span",
+      { class: "row tight", role: "group", "aria-label": "Show texts" },
+      choice("rendered", "Rendered"),
+      choice("raw", "Raw"),
+    );
     return made;
   }
 
   function cutNote(path) {
     const cut = sample.cut.find((each) => each.path === path);
     if (!cut || whole) return null;
-    return h("p", { class: "note" }, `the first 100,000 of ${count(cut.length)} characters `, isStatic ? null : button("Show everything", showAll));
+    return h(
+      "p",
+      { class: "note" },
+      `the first 100,000 of ${count(cut.length)} characters `,
+      isStatic ? null : button("Show everything", showAll),
+    );
   }
 
   async function showAll() {
@@ -85,23 +177,55 @@ export async function pageSample(root, route) {
   }
 
   function completionNotes(trace) {
-    return (trace.completions || []).map((each) => (each.finish_reason === "length" ? h("p", { class: "note" }, "the answer was cut off at the token limit") : null));
+    return (trace.completions || []).map((each) =>
+      each.finish_reason === "length" ? h("p", { class: "note" }, "the answer was cut off at the token limit") : null,
+    );
   }
 
   function drawMark() {
     if (isStatic) {
-      fill(marking, sample.mark ? h("p", null, `marked ${sample.mark.verdict}`, sample.mark.note ? `: ${sample.mark.note}` : "") : null);
+      fill(
+        marking,
+        sample.mark
+          ? h("p", null, `marked ${sample.mark.verdict}`, sample.mark.note ? `: ${sample.mark.note}` : "")
+          : null,
+      );
       return;
     }
     const now = sample.mark ? sample.mark.verdict : null;
-    const note = h("input", { type: "text", class: "grow", placeholder: "a note", "aria-label": "Note", value: sample.mark ? sample.mark.note || "" : "", maxlength: 10000, onchange: () => mark(now || "unclear", note.value) });
-    const choice = (verdict, sign, key) => button([h("span", { "aria-hidden": "true" }, sign + " "), verdict, h("kbd", null, key)], () => mark(now === verdict ? null : verdict, note.value), { class: now === verdict ? `toggle on m-${verdict}` : "toggle", "aria-pressed": now === verdict });
-    fill(marking, h("span", { class: "label" }, "Your mark"), choice("right", "✓", "1"), choice("wrong", "✗", "2"), choice("unclear", "~", "3"), note);
+    const note = h("input", {
+      type: "text",
+      class: "grow",
+      placeholder: "a note",
+      "aria-label": "Note",
+      value: sample.mark ? sample.mark.note || "" : "",
+      maxlength: 10000,
+      onchange: () => mark(now || "unclear", note.value),
+    });
+    const choice = (verdict, sign, key) =>
+      button(
+        [h("span", { "aria-hidden": "true" }, sign + " "), verdict, h("kbd", null, key)],
+        () => mark(now === verdict ? null : verdict, note.value),
+        { class: now === verdict ? `toggle on m-${verdict}` : "toggle", "aria-pressed": now === verdict },
+      );
+    fill(
+      marking,
+      h("span", { class: "label" }, "Your mark"),
+      choice("right", "✓", "1"),
+      choice("wrong", "✗", "2"),
+      choice("unclear", "~", "3"),
+      note,
+    );
   }
 
   async function mark(verdict, note) {
     try {
-      const done = await sendMark({ run: route.run, key: sample.key, verdict, note: verdict === null ? "" : note ?? (sample.mark ? sample.mark.note || "" : "") });
+      const done = await sendMark({
+        run: route.run,
+        key: sample.key,
+        verdict,
+        note: verdict === null ? "" : (note ?? (sample.mark ? sample.mark.note || "" : "")),
+      });
       sample.mark = verdict === null ? null : done.mark;
       toast(verdict === null ? "Mark taken back" : `Marked ${verdict}`);
       drawMark();
@@ -112,22 +236,55 @@ export async function pageSample(root, route) {
 
   async function drawPlaces() {
     near = await get("neighbours", { run: route.run, key: route.key, ...params });
-    const to = (key, label, name) => (key ? link(toSample(route.run, key, params), { class: "button", "aria-label": name, title: name }, label) : h("span", { class: "button off", "aria-hidden": "true" }, label));
-    fill(places, to(near.previous, "‹", "previous sample (k)"), h("span", { class: "quiet" }, near.position === null ? `not among the ${count(near.total)}` : `${count(near.position + 1)} of ${count(near.total)}`), to(near.next, "›", "next sample (j)"));
+    const to = (key, label, name) =>
+      key
+        ? link(toSample(route.run, key, params), { class: "button", "aria-label": name, title: name }, label)
+        : h("span", { class: "button off", "aria-hidden": "true" }, label);
+    fill(
+      places,
+      to(near.previous, "‹", "previous sample (k)"),
+      h(
+        "span",
+        { class: "quiet" },
+        near.position === null
+          ? `not among the ${count(near.total)}`
+          : `${count(near.position + 1)} of ${count(near.total)}`,
+      ),
+      to(near.next, "›", "next sample (j)"),
+    );
   }
 
-  const step = (key) => { if (key) { replace(toSample(route.run, key, params)); dispatchEvent(new HashChangeEvent("hashchange")); } };
+  const step = (key) => {
+    if (key) {
+      replace(toSample(route.run, key, params));
+      dispatchEvent(new HashChangeEvent("hashchange"));
+    }
+  };
   const copyJson = async () => {
-    const all = sample.cut.length && !isStatic ? await get("sample", { run: route.run, key: route.key, whole: 1 }) : sample;
+    const all =
+      sample.cut.length && !isStatic ? await get("sample", { run: route.run, key: route.key, whole: 1 }) : sample;
     copy(JSON.stringify(all.record, null, 2), "Copied as JSON");
   };
   const here = () => location.href.split("#")[0] + toSample(route.run, sample.key);
 
-  fill(root, h("div", { class: "headline" },
-    link(back(), { class: "button" }, from === "compare" ? "‹ Compare" : "‹ Samples"),
-    h("h1", { class: "name" }, sample.id || sample.key), h("span", { class: "quiet" }, sample.task, sample.attempt > 1 ? ` · attempt ${sample.attempt}` : ""), 
-    h("span", { class: "room" }), textSwitch(), button("Copy JSON", copyJson), button("Copy link", () => copy(here(), "Link copied")), places),
-    glance, marking, body);
+  fill(
+    root,
+    h(
+      "div",
+      { class: "headline" },
+      link(back(), { class: "button" }, from === "compare" ? "‹ Compare" : "‹ Samples"),
+      h("h1", { class: "name" }, sample.id || sample.key),
+      h("span", { class: "quiet" }, sample.task, sample.attempt > 1 ? ` · attempt ${sample.attempt}` : ""),
+      h("span", { class: "room" }),
+      textSwitch(),
+      button("Copy JSON", copyJson),
+      button("Copy link", () => copy(here(), "Link copied")),
+      places,
+    ),
+    glance,
+    marking,
+    body,
+  );
   draw();
   await Promise.all([drawPlaces(), besides()]);
 
@@ -135,14 +292,37 @@ export async function pageSample(root, route) {
     for (const name of route.params.against || []) {
       const key = (sample.others || {})[name];
       const other = key ? await get("sample", { run: name, key }).catch(() => null) : null;
-      body.querySelector(".column").append(section(`In ${name}`, other ? [badge(other.outcome, true), other.score !== null ? h("b", null, " " + number(other.score)) : null, block((other.record.trace || {}).prediction || other.failure || "")] : h("p", { class: "quiet" }, "this run has no such sample")));
+      body
+        .querySelector(".column")
+        .append(
+          section(
+            `In ${name}`,
+            other
+              ? [
+                  badge(other.outcome, true),
+                  other.score !== null ? h("b", null, " " + number(other.score)) : null,
+                  block((other.record.trace || {}).prediction || other.failure || ""),
+                ]
+              : h("p", { class: "quiet" }, "this run has no such sample"),
+          ),
+        );
     }
   }
 
   return {
     keys: {
-      j: () => step(near.next), k: () => step(near.previous), ArrowRight: () => step(near.next), ArrowLeft: () => step(near.previous), c: copyJson,
-      1: () => isStatic || mark("right"), 2: () => isStatic || mark("wrong"), 3: () => isStatic || mark("unclear"), 0: () => isStatic || mark(null), Escape: () => { location.hash = back(); },
+      j: () => step(near.next),
+      k: () => step(near.previous),
+      ArrowRight: () => step(near.next),
+      ArrowLeft: () => step(near.previous),
+      c: copyJson,
+      1: () => isStatic || mark("right"),
+      2: () => isStatic || mark("wrong"),
+      3: () => isStatic || mark("unclear"),
+      0: () => isStatic || mark(null),
+      Escape: () => {
+        location.hash = back();
+      },
     },
     refresh: drawPlaces,
   };

@@ -20,12 +20,18 @@ export function rendered(text) {
 export function jsonIn(text) {
   const start = text.trimStart()[0];
   if (start !== "{" && start !== "[") return undefined;
-  try { return JSON.parse(text); } catch { return undefined; }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 // Pictures and sounds that are in the record itself; whatever lies elsewhere is named and not fetched.
 export function picture(address, alt) {
-  return PICTURE.test(address) ? h("img", { class: "picture", src: address, alt: alt || "picture" }) : elsewhere("picture", address);
+  return PICTURE.test(address)
+    ? h("img", { class: "picture", src: address, alt: alt || "picture" })
+    : elsewhere("picture", address);
 }
 
 export function sound(address) {
@@ -48,7 +54,11 @@ function highlighted(text, language) {
 }
 
 function coloured(node) {
-  return node.children.map((child) => (typeof child === "string" ? child : h("span", { class: "hl-" + String(child.scope || "").split(".")[0] }, coloured(child))));
+  return node.children.map((child) =>
+    typeof child === "string"
+      ? child
+      : h("span", { class: "hl-" + String(child.scope || "").split(".")[0] }, coloured(child)),
+  );
 }
 
 // Data as a tree that opens and closes.
@@ -60,8 +70,16 @@ export function tree(value, open = 1) {
   const box = h("details", { class: "node", open: open > 0 }, h("summary", null, `${left}${entries.length}${right}`));
   const fillIn = () => {
     if (box.childElementCount > 1) return;
-    box.append(h("ul", null, entries.slice(0, 500).map(([name, inner]) => h("li", null, h("span", { class: "tree-key" }, name), ": ", tree(inner, open - 1))),
-      entries.length > 500 ? h("li", { class: "quiet" }, `${entries.length - 500} more`) : null));
+    box.append(
+      h(
+        "ul",
+        null,
+        entries
+          .slice(0, 500)
+          .map(([name, inner]) => h("li", null, h("span", { class: "tree-key" }, name), ": ", tree(inner, open - 1))),
+        entries.length > 500 ? h("li", { class: "quiet" }, `${entries.length - 500} more`) : null,
+      ),
+    );
   };
   if (open > 0) fillIn();
   else box.addEventListener("toggle", fillIn);
@@ -69,7 +87,9 @@ export function tree(value, open = 1) {
 }
 
 function leaf(value) {
-  return typeof value === "string" ? h("span", { class: "tree-text", dir: "auto" }, value) : h("span", { class: "hl-number" }, String(value));
+  return typeof value === "string"
+    ? h("span", { class: "tree-text", dir: "auto" }, value)
+    : h("span", { class: "hl-number" }, String(value));
 }
 
 let made;
@@ -82,7 +102,12 @@ function parser() {
   return made;
 }
 
-const INLINE = [["$$", "$$", true], ["\\[", "\\]", true], ["\\(", "\\)", false], ["$", "$", false]];
+const INLINE = [
+  ["$$", "$$", true],
+  ["\\[", "\\]", true],
+  ["\\(", "\\)", false],
+  ["$", "$", false],
+];
 
 function inlineMaths(state, silent) {
   for (const [left, right, display] of INLINE) {
@@ -117,7 +142,10 @@ function blockMaths(state, startLine, endLine, silent) {
   }
   const [inside, after] = text.split(right, 2);
   if (after.trim()) return false;
-  if (!silent) { push(state, inside, true); state.line = line + 1; }
+  if (!silent) {
+    push(state, inside, true);
+    state.line = line + 1;
+  }
   return true;
 }
 
@@ -127,7 +155,28 @@ function push(state, content, display) {
   token.meta = { display };
 }
 
-const PLAIN = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "em", "strong", "s"]);
+const PLAIN = new Set([
+  "p",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "ul",
+  "ol",
+  "li",
+  "blockquote",
+  "table",
+  "thead",
+  "tbody",
+  "tr",
+  "th",
+  "td",
+  "em",
+  "strong",
+  "s",
+]);
 const HEADINGS = { h1: "h3", h2: "h4", h3: "h5", h4: "h6", h5: "h6", h6: "h6" };
 
 // Tokens in a row become nodes inside each other.
@@ -148,21 +197,35 @@ function element(token, children) {
   if (token.type === "link_close") return h("span", { class: "link-text" }, children);
   if (token.type === "paragraph_close" && token.hidden) return children;
   if (token.tag === "table") return h("div", { class: "scroll" }, h("table", null, children));
-  return PLAIN.has(token.tag) ? h(HEADINGS[token.tag] || token.tag, { dir: "auto" }, children) : h("span", null, children);
+  return PLAIN.has(token.tag)
+    ? h(HEADINGS[token.tag] || token.tag, { dir: "auto" }, children)
+    : h("span", null, children);
 }
 
 function single(token) {
   switch (token.type) {
-    case "inline": return nodesOf(withAddresses(token.children));
-    case "text": case "text_special": return token.content;
-    case "softbreak": case "hardbreak": return h("br");
-    case "code_inline": return h("code", null, token.content);
-    case "fence": return code(token.content.replace(/\n$/, ""), token.info.trim().split(/\s+/)[0].toLowerCase());
-    case "code_block": return code(token.content.replace(/\n$/, ""), "");
-    case "hr": return h("hr");
-    case "image": return picture(token.attrGet("src") || "", token.content);
-    case "maths": return maths(token.content, token.meta.display);
-    default: return token.content;
+    case "inline":
+      return nodesOf(withAddresses(token.children));
+    case "text":
+    case "text_special":
+      return token.content;
+    case "softbreak":
+    case "hardbreak":
+      return h("br");
+    case "code_inline":
+      return h("code", null, token.content);
+    case "fence":
+      return code(token.content.replace(/\n$/, ""), token.info.trim().split(/\s+/)[0].toLowerCase());
+    case "code_block":
+      return code(token.content.replace(/\n$/, ""), "");
+    case "hr":
+      return h("hr");
+    case "image":
+      return picture(token.attrGet("src") || "", token.content);
+    case "maths":
+      return maths(token.content, token.meta.display);
+    default:
+      return token.content;
   }
 }
 
@@ -178,13 +241,32 @@ function withAddresses(tokens) {
 }
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
-const ELEMENTS = new Set("math semantics mrow mi mn mo mtext mspace ms mfrac msqrt mroot mstyle merror mpadded mphantom menclose msub msup msubsup munder mover munderover mmultiscripts mtable mtr mtd mlabeledtr mglyph".split(" "));
-const ATTRIBUTES = new Set("display displaystyle scriptlevel mathvariant fence stretchy symmetric separator form lspace rspace minsize maxsize accent accentunder movablelimits largeop linethickness columnalign rowalign columnspacing rowspacing columnlines rowlines frame width height depth voffset notation mathcolor mathbackground mathsize".split(" "));
+const ELEMENTS = wordsIn(`
+  math semantics mrow mi mn mo mtext mspace ms mfrac msqrt mroot mstyle merror mpadded mphantom menclose msub msup
+  msubsup munder mover munderover mmultiscripts mtable mtr mtd mlabeledtr mglyph
+`);
+const ATTRIBUTES = wordsIn(`
+  display displaystyle scriptlevel mathvariant fence stretchy symmetric separator form lspace rspace minsize
+  maxsize accent accentunder movablelimits largeop linethickness columnalign rowalign columnspacing rowspacing
+  columnlines rowlines frame width height depth voffset notation mathcolor mathbackground mathsize
+`);
+
+function wordsIn(text) {
+  return new Set(text.trim().split(/\s+/));
+}
 
 function maths(text, display) {
   if (!window.katex) return h("code", null, text);
   try {
-    const found = window.katex.__renderToDomTree(text, { output: "mathml", displayMode: display, throwOnError: true, trust: false, strict: "ignore", maxExpand: 200, maxSize: 20 });
+    const found = window.katex.__renderToDomTree(text, {
+      output: "mathml",
+      displayMode: display,
+      throwOnError: true,
+      trust: false,
+      strict: "ignore",
+      maxExpand: 200,
+      maxSize: 20,
+    });
     return h("span", { class: display ? "maths display" : "maths", title: text }, found.children.map(mathNode));
   } catch {
     return h("code", { class: "maths-raw" }, text);
@@ -197,7 +279,8 @@ function mathNode(node) {
   const children = (node.children || []).map(mathNode).filter(Boolean);
   if (!ELEMENTS.has(node.type)) return h("span", null, children);
   const made = document.createElementNS(MATHML, node.type);
-  for (const [name, value] of Object.entries(node.attributes || {})) if (ATTRIBUTES.has(name)) made.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries(node.attributes || {}))
+    if (ATTRIBUTES.has(name)) made.setAttribute(name, String(value));
   made.append(...children);
   return made;
 }

@@ -10,7 +10,11 @@ const PIECE = 20000;
 // Text as it is, in a box of its own, never as anything but text.
 export function prose(text, props) {
   const { label, ...more } = props || {};
-  return h("pre", { class: "prose", dir: "auto", "aria-label": label, tabindex: String(text).length > 2000 ? 0 : null, ...more }, text === "" ? h("span", { class: "quiet" }, "(empty)") : pieces(String(text)));
+  return h(
+    "pre",
+    { class: "prose", dir: "auto", "aria-label": label, tabindex: String(text).length > 2000 ? 0 : null, ...more },
+    text === "" ? h("span", { class: "quiet" }, "(empty)") : pieces(String(text)),
+  );
 }
 
 export function json(value) {
@@ -36,29 +40,49 @@ function pieces(text) {
 // Built when opened: most are never looked at.
 export function fold(title, ...children) {
   const box = h("details", null, h("summary", null, title));
-  box.addEventListener("toggle", () => { if (box.open && box.childElementCount === 1) box.append(...[children].flat(Infinity).filter(Boolean)); });
+  box.addEventListener("toggle", () => {
+    if (box.open && box.childElementCount === 1) box.append(...[children].flat(Infinity).filter(Boolean));
+  });
   return box;
 }
 
 // Rendered or raw, as the reader chose last.
 export function isRendered() {
-  try { return localStorage.getItem("assay-text") !== "raw"; } catch { return true; }
+  try {
+    return localStorage.getItem("assay-text") !== "raw";
+  } catch {
+    return true;
+  }
 }
 
 export function chooseText(kind) {
-  try { localStorage.setItem("assay-text", kind); } catch { /* private windows keep nothing */ }
+  try {
+    localStorage.setItem("assay-text", kind);
+  } catch {
+    /* private windows keep nothing */
+  }
 }
 
 // A text to read, rendered where that helps, with a button that copies it as it is.
 export function block(text, props) {
   const { label, language } = props || {};
   const shown = !isRendered() ? null : language ? code(text, language) : rendered(text);
-  return h("div", { class: "block", role: label ? "group" : null, "aria-label": label }, shown || prose(text, isRendered() && !language ? { class: "prose plain-text" } : {}),
-    text === "" ? null : button("Copy", () => copy(text, "Copied"), { class: "copy", "aria-label": `Copy ${label || "this text"}` }));
+  return h(
+    "div",
+    { class: "block", role: label ? "group" : null, "aria-label": label },
+    shown || prose(text, isRendered() && !language ? { class: "prose plain-text" } : {}),
+    text === ""
+      ? null
+      : button("Copy", () => copy(text, "Copied"), { class: "copy", "aria-label": `Copy ${label || "this text"}` }),
+  );
 }
 
 export function data(value) {
-  return isRendered() && value !== null && typeof value === "object" ? h("div", { class: "tree" }, tree(value, 2)) : typeof value === "string" ? prose(value) : json(value);
+  return isRendered() && value !== null && typeof value === "object"
+    ? h("div", { class: "tree" }, tree(value, 2))
+    : typeof value === "string"
+      ? prose(value)
+      : json(value);
 }
 
 // The turns in their order; what every sample of the task begins with is folded.
@@ -70,22 +94,47 @@ export function conversation(sample, language) {
   const shownTurns = folded.length ? [...turns.slice(0, begin), ...turns.slice(shared.turns)] : turns;
   const first = folded.length ? begin : -1;
   const answer = turns[turns.length - 1];
-  return h("div", { class: "messages" }, shownTurns.map((each, i) => [
-    i === first ? fold(sharedTitle(folded.filter((turn) => turn.role === "assistant").length), folded.map((turn) => turnCard(turn))) : null,
-    turnCard(each, { answer: each === answer && each.role === "assistant", language, cut: each === turns[shared.turns] ? shared : null }),
-  ]));
+  return h(
+    "div",
+    { class: "messages" },
+    shownTurns.map((each, i) => [
+      i === first
+        ? fold(
+            sharedTitle(folded.filter((turn) => turn.role === "assistant").length),
+            folded.map((turn) => turnCard(turn)),
+          )
+        : null,
+      turnCard(each, {
+        answer: each === answer && each.role === "assistant",
+        language,
+        cut: each === turns[shared.turns] ? shared : null,
+      }),
+    ]),
+  );
 }
 
 function sharedTitle(examples) {
-  return examples ? `${count(examples)} worked ${examples === 1 ? "example" : "examples"}, the same in every sample` : "The beginning, the same in every sample";
+  return examples
+    ? `${count(examples)} worked ${examples === 1 ? "example" : "examples"}, the same in every sample`
+    : "The beginning, the same in every sample";
 }
 
 function turnCard(turn, about) {
   const { answer, language, cut } = about || {};
   const role = String(turn.role || "?");
-  const parts = turn.parts.map((part, i) => partOf(part, { label: answer && part.kind === "text" ? "answer" : null, language: answer ? language : null, cut: i === 0 ? cut : null }));
-  return h("div", { class: "turn r-" + (/^(system|user|assistant|tool)$/.test(role) ? role : "other") },
-    h("div", { class: "role" }, role, turn.name ? ` · ${turn.name}` : ""), parts.length ? parts : h("p", { class: "quiet" }, "(empty)"));
+  const parts = turn.parts.map((part, i) =>
+    partOf(part, {
+      label: answer && part.kind === "text" ? "answer" : null,
+      language: answer ? language : null,
+      cut: i === 0 ? cut : null,
+    }),
+  );
+  return h(
+    "div",
+    { class: "turn r-" + (/^(system|user|assistant|tool)$/.test(role) ? role : "other") },
+    h("div", { class: "role" }, role, turn.name ? ` · ${turn.name}` : ""),
+    parts.length ? parts : h("p", { class: "quiet" }, "(empty)"),
+  );
 }
 
 function partOf(part, about) {
@@ -94,22 +143,49 @@ function partOf(part, about) {
   switch (part.kind) {
     case "text":
       if (!cut || !cut.characters) return block(text, { label, language });
-      return [fold(sharedTitle(cut.examples), prose(text.slice(0, cut.characters))), block(text.slice(cut.characters), { label, language })];
-    case "reasoning": return h("div", { class: "reasoning" }, h("div", { class: "label" }, "reasoning"), block(text, { label: "reasoning" }));
-    case "refusal": return h("p", { class: "bad" }, "refused: ", text);
-    case "image": return picture(text);
-    case "audio": return sound(text);
-    case "call": return callCard(part);
-    default: return data(part.value);
+      return [
+        fold(sharedTitle(cut.examples), prose(text.slice(0, cut.characters))),
+        block(text.slice(cut.characters), { label, language }),
+      ];
+    case "reasoning":
+      return h(
+        "div",
+        { class: "reasoning" },
+        h("div", { class: "label" }, "reasoning"),
+        block(text, { label: "reasoning" }),
+      );
+    case "refusal":
+      return h("p", { class: "bad" }, "refused: ", text);
+    case "image":
+      return picture(text);
+    case "audio":
+      return sound(text);
+    case "call":
+      return callCard(part);
+    default:
+      return data(part.value);
   }
 }
 
 function callCard(call) {
-  return h("div", { class: "call" }, h("div", { class: "tool" }, "→ ", call.name), h("div", { class: "inside" }, data(call.value ?? null)),
-    call.result ? h("div", { class: "result" }, h("div", { class: "label" }, "result"), call.result.map((part) => partOf(part))) : h("p", { class: "quiet result" }, "no result in this record"));
+  return h(
+    "div",
+    { class: "call" },
+    h("div", { class: "tool" }, "→ ", call.name),
+    h("div", { class: "inside" }, data(call.value ?? null)),
+    call.result
+      ? h(
+          "div",
+          { class: "result" },
+          h("div", { class: "label" }, "result"),
+          call.result.map((part) => partOf(part)),
+        )
+      : h("p", { class: "quiet result" }, "no result in this record"),
+  );
 }
 
-// What was compared, and what was expected. Only what was not right is shown with what differs; a right answer is never red.
+// What was compared, and what was expected. Only what was not right is shown with what differs; a right answer is
+// never red.
 export function targetsCard(sample) {
   const { record } = sample;
   const scores = record.scores || [];
@@ -117,7 +193,9 @@ export function targetsCard(sample) {
   const answer = read ? read.answer : (record.trace || {}).prediction || "";
   const targets = record.targets || [];
   if (!targets.length) return null;
-  const marks = scores.flatMap((score) => evidenceOf(score)).filter((each) => each.kind === "span" && each.in !== "prediction");
+  const marks = scores
+    .flatMap((score) => evidenceOf(score))
+    .filter((each) => each.kind === "span" && each.in !== "prediction");
   // code is judged by its checks, which stand with the score
   if (scores.some((score) => score.metadata && Array.isArray(score.metadata.checks))) return null;
   // where a scorer says what it saw, marking where a text differs would say nothing
@@ -125,13 +203,30 @@ export function targetsCard(sample) {
   if (sample.outcome === "right" && !marks.length && targets.length === 1) return null; // both stand at the top already
   const nearest = [...targets].sort((a, b) => likeness(answer, b) - likeness(answer, a))[0];
   const parts = settled || answer === nearest ? null : textDiff(answer, nearest);
-  const marked = (without) => parts.filter(([kind]) => kind !== without).map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text)));
+  const marked = (without) =>
+    parts
+      .filter(([kind]) => kind !== without)
+      .map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text)));
   const box = (content) => h("pre", { class: "prose", dir: "auto" }, content);
-  return h("div", { class: "compare-two" },
-    field("answer, as read", parts ? box(marked("added")) : marks.length ? box(withMarks(answer, marks)) : prose(answer)),
-    field(targets.length > 1 ? `nearest of ${count(targets.length)} targets` : "target", parts ? box(marked("removed")) : prose(nearest)),
+  return h(
+    "div",
+    { class: "compare-two" },
+    field(
+      "answer, as read",
+      parts ? box(marked("added")) : marks.length ? box(withMarks(answer, marks)) : prose(answer),
+    ),
+    field(
+      targets.length > 1 ? `nearest of ${count(targets.length)} targets` : "target",
+      parts ? box(marked("removed")) : prose(nearest),
+    ),
     answer === nearest ? h("p", { class: "good" }, "✓ the same, character by character") : null,
-    targets.length > 1 ? fold("All targets", targets.map((target) => prose(target))) : null);
+    targets.length > 1
+      ? fold(
+          "All targets",
+          targets.map((target) => prose(target)),
+        )
+      : null,
+  );
 }
 
 export function evidenceOf(score) {
@@ -146,7 +241,14 @@ export function withMarks(text, marks) {
   let at = 0;
   for (const mark of [...marks].sort((a, b) => a.start - b.start)) {
     if (!(mark.start >= at && mark.end > mark.start && mark.end <= characters.length)) continue;
-    pieces.push(characters.slice(at, mark.start).join(""), h("mark", { class: mark.good === false ? "bad-hit" : null, title: mark.note || null }, characters.slice(mark.start, mark.end).join("")));
+    pieces.push(
+      characters.slice(at, mark.start).join(""),
+      h(
+        "mark",
+        { class: mark.good === false ? "bad-hit" : null, title: mark.note || null },
+        characters.slice(mark.start, mark.end).join(""),
+      ),
+    );
     at = mark.end;
   }
   pieces.push(characters.slice(at).join(""));
@@ -158,11 +260,34 @@ function field(label, ...children) {
 }
 
 export function scoreCard(score) {
-  const values = Object.entries(score.values || {}).map(([name, value]) => h("div", { class: "value-pair" }, h("span", { class: "quiet" }, name), " ", h("b", null, typeof value === "number" ? number(value) : String(value))));
-  return h("div", { class: "card score" }, h("h3", null, score.name), h("div", { class: "row wrap" }, values),
+  const values = Object.entries(score.values || {}).map(([name, value]) =>
+    h(
+      "div",
+      { class: "value-pair" },
+      h("span", { class: "quiet" }, name),
+      " ",
+      h("b", null, typeof value === "number" ? number(value) : String(value)),
+    ),
+  );
+  return h(
+    "div",
+    { class: "card score" },
+    h("h3", null, score.name),
+    h("div", { class: "row wrap" }, values),
     score.extracted === false ? h("p", { class: "bad" }, "nothing could be read out of the answer") : null,
-    evidenceOf(score).filter((each) => each.kind !== "span").map((each) => h("p", { class: each.good === false ? "bad" : each.good ? "good" : "" }, each.good === false ? "✗ " : each.good ? "✓ " : "", String(each.note ?? ""))),
-    score.reason ? field("reason", block(score.reason)) : null, score.metadata ? evidence(score.metadata) : null);
+    evidenceOf(score)
+      .filter((each) => each.kind !== "span")
+      .map((each) =>
+        h(
+          "p",
+          { class: each.good === false ? "bad" : each.good ? "good" : "" },
+          each.good === false ? "✗ " : each.good ? "✓ " : "",
+          String(each.note ?? ""),
+        ),
+      ),
+    score.reason ? field("reason", block(score.reason)) : null,
+    score.metadata ? evidence(score.metadata) : null,
+  );
 }
 
 // Checks as a table, texts as texts, the rest as JSON: whatever a scorer left behind can be read.
@@ -171,38 +296,70 @@ function evidence(metadata) {
   for (const [name, value] of Object.entries(metadata)) {
     if (name === "evidence") continue;
     if (name === "checks" && Array.isArray(value)) parts.push(field("checks", checks(value)));
-    else if (typeof value === "string" && (value.length > 60 || value.includes("\n"))) parts.push(open(name, prose(value)));
+    else if (typeof value === "string" && (value.length > 60 || value.includes("\n")))
+      parts.push(open(name, prose(value)));
     else if (value !== null && typeof value === "object") parts.push(open(name, json(value)));
-    else parts.push(h("div", { class: "value-pair" }, h("span", { class: "quiet" }, name), " ", h("b", null, String(value))));
+    else
+      parts.push(
+        h("div", { class: "value-pair" }, h("span", { class: "quiet" }, name), " ", h("b", null, String(value))),
+      );
   }
   return h("div", { class: "evidence" }, parts);
 }
 
 function open(name, child) {
   const box = fold(name, child);
-  if (name === "stderr" || name === "verdict") { box.open = true; fill(box, h("summary", null, name), child); }
+  if (name === "stderr" || name === "verdict") {
+    box.open = true;
+    fill(box, h("summary", null, name), child);
+  }
   return box;
 }
 
 function checks(list) {
   const rows = list.map((each) => {
     const passed = each && (each.outcome === "pass" || each.outcome === "passed" || each.passed === true);
-    return h("tr", null, h("td", null, h("span", { class: passed ? "good" : "bad" }, passed ? "✓ " : "✗ ", String((each && each.outcome) ?? ""))), h("td", null, h("code", null, String((each && (each.check ?? each.name)) ?? JSON.stringify(each)))), h("td", null, String((each && each.detail) ?? "")));
+    return h(
+      "tr",
+      null,
+      h(
+        "td",
+        null,
+        h("span", { class: passed ? "good" : "bad" }, passed ? "✓ " : "✗ ", String((each && each.outcome) ?? "")),
+      ),
+      h("td", null, h("code", null, String((each && (each.check ?? each.name)) ?? JSON.stringify(each)))),
+      h("td", null, String((each && each.detail) ?? "")),
+    );
   });
   return table("Checks", [th("outcome"), th("check"), th("detail")], rows, { class: "checks" });
 }
 
 export function failureCard(failure) {
-  return h("div", { class: "card failure" }, h("h3", null, `${failure.stage} / ${failure.kind}`), failure.part ? h("p", { class: "quiet" }, failure.part) : null, prose(failure.message || ""),
+  return h(
+    "div",
+    { class: "card failure" },
+    h("h3", null, `${failure.stage} / ${failure.kind}`),
+    failure.part ? h("p", { class: "quiet" }, failure.part) : null,
+    prose(failure.message || ""),
     failure.traceback ? prose(failure.traceback, { label: "traceback" }) : null,
-    h("p", { class: "quiet small" }, failure.retryable ? "The same command makes this attempt again; it may pass then." : "The same command makes this attempt again."));
+    h(
+      "p",
+      { class: "quiet small" },
+      failure.retryable
+        ? "The same command makes this attempt again; it may pass then."
+        : "The same command makes this attempt again.",
+    ),
+  );
 }
 
 // Metadata, and the short columns of the dataset's row, which a record keeps under `sample`.
 function columnsOf({ sample, ...metadata }) {
   const row = sample && typeof sample === "object" && !Array.isArray(sample) ? sample : null;
   const rest = Object.entries(row || sample === undefined ? metadata : { ...metadata, sample });
-  return [...rest.map(([name, value]) => [`metadata: ${name}`, value]), ...Object.entries(row || {}).map(([name, value]) => [`column: ${name}`, value])];
+  return [
+    ...rest.map(([name, value]) => [`metadata: ${name}`, value]),
+    ...Object.entries(row || {}).map(([name, value]) => [`column: ${name}`, value]),
+  ];
 }
 
 export function facts(sample) {
@@ -210,13 +367,30 @@ export function facts(sample) {
   const completions = (record.trace || {}).completions || [];
   const sum = (name) => completions.reduce((total, each) => total + (each[name] || 0), 0);
   const rows = [
-    ["tokens", `${count(sum("tokens_in"))} in, ${count(sum("tokens_out"))} out${sum("tokens_cached") ? `, ${count(sum("tokens_cached"))} cached` : ""}`],
-    ["latency", `${seconds(record.seconds)} in all${completions.length ? `, ${seconds(sum("seconds"))} of it the model` : ""}`],
+    [
+      "tokens",
+      `${count(sum("tokens_in"))} in, ${count(sum("tokens_out"))} out` +
+        (sum("tokens_cached") ? `, ${count(sum("tokens_cached"))} cached` : ""),
+    ],
+    [
+      "latency",
+      `${seconds(record.seconds)} in all${completions.length ? `, ${seconds(sum("seconds"))} of it the model` : ""}`,
+    ],
     ["retries", count(sum("retries"))],
     ["finish reason", completions.map((each) => each.finish_reason || "not told").join(", ")],
     ["from the cache", completions.some((each) => each.cached) ? "yes" : "no"],
-    ["attempt", count(record.attempt || 1)], ["position", count(record.index)], ["journal line", count(sample.line)], ["key", sample.key],
-    ...columnsOf(record.metadata || {}).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
+    ["attempt", count(record.attempt || 1)],
+    ["position", count(record.index)],
+    ["journal line", count(sample.line)],
+    ["key", sample.key],
+    ...columnsOf(record.metadata || {}).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
   ];
-  return h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", null, name), h("dd", null, value === "" ? "–" : value)]));
+  return h(
+    "dl",
+    { class: "facts" },
+    rows.map(([name, value]) => [h("dt", null, name), h("dd", null, value === "" ? "–" : value)]),
+  );
 }

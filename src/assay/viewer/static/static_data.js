@@ -14,8 +14,14 @@ export async function staticGet(what, params) {
   if (what === "neighbours") return neighbours(rows, first(params.key));
   const offset = Number(first(params.offset) || 0);
   return {
-    total: rows.length, offset, rows: rows.slice(offset, offset + Number(first(params.limit) || 100)), summary: { ...counts(rows), ...scoreOf(await load(file), rows, params) },
-    histogram: bins(rows.map((row) => valueOf(row, first(params.value) || "score")), first(params.value)),
+    total: rows.length,
+    offset,
+    rows: rows.slice(offset, offset + Number(first(params.limit) || 100)),
+    summary: { ...counts(rows), ...scoreOf(await load(file), rows, params) },
+    histogram: bins(
+      rows.map((row) => valueOf(row, first(params.value) || "score")),
+      first(params.value),
+    ),
     ...(first(params.q) ? { search: { reach: 1, whole: true } } : {}),
   };
 }
@@ -24,7 +30,11 @@ const FILTERS = ["task", "outcome", "failure", "meta", "low", "high", "q", "flip
 
 // The mean of exactly these rows, where the exporter wrote it: of all samples, of a task, of an outcome, of a label.
 function scoreOf(run, rows, params) {
-  const asked = FILTERS.flatMap((name) => all(params[name]).filter((value) => value !== "").map((value) => [name, value]));
+  const asked = FILTERS.flatMap((name) =>
+    all(params[name])
+      .filter((value) => value !== "")
+      .map((value) => [name, value]),
+  );
   if (rows.length === run.summary.rows) return { score: run.summary.score };
   const slice = asked.length === 1 ? sliceOf(run.slices, ...asked[0]) : null;
   if (slice && slice.rows === rows.length) return { score: slice.score };
@@ -42,7 +52,13 @@ function counts(rows) {
   const outcomes = {};
   for (const row of rows) outcomes[row.outcome] = (outcomes[row.outcome] || 0) + 1;
   const sum = (name) => rows.reduce((total, row) => total + (row[name] || 0), 0);
-  return { rows: rows.length, outcomes, tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out"), seconds: rows.length ? sum("seconds") / rows.length : null };
+  return {
+    rows: rows.length,
+    outcomes,
+    tokens_in: sum("tokens_in"),
+    tokens_out: sum("tokens_out"),
+    seconds: rows.length ? sum("seconds") / rows.length : null,
+  };
 }
 
 function bins(values, name) {
@@ -92,7 +108,9 @@ async function oneSample(list, file, key, against) {
   if (!row) throw new Error(`there is no sample with the key ${key} in this copy`);
   const others = {};
   for (const name of against) {
-    const same = (await load(`${fileOf(list, name)}-rows`)).find((each) => each.id === row.id && each.task === row.task && each.attempt === row.attempt);
+    const same = (await load(`${fileOf(list, name)}-rows`)).find(
+      (each) => each.id === row.id && each.task === row.task && each.attempt === row.attempt,
+    );
     others[name] = same ? same.key : null;
   }
   return { ...(await load(`${file}-s${row.chunk}`))[key], others };
@@ -101,7 +119,9 @@ async function oneSample(list, file, key, against) {
 function neighbours(rows, key) {
   const at = rows.findIndex((row) => row.key === key);
   const keyAt = (i) => (rows[i] ? rows[i].key : null);
-  return at < 0 ? { position: null, total: rows.length, previous: null, next: keyAt(0) } : { position: at, total: rows.length, previous: keyAt(at - 1), next: keyAt(at + 1) };
+  return at < 0
+    ? { position: null, total: rows.length, previous: null, next: keyAt(0) }
+    : { position: at, total: rows.length, previous: keyAt(at - 1), next: keyAt(at + 1) };
 }
 
 async function chosen(list, file, params) {
@@ -112,12 +132,22 @@ async function chosen(list, file, params) {
   const [low, high] = [first(params.low), first(params.high)];
   const value = first(params.value) || "score";
   const tests = [
-    [params.task, (row, wanted) => wanted.includes(row.task)], [params.outcome, (row, wanted) => wanted.includes(row.outcome)], [params.failure, (row, wanted) => wanted.includes(row.kind)],
-    [params.meta, (row, wanted) => wanted.every((pair) => labelOf(row, pair.slice(0, pair.indexOf("="))) === pair.slice(pair.indexOf("=") + 1))],
-    [low, (row) => valueOf(row, value) !== null && valueOf(row, value) >= Number(low)], [high, (row) => valueOf(row, value) !== null && valueOf(row, value) <= Number(high)],
-    [params.flip, (row, [flip]) => flipped(row, flip)], [params.mark, (row, [mark]) => marked(row, mark)],
+    [params.task, (row, wanted) => wanted.includes(row.task)],
+    [params.outcome, (row, wanted) => wanted.includes(row.outcome)],
+    [params.failure, (row, wanted) => wanted.includes(row.kind)],
+    [
+      params.meta,
+      (row, wanted) =>
+        wanted.every((pair) => labelOf(row, pair.slice(0, pair.indexOf("="))) === pair.slice(pair.indexOf("=") + 1)),
+    ],
+    [low, (row) => valueOf(row, value) !== null && valueOf(row, value) >= Number(low)],
+    [high, (row) => valueOf(row, value) !== null && valueOf(row, value) <= Number(high)],
+    [params.flip, (row, [flip]) => flipped(row, flip)],
+    [params.mark, (row, [mark]) => marked(row, mark)],
   ].filter(([wanted]) => all(wanted).some((each) => each !== ""));
-  const kept = rows.filter((row) => (!hits || hits.has(row.key)) && tests.every(([wanted, holds]) => holds(row, all(wanted))));
+  const kept = rows.filter(
+    (row) => (!hits || hits.has(row.key)) && tests.every(([wanted, holds]) => holds(row, all(wanted))),
+  );
   return sorted(kept, first(params.sort) || "order", first(params.dir) === "desc");
 }
 
@@ -139,13 +169,17 @@ function valueOf(row, name) {
 
 // An attempt with another answer key compares nothing.
 function movedTo(row, other) {
-  return other && other.targets === row.targets && other.worth !== null && row.worth !== null ? other.worth - row.worth : null;
+  return other && other.targets === row.targets && other.worth !== null && row.worth !== null
+    ? other.worth - row.worth
+    : null;
 }
 
 function flipped(row, flip) {
   const moved = row.others.map((other) => movedTo(row, other));
   if (flip === "same") return moved.every((each) => each === 0);
-  return moved.some((each) => each !== null && (flip === "better" ? each > 0 : flip === "worse" ? each < 0 : each !== 0));
+  return moved.some(
+    (each) => each !== null && (flip === "better" ? each > 0 : flip === "worse" ? each < 0 : each !== 0),
+  );
 }
 
 function marked(row, wanted) {
@@ -157,11 +191,20 @@ function marked(row, wanted) {
 function sorted(rows, sort, down) {
   if (sort === "order" || sort === "written") return down ? [...rows].reverse() : rows;
   const key = (row) => (sort === "changed" ? movedTo(row, row.others[0]) : valueOf(row, sort));
-  return rows.map((row, i) => [key(row), i, row]).sort(([a, i], [b, j]) => (a === null || b === null ? (a === null) - (b === null) || i - j : (down ? b - a : a - b) || i - j)).map(([, , row]) => row);
+  return rows
+    .map((row, i) => [key(row), i, row])
+    .sort(([a, i], [b, j]) =>
+      a === null || b === null ? (a === null) - (b === null) || i - j : (down ? b - a : a - b) || i - j,
+    )
+    .map(([, , row]) => row);
 }
 
 // Scripts without blanks between words: looked for as they stand, wherever they stand.
-const UNSPACED = /[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u{20000}-\u{3ffff}]+/gu;
+const UNSPACED = new RegExp(
+  String.raw`[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff` +
+    String.raw`\uff66-\uff9f\u{20000}-\u{3ffff}]+`,
+  "gu",
+);
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 
 async function search(file, rows, query) {
@@ -176,7 +219,8 @@ async function search(file, rows, query) {
       const text = saidIn(sample.record).toLowerCase().replace(/\s+/g, " ");
       const known = new Set(text.match(WORD));
       const last = words.length - 1;
-      const has = (word, i) => known.has(word) || (i === last && openEnded && [...known].some((each) => each.startsWith(word)));
+      const has = (word, i) =>
+        known.has(word) || (i === last && openEnded && [...known].some((each) => each.startsWith(word)));
       if (words.every(has) && quoted.every((phrase) => text.includes(phrase))) found.add(key);
     }
   }
@@ -187,7 +231,14 @@ async function search(file, rows, query) {
 function saidIn(record) {
   const { prompt, messages, prediction, items, completions } = record.trace || {};
   return texts([
-    record.sample_id, record.asked, prompt, messages, prediction, items, record.targets, record.metadata,
+    record.sample_id,
+    record.asked,
+    prompt,
+    messages,
+    prediction,
+    items,
+    record.targets,
+    record.metadata,
     (completions || []).map((each) => [each.reasoning, each.refusal, each.tool_calls]),
     (record.scores || []).map((each) => [each.answer, each.reason, each.metadata]),
     (record.failures || []).map((each) => [`${each.stage} ${each.kind}`, each.message]),

@@ -11,12 +11,21 @@ export function textDiff(a, b) {
   let start = 0;
   while (start < left.length && start < right.length && left[start] === right[start]) start++;
   let end = 0;
-  while (end < left.length - start && end < right.length - start && left[left.length - 1 - end] === right[right.length - 1 - end]) end++;
+  while (
+    end < left.length - start &&
+    end < right.length - start &&
+    left[left.length - 1 - end] === right[right.length - 1 - end]
+  )
+    end++;
   const [head, tail] = [left.slice(0, start), left.slice(left.length - end)];
   left = left.slice(start, left.length - end);
   right = right.slice(start, right.length - end);
   if (left.length > MOST || right.length > MOST) return null;
-  return joined([...head.map((text) => ["same", text]), ...between(left, right), ...tail.map((text) => ["same", text])]);
+  return joined([
+    ...head.map((text) => ["same", text]),
+    ...between(left, right),
+    ...tail.map((text) => ["same", text]),
+  ]);
 }
 
 // The longest common subsequence, walked from both ends of its table.
@@ -25,14 +34,21 @@ function between(left, right) {
   const length = new Uint16Array((left.length + 1) * width);
   for (let i = left.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
-      length[i * width + j] = left[i] === right[j] ? length[(i + 1) * width + j + 1] + 1 : Math.max(length[(i + 1) * width + j], length[i * width + j + 1]);
+      length[i * width + j] =
+        left[i] === right[j]
+          ? length[(i + 1) * width + j + 1] + 1
+          : Math.max(length[(i + 1) * width + j], length[i * width + j + 1]);
     }
   }
   const found = [];
   let [i, j] = [0, 0];
   while (i < left.length || j < right.length) {
-    if (i < left.length && j < right.length && left[i] === right[j]) { found.push(["same", left[i]]); i++; j++; }
-    else if (j >= right.length || (i < left.length && length[(i + 1) * width + j] >= length[i * width + j + 1])) found.push(["removed", left[i++]]);
+    if (i < left.length && j < right.length && left[i] === right[j]) {
+      found.push(["same", left[i]]);
+      i++;
+      j++;
+    } else if (j >= right.length || (i < left.length && length[(i + 1) * width + j] >= length[i * width + j + 1]))
+      found.push(["removed", left[i++]]);
     else found.push(["added", right[j++]]);
   }
   return found;

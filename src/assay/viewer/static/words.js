@@ -31,7 +31,11 @@ export function count(value) {
 
 export function short(value) {
   if (!value) return value === 0 ? "0" : "–";
-  for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+  for (const [size, unit] of [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ]) {
     if (value >= size) return (value / size).toFixed(value >= 10 * size ? 0 : 1) + " " + unit;
   }
   return String(value);
@@ -54,7 +58,11 @@ export function seconds(value) {
 export function age(epoch) {
   const passed = Date.now() / 1000 - epoch;
   if (passed < 60) return "just now";
-  for (const [size, unit] of [[86400, "day"], [3600, "hour"], [60, "minute"]]) {
+  for (const [size, unit] of [
+    [86400, "day"],
+    [3600, "hour"],
+    [60, "minute"],
+  ]) {
     if (passed >= size) {
       const n = Math.floor(passed / size);
       return `${n} ${unit}${n === 1 ? "" : "s"} ago`;
@@ -76,7 +84,9 @@ export function meanOf(score) {
 export function meanNote(score) {
   if (!score) return null;
   if (score.left_out.length) return `without ${score.left_out.join(", ")}: no part of the overall score`;
-  return score.headline ? null : "the mean of the samples' numbers; the task's score on the leaderboard is another measure";
+  return score.headline
+    ? null
+    : "the mean of the samples' numbers; the task's score on the leaderboard is another measure";
 }
 
 export function pValue(p) {
