@@ -1,13 +1,15 @@
-"""`assay init`: a starter project, with task files, a metric and an adapter, or with a dataset, a task and a search."""
+"""`assay init`: a starter project (task files, YAML tasks, or a search for a prompt), or a copy of an example."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from typing import TYPE_CHECKING, NamedTuple
 
-SEARCH = "optimize"
-"""The folder of the starter project that is a project of its own."""
-FIRST_RUN = "assay run tasks/ --model my_model:MyModel"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 FIRST_SEARCH = (
     "assay optimize --task label-tickets.yaml --prompt-at input_builder.input_messages.0.content "
     "--task-model stand_in:answer --model stand_in:propose --keep-placeholders --budget 400 --diff"
@@ -15,34 +17,85 @@ FIRST_SEARCH = (
 RENAMED = {"gitignore.txt": ".gitignore"}
 
 
+class Starter(NamedTuple):
+    """A folder of `starter_project/`, and the command that shows it works."""
+
+    folder: str
+    first: str
+
+
+TASK_FILES = Starter("task_folder", "assay run tasks/ --model my_model:MyModel")
+YAML_TASKS = Starter("yaml", "assay check tasks/ && assay run run.yaml")
+SEARCH = Starter("optimize", FIRST_SEARCH)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="a new or empty folder")
+    parser.epilog = (
+        "examples:\n"
+        "  assay init my-evals                           tasks as JSON lines, a metric and an adapter of your own\n"
+        "  assay init --yaml my-evals                    a YAML task of each common kind, with models and datasets\n"
+        "  assay init --example declarative my-copy      a copy of an example; `assay list examples` lists them"
+    )
     parser.add_argument(
+        "folder", metavar="DIR", nargs="?", default=".", help="a new or empty folder (default: the current one)"
+    )
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--yaml",
+        action="store_true",
+        help="YAML tasks: exact answer, judge, conversation, RAG, function calls, dataset quality; runs offline",
+    )
+    kind.add_argument(
         "--optimize", action="store_true", help="a dataset, a task and a search for its prompt, which runs offline"
     )
+    kind.add_argument("--example", metavar="NAME", help="one of the examples that come with assay")
 
 
 def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     import assay
-    from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE
 
-    source = Path(assay.__file__).parent / "starter_project"
-    other = source / SEARCH
-    source = other if options.optimize else source
     target = Path(options.folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target}: not an empty folder; nothing was written")
-    files = [path for path in sorted(source.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
-    for path in files:
-        if not options.optimize and other in path.parents:
-            continue
-        place = target / path.relative_to(source)
-        place = place.with_name(RENAMED.get(place.name, place.name))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(path.read_bytes())
-        print(place)
-    print(f"\nnext: cd {target} && {FIRST_SEARCH if options.optimize else FIRST_RUN}", file=sys.stderr)
+    if options.example is not None:
+        source, first = _example(options.example), "cat README.md"
+    else:
+        starter = YAML_TASKS if options.yaml else SEARCH if options.optimize else TASK_FILES
+        source, first = Path(assay.__file__).parent / "starter_project" / starter.folder, starter.first
+    _copy(source, target)
+    here = "" if target.resolve() == Path.cwd() else f"cd {target} && "
+    print(f"\nnext: {here}{first}", file=sys.stderr)
     return DONE
+
+
+def _example(name: str) -> Path:
+    from assay.catalog import unknown_name
+    from assay.cli.examples import examples, examples_folder
+    from assay.core.errors import UsageError
+
+    known = examples()
+    if name not in known:
+        raise UsageError(unknown_name("example", name, known))
+    return examples_folder() / name
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Every file of the project into a folder that holds nothing yet but hidden files, such as `.git` or `.venv`."""
+    from assay.cli.examples import files_to_copy
+    from assay.core.errors import UsageError
+
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target}: is a file, not a folder; nothing was written")
+    files = list(files_to_copy(source))
+    places = {inside: target / inside.with_name(RENAMED.get(inside.name, inside.name)) for inside in files}
+    held = [path.name for path in sorted(target.iterdir()) if path.name[0] != "."] if target.is_dir() else []
+    held += [path.name for path in places.values() if path.exists()]
+    if held:
+        raise UsageError(f"{target}: not an empty folder (`{held[0]}` is there); nothing was written. Name a new one")
+    for inside, place in places.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes((source / inside).read_bytes())
+        if os.access(source / inside, os.X_OK):
+            place.chmod(place.stat().st_mode | 0o111)
+        print(place)

@@ -1,4 +1,4 @@
-"""`assay list`: every name that a task file or a flag may use, by kind."""
+"""`assay list`: every name that a task file or a flag may use, by kind; the tasks of files; the examples."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ if TYPE_CHECKING:
 
 TASK_SETS = "task sets"
 LIBRARY = "lm-eval"
+EXAMPLES = "examples"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from assay.cli.output import add_form_arguments
 
     parser.add_argument(
-        "what", nargs="*", metavar="KIND|TASKS", help="metric, scorer, model, …, task files, or lm-eval: its tasks"
+        "what",
+        nargs="*",
+        metavar="KIND|TASKS",
+        help="metric, scorer, model, …, task files or folders, `examples`, or `lm-eval`: its tasks",
     )
     parser.add_argument("--search", metavar="TEXT", help="only names that hold this text")
     parser.add_argument("--include-path", metavar="FOLDER", help="where else lm-eval tasks are looked for")
@@ -29,6 +33,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.what == [LIBRARY]:
         return tell(lm_eval_tasks(options), options)
+    if options.what == [EXAMPLES]:
+        return tell(searched({EXAMPLES: example_projects()}, options), options)
     asked = [singular(word) for word in options.what]
     kinds = [word for word in asked if word in catalog.CATALOG]
     if options.what and len(kinds) < len(options.what):
@@ -40,13 +46,22 @@ def run(options: argparse.Namespace) -> int:
             kind: {name: first_line(kind, name) for name in catalog.names(kind)} for kind in kinds or catalog.CATALOG
         }
         if not kinds:
-            found = {TASK_SETS: built_in(), **found}
-    if options.search is not None:
-        held = options.search.casefold()
-        found = {
-            kind: {name: names[name] for name in names if held in name.casefold()} for kind, names in found.items()
-        }
-    return tell(found, options)
+            found = {TASK_SETS: built_in(), EXAMPLES: example_projects(), **found}
+    return tell(searched(found, options), options)
+
+
+def searched(found: dict[str, dict[str, str]], options: argparse.Namespace) -> dict[str, dict[str, str]]:
+    """Those whose names hold what is searched for."""
+    if options.search is None:
+        return found
+    held = options.search.casefold()
+    return {kind: {name: names[name] for name in names if held in name.casefold()} for kind, names in found.items()}
+
+
+def example_projects() -> dict[str, str]:
+    from assay.cli.examples import examples
+
+    return examples()
 
 
 def lm_eval_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:

@@ -46,7 +46,7 @@ VERBS = {
 EPILOG = """\
 first steps:
   assay run                                    the starter tasks with the toy model
-  assay init my-evals && cd my-evals           a project of your own
+  assay init my-evals && cd my-evals           a project of your own; --yaml for YAML tasks
   assay run tasks/ --model openai:MODEL        your tasks against a server
   assay run tasks/ --model my_module:my_model  … or against your own Python
 
