@@ -19,6 +19,10 @@ export async function sendMark(mark) {
   return read(answer);
 }
 
+export function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
 async function read(answer) {
   if (answer.status === 403) throw new Error(await answer.text());
   let data;

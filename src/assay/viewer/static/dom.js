@@ -116,9 +116,16 @@ export function section(title, ...children) {
   return h("section", null, h("h2", null, title), ...children);
 }
 
+// An element that index.html promises.
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no #${id}`);
+  return found;
+}
+
 let fading;
 export function toast(sentence) {
-  const box = document.getElementById("toast");
+  const box = byId("toast");
   box.textContent = sentence;
   box.classList.add("on");
   clearTimeout(fading);

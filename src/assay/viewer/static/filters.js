@@ -14,6 +14,7 @@ export function stateOf(params) {
 }
 
 // What to send, or to put into an address: only what is set.
+/** @returns {Record<string, any>} */
 export function paramsOf(state) {
   return Object.fromEntries(
     Object.entries(state).filter(([, value]) => (Array.isArray(value) ? value.length : value !== "")),

@@ -1,7 +1,7 @@
 // The page's frame: finds the place in the address, shows it, keeps it up to date, listens to keys.
 
-import { isStatic, listen } from "./api.js";
-import { add, button, fill, h, link } from "./dom.js";
+import { isStatic, listen, messageOf } from "./api.js";
+import { add, button, byId, fill, h, link } from "./dom.js";
 import { pageCompare } from "./page_compare.js";
 import { pageMarks } from "./page_marks.js";
 import { pageProvenance } from "./page_provenance.js";
@@ -32,7 +32,7 @@ async function go() {
   header(route);
   // the old page stays for a moment, until the new one has something to show
   const waiting = setTimeout(() => {
-    if (mine === turn) fill(document.getElementById("page"), h("p", { class: "empty", role: "status" }, "Loading…"));
+    if (mine === turn) fill(byId("page"), h("p", { class: "empty", role: "status" }, "Loading…"));
   }, 400);
   try {
     const page = await (PAGES[route.page] || pageRuns)(root, route);
@@ -47,18 +47,18 @@ async function go() {
         "div",
         { class: "error", role: "alert" },
         h("h1", null, "This could not be shown"),
-        h("p", null, error.message),
+        h("p", null, messageOf(error)),
         link(toRuns(), null, "All runs"),
       ),
     );
   }
   clearTimeout(waiting);
-  const main = fill(document.getElementById("page"), root);
+  const main = fill(byId("page"), root);
   if (mine > 1) main.focus({ preventScroll: true });
   document.title = title(route);
   if (!shownPage.keepsScroll) scrollTo(0, 0);
   // a search has no samples, marks or provenance of its own
-  if (shownPage.tabs === false) document.querySelector(".tabs").remove();
+  if (shownPage.tabs === false) document.querySelector(".tabs")?.remove();
   if (shownPage.ready) shownPage.ready();
 }
 
@@ -72,7 +72,7 @@ function title(route) {
 }
 
 function header(route) {
-  const bar = fill(document.getElementById("top"));
+  const bar = fill(byId("top"));
   add(bar, [
     link(toRuns(), { class: "brand" }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "assay"),
   ]);
@@ -192,14 +192,15 @@ function help() {
 }
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, textarea, select, dialog");
+  const focused = /** @type {HTMLElement} */ (event.target);
+  const typing = focused.closest("input, textarea, select, dialog");
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (typing) {
-    if (event.key === "Escape" && !event.target.closest("dialog")) event.target.blur();
+    if (event.key === "Escape" && !focused.closest("dialog")) focused.blur();
     return;
   }
   // what has the focus acts on Enter itself: a link is followed, a button pressed
-  if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
+  if (event.key === "Enter" && focused.closest("a, button, summary")) return;
   if (event.key === "?") return help();
   const act = shownPage && shownPage.keys && shownPage.keys[event.key];
   if (act) {
@@ -239,7 +240,7 @@ async function follow(changed) {
 
 let lost;
 function connection(open) {
-  const sign = document.getElementById("live");
+  const sign = byId("live");
   clearTimeout(lost);
   if (open) {
     sign.hidden = true;

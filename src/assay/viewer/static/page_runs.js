@@ -6,6 +6,7 @@ import { progressBar, whisker } from "./charts.js";
 import { replace, toCompare, toRun } from "./route.js";
 import { age, count, interval, money, number, percent, plural, short } from "./words.js";
 
+/** @type {[string, string, (run: any) => string | number, number][]} */
 const COLUMNS = [
   ["model", "Run", (run) => run.model || run.name, 1],
   ["tasks", "Tasks", (run) => (run.tasks || []).join(" "), 1],
@@ -39,7 +40,7 @@ export async function pageRuns(root, route) {
 
   function draw() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const key = COLUMNS.find(([name]) => name === sort)[2];
+    const [, , key] = COLUMNS.find(([name]) => name === sort) || COLUMNS[COLUMNS.length - 1];
     const shown = runs
       .filter((run) =>
         words.every((word) => `${run.name} ${run.model} ${(run.tasks || []).join(" ")}`.toLowerCase().includes(word)),

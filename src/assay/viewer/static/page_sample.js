@@ -1,6 +1,6 @@
 // One sample: what was asked, what was answered, what was made of it, and what a person says to that.
 
-import { get, isStatic, sendMark } from "./api.js";
+import { get, isStatic, messageOf, sendMark } from "./api.js";
 import { button, copy, fill, h, link, section, toast } from "./dom.js";
 import { badge, weakTag } from "./charts.js";
 import { paramsOf, stateOf } from "./filters.js";
@@ -22,6 +22,7 @@ import { count, number } from "./words.js";
 
 export async function pageSample(root, route) {
   const from = (route.params.from || [""])[0];
+  /** @type {Record<string, any>} */
   const params = { ...paramsOf(stateOf(route.params)), ...(from ? { from } : {}) };
   let whole = false;
   let sample = await get("sample", { run: route.run, key: route.key, against: route.params.against });
@@ -230,7 +231,7 @@ export async function pageSample(root, route) {
       toast(verdict === null ? "Mark taken back" : `Marked ${verdict}`);
       drawMark();
     } catch (error) {
-      toast(error.message);
+      toast(messageOf(error));
     }
   }
 

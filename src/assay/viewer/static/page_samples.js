@@ -1,6 +1,6 @@
 // The sample table: any number of rows, a page of them at a time, filtered and sorted by the server.
 
-import { get } from "./api.js";
+import { get, messageOf } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
 import { badge, bars, weakTag } from "./charts.js";
 import { filterBar, outcomeBar, paramsOf, stateOf } from "./filters.js";
@@ -70,7 +70,7 @@ export async function pageSamples(root, route) {
     try {
       found = await get("samples", { run: route.run, limit: PAGE, ...paramsOf(state) });
     } catch (error) {
-      if (mine === latest) fill(body, h("p", { class: "error" }, error.message));
+      if (mine === latest) fill(body, h("p", { class: "error" }, messageOf(error)));
       return;
     }
     if (mine !== latest) return;

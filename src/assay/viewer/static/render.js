@@ -102,6 +102,7 @@ function parser() {
   return made;
 }
 
+/** @type {[string, string, boolean][]} */
 const INLINE = [
   ["$$", "$$", true],
   ["\\[", "\\]", true],
@@ -181,6 +182,7 @@ const HEADINGS = { h1: "h3", h2: "h4", h3: "h5", h4: "h6", h5: "h6", h6: "h6" };
 
 // Tokens in a row become nodes inside each other.
 function nodesOf(tokens) {
+  /** @type {any[][]} */
   const stack = [[]];
   for (const token of tokens) {
     const here = stack[stack.length - 1];

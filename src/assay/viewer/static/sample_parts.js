@@ -204,7 +204,7 @@ export function targetsCard(sample) {
   const nearest = [...targets].sort((a, b) => likeness(answer, b) - likeness(answer, a))[0];
   const parts = settled || answer === nearest ? null : textDiff(answer, nearest);
   const marked = (without) =>
-    parts
+    (parts || [])
       .filter(([kind]) => kind !== without)
       .map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text)));
   const box = (content) => h("pre", { class: "prose", dir: "auto" }, content);

@@ -140,8 +140,8 @@ async function chosen(list, file, params) {
       (row, wanted) =>
         wanted.every((pair) => labelOf(row, pair.slice(0, pair.indexOf("="))) === pair.slice(pair.indexOf("=") + 1)),
     ],
-    [low, (row) => valueOf(row, value) !== null && valueOf(row, value) >= Number(low)],
-    [high, (row) => valueOf(row, value) !== null && valueOf(row, value) <= Number(high)],
+    [low, (row) => (valueOf(row, value) ?? -Infinity) >= Number(low)],
+    [high, (row) => (valueOf(row, value) ?? Infinity) <= Number(high)],
     [params.flip, (row, [flip]) => flipped(row, flip)],
     [params.mark, (row, [mark]) => marked(row, mark)],
   ].filter(([wanted]) => all(wanted).some((each) => each !== ""));
@@ -194,7 +194,7 @@ function sorted(rows, sort, down) {
   return rows
     .map((row, i) => [key(row), i, row])
     .sort(([a, i], [b, j]) =>
-      a === null || b === null ? (a === null) - (b === null) || i - j : (down ? b - a : a - b) || i - j,
+      a === null || b === null ? Number(a === null) - Number(b === null) || i - j : (down ? b - a : a - b) || i - j,
     )
     .map(([, , row]) => row);
 }

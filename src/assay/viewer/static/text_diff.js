@@ -70,6 +70,6 @@ export function likeness(a, b) {
   const words = (text) => new Set(text.slice(0, 5000).toLowerCase().split(/\W+/));
   const [left, right] = [words(a), words(b)];
   let same = 0;
-  for (const word of left) same += right.has(word);
+  for (const word of left) same += Number(right.has(word));
   return same / Math.max(1, left.size + right.size - same);
 }

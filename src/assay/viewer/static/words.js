@@ -29,13 +29,16 @@ export function count(value) {
   return value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en-US");
 }
 
+/** @type {[number, string][]} */
+const SIZES = [
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
+
 export function short(value) {
   if (!value) return value === 0 ? "0" : "–";
-  for (const [size, unit] of [
-    [1e9, "G"],
-    [1e6, "M"],
-    [1e3, "k"],
-  ]) {
+  for (const [size, unit] of SIZES) {
     if (value >= size) return (value / size).toFixed(value >= 10 * size ? 0 : 1) + " " + unit;
   }
   return String(value);
@@ -58,16 +61,8 @@ export function seconds(value) {
 export function age(epoch) {
   const passed = Date.now() / 1000 - epoch;
   if (passed < 60) return "just now";
-  for (const [size, unit] of [
-    [86400, "day"],
-    [3600, "hour"],
-    [60, "minute"],
-  ]) {
-    if (passed >= size) {
-      const n = Math.floor(passed / size);
-      return `${n} ${unit}${n === 1 ? "" : "s"} ago`;
-    }
-  }
+  if (passed < 3600) return `${plural(Math.floor(passed / 60), "minute")} ago`;
+  return `${passed < 86400 ? plural(Math.floor(passed / 3600), "hour") : plural(Math.floor(passed / 86400), "day")} ago`;
 }
 
 export function interval(found, digits = 3) {
