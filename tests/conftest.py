@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # before anything is imported or started: neither a test nor a process of one may touch the home of who runs them
@@ -18,6 +20,13 @@ os.environ["ASSAY_HOME"] = tempfile.mkdtemp(prefix="assay-home-")
 
 def pytest_unconfigure() -> None:
     shutil.rmtree(os.environ["ASSAY_HOME"], ignore_errors=True)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The names of what failed, one a line, for who wants to run just these again."""
+    if path := os.environ.get("FAILED_TESTS_FILE"):
+        reports = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
+        Path(path).write_text("".join(f"{name}\n" for name in dict.fromkeys(report.nodeid for report in reports)))
 
 
 ANY_SPEED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import assay.core
@@ -14,6 +15,16 @@ from assay.core import seams
 
 SOURCE = Path(assay.__file__).parent
 HEAVY = {"msgspec", "numpy", "aiohttp", "httptools", "yaml", "jinja2", "asyncio", "rapidfuzz", "uvloop"}
+
+
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(text_of(path))))
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -87,7 +98,7 @@ def test_what_a_part_can_do_is_asked_through_its_protocol_and_never_with_a_defau
         f"{path.relative_to(SOURCE)}: {ast.unparse(call)}"
         for path in SOURCE.rglob("*.py")
         if not {"core", "inside"} & {*path.parts}  # `inside` is what runs in the sandbox, with no part of ours
-        for call in ast.walk(ast.parse(path.read_text()))
+        for call in nodes_of(path)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
         if (call.func.id, len(call.args)) in (("getattr", 3), ("hasattr", 2))
         if isinstance(call.args[1], ast.Constant) and call.args[1].value not in allowed
@@ -103,7 +114,7 @@ def test_no_factory_takes_its_context_as_anything_but_a_build_context() -> None:
 def test_no_two_classes_share_a_name() -> None:
     homes: dict[str, list[str]] = {}
     for path in SOURCE.rglob("*.py"):
-        for node in ast.parse(path.read_text()).body:
+        for node in ast.iter_child_nodes(nodes_of(path)[0]):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(path.relative_to(SOURCE).as_posix())
     assert not {name: places for name, places in homes.items() if len(places) > 1}
@@ -164,7 +175,7 @@ def users_of(*names: str) -> dict[str, set[str]]:
     """Where each of these names is imported, below `src/assay/`."""
     found: dict[str, set[str]] = {name: set() for name in names}
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     if alias.name in found:

@@ -34,6 +34,8 @@ SOME = 6
 """The verdict is spoken by the same two processes whatever confines them: elsewhere one in so many of its attacks, and
 one honest program after so many attacks, are enough."""
 REACHING_OUT = ("files", "metadata", "secrets", "network", "processes", "syscalls")
+CONFINED = (*REACHING_OUT, "bombs")
+"""What the layers of a host stop; the rest is between the candidate and the verifier."""
 
 
 def test_the_list_has_every_class() -> None:
@@ -70,7 +72,9 @@ def test_every_shared_attack_fails_too() -> None:
     ids=lambda value: "+".join(value) if isinstance(value, tuple) else value,
 )
 def test_every_attack_fails_on_a_poorer_host(pretend: tuple[str, ...], tier: str) -> None:
-    attacks = [*read_list(OURS), *read_list(VERDICT)[::SOME]]
+    others = [attack for attack in read_list(OURS) if attack["class"] not in CONFINED]
+    attacks = [attack for attack in read_list(OURS) if attack["class"] in CONFINED]
+    attacks += [*others[::SOME], *read_list(VERDICT)[::SOME]]
     found_tier, found = problems(attacks, pretend=pretend, min_tier="D", honest_every=SOME)
     assert found == []
     if os.getuid() == 0:
