@@ -62,7 +62,8 @@ export function age(epoch) {
   const passed = Date.now() / 1000 - epoch;
   if (passed < 60) return "just now";
   if (passed < 3600) return `${plural(Math.floor(passed / 60), "minute")} ago`;
-  return `${passed < 86400 ? plural(Math.floor(passed / 3600), "hour") : plural(Math.floor(passed / 86400), "day")} ago`;
+  if (passed < 86400) return `${plural(Math.floor(passed / 3600), "hour")} ago`;
+  return `${plural(Math.floor(passed / 86400), "day")} ago`;
 }
 
 export function interval(found, digits = 3) {
