@@ -203,3 +203,18 @@ def test_nothing_is_left_behind() -> None:
     scored(Scorer(loop_for_ever))
     assert signal.getsignal(signal.SIGURG) == before
     assert not [thread for thread in threading.enumerate() if thread.name == "watch over scoring"]
+
+
+def test_runs_side_by_side_leave_nothing_behind_whichever_ends_first() -> None:
+    async def overlap() -> None:
+        first, second = Watch(None), Watch(None)
+        first.__enter__()
+        second.__enter__()
+        first.__exit__()
+        assert signal.getitimer(signal.ITIMER_VIRTUAL) != (0.0, 0.0)
+        second.__exit__()
+
+    before = signal.getsignal(signal.SIGVTALRM)
+    asyncio.run(overlap())
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGVTALRM) == before

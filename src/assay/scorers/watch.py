@@ -62,8 +62,7 @@ class Watch:
         self._task = asyncio.current_task()
         self._can_raise = threading.current_thread() is threading.main_thread() and hasattr(signal, "pthread_kill")
         if self._can_raise:
-            self._before = [(number, signal.signal(number, self._look)) for number in (signal.SIGURG, signal.SIGVTALRM)]
-            self._timer_before = signal.setitimer(signal.ITIMER_VIRTUAL, TICK_SECONDS, TICK_SECONDS)
+            _signals.send_to(self._look)
         self._ticking = threading.Thread(target=self._tick, name="watch over scoring", daemon=True)
         self._ticking.start()
 
@@ -71,9 +70,7 @@ class Watch:
         self._over.set()
         self._ticking.join()
         if self._can_raise:
-            signal.setitimer(signal.ITIMER_VIRTUAL, *self._timer_before)
-            for number, handler in self._before:
-                signal.signal(number, handler)
+            _signals.leave_out(self._look)
         self._seen = None
         overdue.clear()
 
@@ -88,8 +85,8 @@ class Watch:
                 self._stubborn_seconds = TICK_SECONDS
                 self._say(f"scoring {reason}; it cannot be ended, since the run is not in the main thread")
 
-    def _look(self, number: int, frame: FrameType | None) -> None:
-        """The handler of both signals."""
+    def _look(self, frame: FrameType | None) -> None:
+        """What is done at every signal."""
         reason = self._why_to_end(frame)
         if reason is None or self._seen is None:
             return
@@ -140,3 +137,32 @@ class Watch:
             flush=True,
         )
         os._exit(130 if self._asked() else 3)
+
+
+class _Signals:
+    """The signals and their timer, shared: of runs in one loop, any may end before the others."""
+
+    def __init__(self) -> None:
+        self._looks: list[Callable[[FrameType | None], None]] = []
+
+    def send_to(self, look: Callable[[FrameType | None], None]) -> None:
+        if not self._looks:
+            self._before = [
+                (number, signal.signal(number, self._handle)) for number in (signal.SIGURG, signal.SIGVTALRM)
+            ]
+            self._timer_before = signal.setitimer(signal.ITIMER_VIRTUAL, TICK_SECONDS, TICK_SECONDS)
+        self._looks.append(look)
+
+    def leave_out(self, look: Callable[[FrameType | None], None]) -> None:
+        self._looks.remove(look)
+        if not self._looks:
+            signal.setitimer(signal.ITIMER_VIRTUAL, *self._timer_before)
+            for number, handler in self._before:
+                signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        for look in tuple(self._looks):
+            look(frame)
+
+
+_signals = _Signals()
