@@ -29,9 +29,12 @@ def test_type_checkers_see_the_names_that_programs_get() -> None:
 def test_mypy_refuses_wrong_arguments_and_unknown_names(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
-        "from assay import Example, Nothing\n"
+        "from assay import Example, Nothing, evaluate_tasks\n"
         "Example(id='a', prompt='p', targets=('x',), metric='contains')\n"
         "Example(id=3, nonsense=True)\n"
+        "evaluate_tasks('tasks', temperature=0.5, concurrency=None, stop=('x',))\n"
+        "evaluate_tasks('tasks', nonsense=1)\n"
+        "evaluate_tasks('tasks', temperature='hot')\n"
     )
     # from the root and by the same paths: what `make lint` has just checked is not checked again
     done = subprocess.run(
@@ -42,7 +45,9 @@ def test_mypy_refuses_wrong_arguments_and_unknown_names(tmp_path: Path) -> None:
         text=True,
     )
     said = [line.partition("program.py:")[2] for line in done.stdout.splitlines() if " error: " in line]
-    assert [line.partition(":")[0] for line in said] == ["1", "3", "3"], done.stdout + done.stderr
+    assert [line.partition(":")[0] for line in said] == ["1", "3", "3", "5", "6"], done.stdout + done.stderr
     assert 'Module "assay" has no attribute "Nothing"' in said[0]
     assert 'Unexpected keyword argument "nonsense" for "Example"' in "".join(said)
     assert 'Argument "id" to "Example" has incompatible type "int"' in "".join(said)
+    assert 'Unexpected keyword argument "nonsense"' in said[3]
+    assert 'Argument "temperature" has incompatible type "str"' in said[4]

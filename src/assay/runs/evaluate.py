@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 from msgspec import Struct
 
 from assay import env_file
-from assay.core.config import RunConfig
+from assay.core.config import RunConfig, RunKeywords
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, finished_keys
 from assay.core.run import Stop
@@ -126,7 +126,7 @@ async def aevaluate(
     generative: bool = False,
     cluster: Cluster | None = None,
     shard_size: int | None = None,
-    **settings: Any,
+    **settings: Unpack[RunKeywords],
 ) -> EvaluationResult:
     """Run tasks against one model or several: all that `assay run` does, from a notebook or an async service.
 
