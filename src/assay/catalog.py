@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import AssayError, UsageError
+from assay.core.errors import AssayError, OptionError, UsageError
 from assay.own_functions import HERE, find_here
-from assay.wording import hint, nearest
+from assay.wording import hint, in_yaml, nearest
 
 CATALOG: dict[str, dict[str, str]] = {
     "metric": {
@@ -203,30 +203,67 @@ def make(kind: str, name: str, options: Mapping[str, Any], *, own_code: bool = F
     `offered` is there for every factory of the kind; one that has no parameter of that name does without.
     """
     factory = resolve(kind, name, own_code=own_code)
-    return factory(**arguments_for(f"{_WORDS.get(kind, kind)} `{name}`", factory, options, offered))
+    return factory(**arguments_for(kind, name, factory, options, offered))
 
 
 def arguments_for(
-    what: str, factory: Callable[..., Any], options: Mapping[str, Any], offered: Mapping[str, Any]
+    kind: str, name: str, factory: Callable[..., Any], options: Mapping[str, Any], offered: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The keyword arguments for a factory; `UsageError` names an option that it does not know, or that it needs."""
+    """The keyword arguments for a factory; `UsageError` names an option that it does not know, or that it needs.
+
+    Options of a factory that is not ours must also be what its annotations say, where it has them.
+    """
     from inspect import signature
 
+    what = f"{_WORDS.get(kind, kind)} `{name}`"
     try:
         parameters = signature(factory).parameters.values()
     except ValueError:  # built-in classes that do not tell their parameters
         return dict(options)
     named = {each.name: each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)}
-    known = [name for name in named if name not in offered]
+    known = [each for each in named if each not in offered]
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
     for option in options:
         if option in offered or not (takes_any or option in known):
-            told = unknown_name(f"option of the {what}", option, known)
-            raise UsageError(told if known else f"the {what} takes no options, and `{option}` was given")
-    for name in known:
-        if named[name].default is named[name].empty and name not in options:
-            raise UsageError(f"the {what} needs the option `{name}`")
+            message = unknown_name(f"option of the {what}", option, known)
+            message = message if known else f"the {what} takes no options, and `{option}` was given"
+            raise OptionError(message, use=name, option=option)
+    for option in known:
+        if named[option].default is named[option].empty and option not in options:
+            raise UsageError(f"the {what} needs the option `{option}`")
+    hints = {} if name in CATALOG[kind] else _annotations(factory)
+    for option, value in options.items():
+        if option in hints and (problem := _not_of_type(value, hints[option])):
+            raise OptionError(f"the option `{option}` of the {what} {problem}", use=name, option=option)
     return {**{name: value for name, value in offered.items() if name in named}, **options}
+
+
+def _annotations(factory: Callable[..., Any]) -> dict[str, Any]:
+    """What the parameters are annotated with; nothing where a name in it exists only for type checkers."""
+    from typing import get_type_hints
+
+    try:
+        return get_type_hints(vars(factory).get("__init__") if isinstance(factory, type) else factory)
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def _not_of_type(value: Any, annotation: Any) -> str | None:
+    """Why a value of a file is not what an annotation says; an annotation of no data (a class) is not checked."""
+    import msgspec
+
+    def no_data(wanted: type, value: Any) -> Any:
+        raise NotImplementedError(wanted)
+
+    try:
+        msgspec.convert(value, annotation, dec_hook=no_data)
+    except msgspec.ValidationError as error:
+        wanted = annotation.__name__ if type(annotation) is type else str(annotation).replace("typing.", "")
+        inside = f" ({error})" if " at `$" in str(error) else ""  # of a list or mapping: which item
+        return f"must be {wanted}, got {in_yaml(value)}{inside}"
+    except (TypeError, NotImplementedError):
+        return None
+    return None
 
 
 def published(kind: str) -> list[str]:

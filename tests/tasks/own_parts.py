@@ -22,7 +22,7 @@ class Shouts:
 
     capabilities = Capabilities(only_computes=True)
 
-    def __init__(self, key, *, least=1):
+    def __init__(self, key, *, least: int = 1):
         self.name, self._least = key, least
 
     async def __call__(self, sample, trace):
@@ -31,7 +31,7 @@ class Shouts:
 
 
 class Twice:
-    def __init__(self, *, suffix):
+    def __init__(self, *, suffix: str):
         self._suffix = suffix
 
     async def __call__(self, sample, model):
@@ -40,13 +40,13 @@ class Twice:
         return Trace(prediction=first.text.upper(), prompt=text, completions=(first,))
 
 
-def share_of_best(table, *, field, level=0.95, times=1.0):
+def share_of_best(table, *, field: str, level=0.95, times: float = 1.0):
     values = table.numbers(field).values
     return [Summary(name="best", value=float(max(values)) * times, scored=len(values), signature="max")]
 
 
 class Letters:
-    def __init__(self, *, letters):
+    def __init__(self, *, letters: list[str]):
         self._letters = letters
 
     def __len__(self):

@@ -43,6 +43,49 @@ def test_an_option_is_checked_against_the_parts_own_signature(
     assert str(folder / "task.yaml") in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("task", "line", "says"),
+    [
+        (
+            TASK.replace("least: 2", "least: two"),
+            9,
+            "definition.scorers[0].least: the option `least` of the scorer `MODULE:Shouts` must be int, "
+            "got the text `two`",
+        ),
+        (
+            TASK.replace('suffix: "!"', "suffix: 3"),
+            6,
+            "definition.solver.suffix: the option `suffix` of the solver `MODULE:Twice` must be str, got 3",
+        ),
+        (
+            TASK.replace("times: 0.5", "times: [0.5]"),
+            12,
+            "definition.scorers[0].metrics[1].times: the option `times` of the aggregate "
+            "`MODULE:share_of_best` must be float, got a list",
+        ),
+    ],
+)
+def test_an_option_is_checked_against_the_annotation_of_its_parameter(
+    project: Project, task: str, line: int, says: str, tmp_path: Path
+) -> None:
+    folder = project(task=task)
+    module = next(folder.glob("own_parts_*.py")).stem
+    with pytest.raises(UsageError) as told:
+        run(folder / "task.yaml", tmp_path / "run")
+    place, _, message = str(told.value).partition(": ")
+    assert place.startswith(f"{folder / 'task.yaml'}:{line}:")
+    assert message == says.replace("MODULE", module)
+
+
+def test_an_option_of_a_dataset_is_placed_in_the_file_of_the_dataset(project: Project) -> None:
+    folder = project(dataset=DATASET.replace("[a, b, c]", "[a, 2, c]"))
+    with pytest.raises(UsageError) as told:
+        load_tasks([str(folder / "task.yaml")])
+    assert str(told.value).startswith(f"{folder / 'letters.yaml'}:3:")
+    assert ": source.letters: the option `letters` of the dataset reader" in str(told.value)
+    assert "must be list[str], got a list (Expected `str`, got `int` - at `$[1]`)" in str(told.value)
+
+
 def test_a_dataset_of_ones_own_is_named_with_its_wrong_option(project: Project) -> None:
     folder = project(dataset=DATASET.replace("letters: [", "leters: ["))
     with pytest.raises(UsageError, match=r"unknown option of the dataset reader .*`leters`. Did you mean `letters`\?"):

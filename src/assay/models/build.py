@@ -47,7 +47,7 @@ def _how_to_name(name: str) -> str:
 def _check_options(spec: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:
     parameters = inspect.signature(factory).parameters.values()
     positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
-    arguments_for(f"model `{spec}`", factory, options, dict.fromkeys(positional))
+    arguments_for("model", spec, factory, options, dict.fromkeys(positional))
 
 
 def _made(spec: str, factory: Callable[..., Any], arguments: tuple[str, ...], options: Mapping[str, Any]) -> Any:

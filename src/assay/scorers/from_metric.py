@@ -94,7 +94,7 @@ def from_metric(
     given = options if post_process == "none" else {**options, "post_process": post_process}
     offered = {"key": key, "context": context}
     make: Any = found
-    made: Scorer = make(**catalog.arguments_for(f"scorer `{metric}`", found, given, offered))
+    made: Scorer = make(**catalog.arguments_for("scorer", metric, found, given, offered))
     return made
 
 

@@ -14,7 +14,7 @@ import msgspec
 from assay import catalog
 from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
-from assay.core.errors import FailureError, UsageError
+from assay.core.errors import FailureError, OptionError, UsageError
 from assay.core.key_set import KeySet
 from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparable, Scorer, Solver, walk_from
 from assay.core.task import REFUSED_HERE, Task
@@ -144,7 +144,7 @@ def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:
     with _told_where(definition):
         aggregate = catalog.resolve("aggregate", part.use, own_code=True)
         options = {name: value for name, value in part.options.items() if name != "scorer"}
-        catalog.arguments_for(f"aggregate `{part.use}`", aggregate, options, {"table": None, "level": 0.95})
+        catalog.arguments_for("aggregate", part.use, aggregate, options, {"table": None, "level": 0.95})
 
 
 @contextmanager
@@ -152,6 +152,10 @@ def _told_where(definition: TaskDefinition, what: str = "") -> Iterator[None]:
     where = f"{definition.source or definition.format}: task `{definition.name}`"
     try:
         yield
+    except OptionError as error:
+        from assay.tasks.declarative.places import located  # reads the file again: only for what is wrong
+
+        raise located(error, definition.metadata.get("files", ())) or UsageError(f"{where}: {error}") from error
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
     except TypeError as error:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from random import Random
 
 import msgspec
 from msgspec import Struct
 
 from assay.catalog import CATALOG
-from assay.core.errors import UsageError
+from assay.core.errors import OptionError, UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.tasks.declarative.aggregates import aggregates_of, headline
 from assay.tasks.declarative.config_spec import NoValueError, resolve_config, substitute, values_known
 from assay.tasks.declarative.library import Library, SampleChoice
 from assay.tasks.declarative.part_keys import scorer_keys
+from assay.tasks.declarative.places import located
 from assay.tasks.declarative.records import (
     ActionEntry,
     BenchmarkTask,
@@ -154,7 +156,7 @@ def _dataset(
     if key is None:
         message = "this task evaluates a dataset: name it with --dataset KEY, or `dataset_key` in a run file"
         raise NoValueError(document.sentence(where, message))
-    with _at(document, (*where, "dataset", "key")):
+    with _at(document, (*where, "dataset", "key"), library.files):
         if given is None and named is not None and named.source == "task_result":
             return library.task_result(key, **size)
         return library.dataset(key, **size)
@@ -209,13 +211,15 @@ def _benchmark_parts(document: Document, where: FieldPath, definition: Benchmark
 
 
 @contextmanager
-def _at(document: Document, where: FieldPath) -> Iterator[None]:
-    """What is wrong with a key is told with the field that names it."""
+def _at(document: Document, where: FieldPath, files: Sequence[Path] = ()) -> Iterator[None]:
+    """What is wrong with a key is told with the field that names it; an option, where one of the files gives it."""
     try:
         yield
     except PlacedError:
         raise
     except UsageError as error:
+        if isinstance(error, OptionError) and (placed := located(error, [*files, *document.files])):
+            raise placed from error
         raise document.error(where, str(error)) from error
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
+from assay.core.errors import OptionError, UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.declarative.part_keys import scorer_keys
 from assay.tasks.declarative.shape import mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, Position, dotted
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, Position, dotted, read_yaml
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
@@ -63,6 +67,28 @@ class Places:
             else:
                 return None
         return value
+
+
+def located(error: OptionError, files: Iterable[Path | str]) -> PlacedError | None:
+    """The same with the first place in these YAML files that gives the option to the part; None where none does."""
+    for path in files:
+        if Path(path).suffix in (".yaml", ".yml"):
+            with suppress(UsageError):
+                document = read_yaml(path)
+                for where in _parts_with(document.value, error.use, error.option, ()):
+                    return document.error((*where, error.option), str(error))
+    return None
+
+
+def _parts_with(value: Plain, use: str, option: str, where: FieldPath) -> Iterator[FieldPath]:
+    if isinstance(value, dict):
+        if value.get("type") == use and option in value:
+            yield where
+        for name, item in value.items():
+            yield from _parts_with(item, use, option, (*where, name))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _parts_with(item, use, option, (*where, at))
 
 
 def _steps(field: str) -> FieldPath:
