@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import AssayError, OptionError, UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.own_functions import HERE, find_here
 from assay.wording import hint, in_yaml, nearest
 
@@ -171,6 +171,15 @@ _WORDS = {
     "action": "action",
     "listener": "listener",
 }
+
+
+class OptionError(UsageError):
+    """An option that a part does not take, or not with this value; who knows the file can say where it stands."""
+
+    def __init__(self, message: str, *, use: str, option: str) -> None:
+        super().__init__(message)
+        self.use = use
+        self.option = option
 
 
 OWN_NAME = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")

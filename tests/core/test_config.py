@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import get_type_hints
-
 import msgspec
 import pytest
 
-from assay.core.config import RunConfig, RunKeywords
+from assay.core.config import RunConfig
 from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 
@@ -64,9 +62,3 @@ def test_a_limit_never_asks_for_more_samples_than_there_are(limit: int | None, a
 def test_a_config_survives_run_json() -> None:
     config = RunConfig(model="m", stop=("a", "b"), by=("x",), model_options={"k": [1]}, cache=False)
     assert msgspec.json.decode(msgspec.json.encode(config), type=RunConfig) == config
-
-
-def test_python_takes_the_settings_by_the_names_and_types_of_their_fields() -> None:
-    fields = get_type_hints(RunConfig)
-    del fields["model"]
-    assert get_type_hints(RunKeywords) == {**fields, "concurrency": int | None}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import assay
+from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.runs.plan import RunKeywords
 
 
 @pytest.fixture
@@ -58,3 +61,9 @@ def test_a_setting_that_does_not_exist_or_cannot_be_is_named(task: str) -> None:
         assay.evaluate_tasks(task, right, repeat=0)
     with pytest.raises(UsageError, match=r"Expected `int \| null`, got `str` - at `\$\.limit`"):
         assay.evaluate_tasks(task, right, limit="3")
+
+
+def test_python_takes_the_settings_by_the_names_and_types_of_their_fields() -> None:
+    fields = get_type_hints(RunConfig)
+    del fields["model"]
+    assert get_type_hints(RunKeywords) == {**fields, "concurrency": int | None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -81,43 +81,3 @@ class RunConfig(Struct, frozen=True, kw_only=True):
         settings.pop("attempt", None)
         prompt = {} if self.prompt is None else {"prompt": self.prompt}
         return {"generation": settings, "repeat": self.repeat, "limit": self.limit, **prompt}
-
-
-class RunKeywords(TypedDict, total=False):
-    """The settings of a run that Python gives by name, for type checkers and editors: the fields of `RunConfig`.
-
-    All but the model, which need not be a name. Without a `concurrency` it is found out.
-    """
-
-    model_options: dict[str, Any]
-    temperature: float | None
-    top_p: float | None
-    max_tokens: int | None
-    stop: tuple[str, ...] | None
-    seed: int | None
-    logprobs: int | None
-    repeat: int
-    limit: int | None
-    task_config: dict[str, Any]
-    prompt: str | None
-    concurrency: int | None
-    adaptive: bool
-    batch_size: int
-    timeout_seconds: float | None
-    retries: int
-    patience_seconds: float
-    requests_per_minute: float | None
-    tokens_per_minute: float | None
-    score_workers: int | None
-    cache: bool | None
-    cache_path: str
-    level: float
-    max_cost: float | None
-    max_total_tokens: int | None
-    prices: str | None
-    group_by: str | None
-    by: tuple[str, ...]
-    include_per_example: bool
-    allow_bad_tasks: bool
-    min_sandbox: str | None
-    trust: bool

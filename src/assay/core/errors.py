@@ -2,7 +2,6 @@
 
     AssayError
     ├── UsageError        the user can fix it: a bad file, flag or name. One sentence, exit code 2.
-    │   ├── OptionError       an option that a part does not take, or not with this value
     │   ├── UnwritableError   a file or folder could not be written
     │   └── SearchFolderError a folder that holds a search, where a run is wanted
     └── FailureError      something broke during an attempt. Carries a `Failure`, is recorded, and is never a score.
@@ -27,15 +26,6 @@ class AssayError(Exception):
 
 class UsageError(AssayError):
     """Bad input, told in a sentence: what is wrong, where, what would be right."""
-
-
-class OptionError(UsageError):
-    """An option that a part does not take, or not with this value; who knows the file can say where it stands."""
-
-    def __init__(self, message: str, *, use: str, option: str) -> None:
-        super().__init__(message)
-        self.use = use
-        self.option = option
 
 
 class UnwritableError(UsageError):

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from assay import env_file
-from assay.core.config import RunConfig, RunKeywords
+from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, finished_keys
 from assay.core.run import Stop
@@ -28,7 +28,7 @@ from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder
 from assay.runs.listeners import Listener, Listeners, RunStart, find_listeners
 from assay.runs.local import run_here
-from assay.runs.plan import PlannedRun, make_config, plan_runs, read_tasks
+from assay.runs.plan import PlannedRun, RunKeywords, make_config, plan_runs, read_tasks
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
 

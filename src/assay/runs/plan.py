@@ -6,7 +6,7 @@ The command line and Python both come through here, so that they do the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import msgspec
 
@@ -39,6 +39,46 @@ class TaskFiles(NamedTuple):
 
     definitions: list[TaskDefinition]
     warnings: list[str]
+
+
+class RunKeywords(TypedDict, total=False):
+    """The settings of a run that Python gives by name, for type checkers and editors: the fields of `RunConfig`.
+
+    All but the model, which need not be a name. Without a `concurrency` it is found out.
+    """
+
+    model_options: dict[str, Any]
+    temperature: float | None
+    top_p: float | None
+    max_tokens: int | None
+    stop: tuple[str, ...] | None
+    seed: int | None
+    logprobs: int | None
+    repeat: int
+    limit: int | None
+    task_config: dict[str, Any]
+    prompt: str | None
+    concurrency: int | None
+    adaptive: bool
+    batch_size: int
+    timeout_seconds: float | None
+    retries: int
+    patience_seconds: float
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+    score_workers: int | None
+    cache: bool | None
+    cache_path: str
+    level: float
+    max_cost: float | None
+    max_total_tokens: int | None
+    prices: str | None
+    group_by: str | None
+    by: tuple[str, ...]
+    include_per_example: bool
+    allow_bad_tasks: bool
+    min_sandbox: str | None
+    trust: bool
 
 
 def make_config(*, concurrency: int | None = None, score_workers: int | None = None, **settings: Any) -> RunConfig:

@@ -14,7 +14,7 @@ import msgspec
 from assay import catalog
 from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
-from assay.core.errors import FailureError, OptionError, UsageError
+from assay.core.errors import FailureError, UsageError
 from assay.core.key_set import KeySet
 from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparable, Scorer, Solver, walk_from
 from assay.core.task import REFUSED_HERE, Task
@@ -152,7 +152,7 @@ def _told_where(definition: TaskDefinition, what: str = "") -> Iterator[None]:
     where = f"{definition.source or definition.format}: task `{definition.name}`"
     try:
         yield
-    except OptionError as error:
+    except catalog.OptionError as error:
         from assay.tasks.declarative.places import located  # reads the file again: only for what is wrong
 
         raise located(error, definition.metadata.get("files", ())) or UsageError(f"{where}: {error}") from error

@@ -10,8 +10,8 @@ from random import Random
 import msgspec
 from msgspec import Struct
 
-from assay.catalog import CATALOG
-from assay.core.errors import OptionError, UsageError
+from assay.catalog import CATALOG, OptionError
+from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.tasks.declarative.aggregates import aggregates_of, headline
 from assay.tasks.declarative.config_spec import NoValueError, resolve_config, substitute, values_known

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.core.errors import OptionError, UsageError
+from assay.catalog import OptionError
+from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.declarative.part_keys import scorer_keys
 from assay.tasks.declarative.shape import mappings
