@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.chromium import chromium_program, needs_chromium
 from tests.end_to_end.commands import environment
 from tests.evaluators.loopback import Answer, serving
 
@@ -54,7 +54,7 @@ def test_the_classification_example_improves(tmp_path: Path, capsys: pytest.Capt
     assert "{prompt}" in result["best"]
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
+@needs_chromium
 def test_with_the_toy_model_a_browser_shows_curve_and_diff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     result = optimized(
@@ -73,7 +73,13 @@ def drawn_by_a_browser(page: str, folder: Path, selectors: list[str]) -> list[tu
     page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     copy = folder / "measured.html"
     copy.write_text(page + measure.replace("SELECTORS", json.dumps(selectors)), encoding="utf-8")
-    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    browser = [
+        chromium_program(),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={folder / 'profile'}",
+    ]
     done = subprocess.run([*browser, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=90)
     title = re.search("<title>(.*?)</title>", done.stdout)
     assert title is not None, done.stderr

@@ -7,7 +7,6 @@ import base64
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
@@ -15,15 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
+from tests.chromium import chromium_program, needs_chromium
 
-PROGRAM = os.environ.get("CHROMIUM") or next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-)
-
-needs_chromium = pytest.mark.skipif(
-    PROGRAM is None, reason="no chromium is installed (Debian: apt-get install chromium)"
-)
+__all__ = ["Page", "browser", "in_browser", "keep_picture", "needs_chromium"]
 
 
 @dataclass
@@ -96,11 +89,10 @@ class Page:
 @contextlib.asynccontextmanager
 async def browser(profile: Path) -> AsyncIterator[Page]:
     """A fresh browser with one page."""
-    assert PROGRAM is not None
     profile.mkdir(parents=True, exist_ok=True)
     arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     process = subprocess.Popen(  # noqa: ASYNC220 - only starts; what could block runs in a thread
-        [PROGRAM, *arguments, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"],
+        [chromium_program(), *arguments, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

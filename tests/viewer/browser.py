@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.chromium import chromium_program
 
-CHROMIUM = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-)
 WAIT_SECONDS = 300.0
 FLAGS = (
     "--headless=new",
@@ -129,10 +127,10 @@ class Page:
 @contextlib.contextmanager
 def chromium() -> Iterator[str]:
     """A browser for as long as the block lasts: the address of its debugging port."""
-    assert CHROMIUM is not None
+    program = chromium_program()
     folder = Path(tempfile.mkdtemp(prefix="assay-chromium-"))
     process = subprocess.Popen(
-        [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
+        [program, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
