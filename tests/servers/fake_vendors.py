@@ -73,7 +73,7 @@ async def vendor(
 # -- Anthropic
 
 
-def _anthropic_message(**changes: Any) -> dict[str, Any]:
+def anthropic_message(**changes: Any) -> dict[str, Any]:
     return {
         "id": "msg_1",
         "type": "message",
@@ -102,13 +102,13 @@ ANTHROPIC: dict[str, Behaviour] = {
     "api_error": (500, _anthropic_error("api_error"), {}),
     "timeout": (504, _anthropic_error("timeout_error"), {}),
     "overloaded": (529, _anthropic_error("overloaded_error"), {}),
-    "length": (200, _anthropic_message(stop_reason="max_tokens"), {}),
-    "stop_sequence": (200, _anthropic_message(stop_reason="stop_sequence", stop_sequence="Q:"), {}),
-    "refusal": (200, _anthropic_message(stop_reason="refusal", content=[]), {}),
-    "empty_turn": (200, _anthropic_message(content=[]), {}),
+    "length": (200, anthropic_message(stop_reason="max_tokens"), {}),
+    "stop_sequence": (200, anthropic_message(stop_reason="stop_sequence", stop_sequence="Q:"), {}),
+    "refusal": (200, anthropic_message(stop_reason="refusal", content=[]), {}),
+    "empty_turn": (200, anthropic_message(content=[]), {}),
     "thinking": (
         200,
-        _anthropic_message(
+        anthropic_message(
             content=[
                 {"type": "thinking", "thinking": "hmm", "signature": "x"},
                 {"type": "redacted_thinking", "data": "x"},
@@ -119,7 +119,7 @@ ANTHROPIC: dict[str, Behaviour] = {
     ),
     "tools": (
         200,
-        _anthropic_message(
+        anthropic_message(
             content=[
                 {"type": "text", "text": "Let me look."},
                 {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Bern"}},
@@ -130,7 +130,7 @@ ANTHROPIC: dict[str, Behaviour] = {
     ),
     "cached": (
         200,
-        _anthropic_message(
+        anthropic_message(
             usage={
                 "input_tokens": 5,
                 "output_tokens": 2,
@@ -150,7 +150,7 @@ def _anthropic_prompt(body: dict[str, Any]) -> str:
 
 def fake_anthropic() -> contextlib.AbstractAsyncContextManager[Vendor]:
     def answer(text: str) -> dict[str, Any]:
-        return _anthropic_message(content=[{"type": "text", "text": text}])
+        return anthropic_message(content=[{"type": "text", "text": text}])
 
     return vendor(_anthropic_prompt, answer, ANTHROPIC)
 
@@ -158,7 +158,7 @@ def fake_anthropic() -> contextlib.AbstractAsyncContextManager[Vendor]:
 # -- Gemini
 
 
-def _gemini_reply(*parts: dict[str, Any], finish: str = "STOP", **changes: Any) -> dict[str, Any]:
+def gemini_reply(*parts: dict[str, Any], finish: str = "STOP", **changes: Any) -> dict[str, Any]:
     return {
         "candidates": [{"content": {"role": "model", "parts": list(parts)}, "finishReason": finish, "index": 0}],
         "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 2, "totalTokenCount": 9},
@@ -186,17 +186,17 @@ GEMINI: dict[str, Behaviour] = {
     "internal": (500, _gemini_error(500, "INTERNAL"), {}),
     "unavailable": (503, _gemini_error(503, "UNAVAILABLE"), {}),
     "deadline": (504, _gemini_error(504, "DEADLINE_EXCEEDED"), {}),
-    "length": (200, _gemini_reply({"text": "hi"}, finish="MAX_TOKENS"), {}),
+    "length": (200, gemini_reply({"text": "hi"}, finish="MAX_TOKENS"), {}),
     "thought_itself_out": (200, {"candidates": [{"finishReason": "MAX_TOKENS"}]}, {}),
     "safety": (200, {"candidates": [{"finishReason": "SAFETY"}]}, {}),
     "blocked": (200, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, {}),
     "malformed_call": (200, {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]}, {}),
     "nothing": (200, {"candidates": []}, {}),
-    "thinking": (200, _gemini_reply({"text": "hmm", "thought": True}, {"text": "42"}), {}),
-    "tools": (200, _gemini_reply({"functionCall": {"name": "weather", "args": {"city": "Bern"}}}), {}),
+    "thinking": (200, gemini_reply({"text": "hmm", "thought": True}, {"text": "42"}), {}),
+    "tools": (200, gemini_reply({"functionCall": {"name": "weather", "args": {"city": "Bern"}}}), {}),
     "cached": (
         200,
-        _gemini_reply(
+        gemini_reply(
             {"text": "hi"},
             usageMetadata={
                 "promptTokenCount": 115,
@@ -216,4 +216,4 @@ def _gemini_prompt(body: dict[str, Any]) -> str:
 
 
 def fake_gemini() -> contextlib.AbstractAsyncContextManager[Vendor]:
-    return vendor(_gemini_prompt, lambda text: _gemini_reply({"text": text}), GEMINI)
+    return vendor(_gemini_prompt, lambda text: gemini_reply({"text": text}), GEMINI)

@@ -312,14 +312,16 @@ def chat_messages(items: Iterable[Any]) -> list[dict[str, Any]]:
     for item in items:
         kind = item.get("type", "message")
         if kind == "message":
-            content = item.get("content")
-            found.append({"role": item.get("role"), "content": str(content) if content is not None else ""})
+            kept = {name: plain(item[name]) for name in ("name", "tool_calls", "tool_call_id") if item.get(name)}
+            found.append({"role": item.get("role"), "content": _chat_content(item.get("content")), **kept})
         elif kind == "function_call":
             call = {
                 "id": item.get("call_id"),
                 "type": "function",
-                "function": {"name": item.get("name"), "arguments": item.get("arguments") or "{}"},
+                "function": {"name": item.get("name"), "arguments": item.get("arguments", "{}")},
             }
+            if item.get("extra_content"):  # what its vendor wants back with it
+                call["extra_content"] = plain(item["extra_content"])
             if found and found[-1]["role"] == "assistant":
                 found[-1].setdefault("tool_calls", []).append(call)
             else:
@@ -334,6 +336,14 @@ def chat_messages(items: Iterable[Any]) -> list[dict[str, Any]]:
             text = content if isinstance(content, str) else json.dumps(plain(content), ensure_ascii=False)
             found.append({"role": role, "content": text})
     return found
+
+
+def _chat_content(content: Any) -> Any:
+    """The text of a message; where it holds more than text, its parts."""
+    parts = plain(content) if isinstance(content, list) else None
+    if parts and any(isinstance(part, dict) and "text" not in part and "refusal" not in part for part in parts):
+        return parts
+    return str(content) if content is not None else ""
 
 
 def trace_items(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -356,6 +366,7 @@ def trace_items(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
                     "name": function.get("name"),
                     "arguments": function.get("arguments", "{}"),
                     "status": "completed",
+                    **({"extra_content": call["extra_content"]} if call.get("extra_content") else {}),
                 }
             )
     return found

@@ -196,8 +196,9 @@ class _Model:
         self._number = number
         self.name = self.key = name
 
-    async def predict(self, model_input: Any = None, *, sample: Any = None, **_: Any) -> Any:
-        answer = await self._worker.ask(self._number, _request(model_input))
+    async def predict(self, model_input: Any = None, *, sample: Any = None, **settings: Any) -> Any:
+        """`settings` are the request's: `temperature=0.3`, `tools=[…]`, or anything else that the server knows."""
+        answer = await self._worker.ask(self._number, _request(model_input, settings))
         if "failure" in answer:
             raise _ModelFailed(answer["failure"])
         output = views.ModelOutput(answer["text"], answer.get("data"))
@@ -206,17 +207,17 @@ class _Model:
     __call__ = predict
 
 
-def _request(model_input: Any) -> dict[str, Any]:
+def _request(model_input: Any, settings: dict[str, Any]) -> dict[str, Any]:
     """What a snippet asks, in any of the forms snippets use."""
     if isinstance(model_input, str):
-        return {"prompt": model_input}
+        return {"prompt": model_input, "extra": views.plain(settings)}
     if isinstance(model_input, views.SolverTrace):
         model_input = model_input.items
     if isinstance(model_input, dict):
-        extra = {key: views.plain(value) for key, value in model_input.items() if key != "messages"}
-        messages = [views.as_item(item) for item in model_input.get("messages", ())]
-        return {"messages": views.chat_messages(messages), "extra": extra}
-    return {"messages": views.chat_messages([views.as_item(item) for item in model_input or ()])}
+        settings = {**{key: value for key, value in model_input.items() if key != "messages"}, **settings}
+        model_input = model_input.get("messages")
+    messages = views.chat_messages([views.as_item(item) for item in model_input or ()])
+    return {"messages": messages, "extra": views.plain(settings)}
 
 
 def _solved(result: Any) -> dict[str, Any]:

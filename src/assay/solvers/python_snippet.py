@@ -65,8 +65,6 @@ def python(
 
 
 def _request(asked: dict[str, Any]) -> Request:
-    if "prompt" in asked:
-        return Request(prompt=asked["prompt"])
     extra = dict(asked.get("extra") or {})
     try:
         refuse_other_model(extra)
@@ -76,6 +74,11 @@ def _request(asked: dict[str, Any]) -> Request:
     for name in ("tools", "response_format"):
         if name in extra:
             known[name] = extra.pop(name)
+    if "stop" in extra:
+        stop = extra.pop("stop")
+        known["stop"] = (stop,) if isinstance(stop, str) else tuple(stop or ())
+    if "prompt" in asked:
+        return Request(prompt=asked["prompt"], extra=extra or None, **known)
     return Request(messages=msgspec.convert(asked["messages"], tuple[Message, ...]), extra=extra or None, **known)
 
 

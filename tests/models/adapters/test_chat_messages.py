@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay.core.types import Message
-from assay.models.adapters.chat_messages import call_arguments, message_body
+from assay.models.adapters.chat_messages import call_arguments, message_body, vendor_state, with_vendor_state
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -36,13 +37,28 @@ def test_an_empty_content_is_sent_and_none_beside_calls(message: Message, body: 
     [
         ('{"city": "Bern"}', {"city": "Bern"}),
         ({"city": "Bern"}, {"city": "Bern"}),
-        ("", {"arguments": ""}),
+        ("", {}),
+        ("[1]", {"arguments": "[1]"}),
         (None, {}),
         ('{"city": ', {"arguments": '{"city": '}),
     ],
 )
-def test_arguments_are_read_where_they_are_json_and_kept_where_they_are_not(said: Any, arguments: Any) -> None:
-    assert call_arguments(said) == arguments
+def test_vendors_that_want_an_object_get_one(said: Any, arguments: Any) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(call_arguments(said))) == arguments
+
+
+def test_arguments_are_sent_back_as_they_were_written() -> None:
+    written = '{"n": 1.50, "big": 123456789012345678901234567890, "n": 2}'
+    assert msgspec.json.encode({"input": call_arguments(written)}) == b'{"input":' + written.encode() + b"}"
+
+
+def test_only_its_own_server_is_sent_what_a_vendor_keeps_in_a_call() -> None:
+    call = with_vendor_state(CALL, "anthropic", ["signed"])
+    assert vendor_state(call, "anthropic") == ["signed"]
+    assert vendor_state(call, "gemini") is None
+    foreign = {**CALL, "extra_content": {"google": {"thought_signature": "s"}}}
+    body = message_body(Message(role="assistant", tool_calls=[call, foreign]))
+    assert body["tool_calls"] == [CALL, foreign]
 
 
 @pytest.mark.parametrize("said", ["[" * 100_000, '"\ud83d"'], ids=["without end", "half a character"])

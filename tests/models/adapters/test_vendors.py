@@ -101,7 +101,7 @@ def test_reasoning_tool_calls_lengths_and_cached_tokens_are_kept(vendor: str) ->
     assert (thinking.text, thinking.reasoning) == ("42", "hmm")
     assert tools.finish_reason == "tool_calls"
     assert tools.tool_calls is not None
-    assert tools.tool_calls[0]["function"] == {"name": "weather", "arguments": '{"city":"Bern"}'}
+    assert tools.tool_calls[0]["function"] == {"name": "weather", "arguments": '{"city": "Bern"}'}
     assert (length.text, length.finish_reason) == ("hi", "length")
     assert (cached.tokens_in, cached.tokens_cached) == (115, 100)
 

@@ -7,7 +7,7 @@ left out, asking for the second is a failure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -17,10 +17,17 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import counted
-from assay.models.adapters.chat_messages import call_arguments
+from assay.models.adapters.chat_messages import (
+    call_arguments,
+    vendor_state,
+    with_tool_results_together,
+    with_vendor_state,
+)
+from assay.models.adapters.content_parts import Media, read_part, text_of_content
 from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of
 
 OFFICIAL_BASE_URL = "https://api.anthropic.com"
+VENDOR = "anthropic"
 API_VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096
 """The API wants a number; requests that name none get this one."""
@@ -32,6 +39,10 @@ FINISH_REASONS = {
     "model_context_window_exceeded": "length",
     "tool_use": "tool_calls",
 }
+
+
+class UnsupportedPartError(ValueError):
+    """A content part that the API has no words for."""
 
 
 class AnthropicModel(HttpModel):
@@ -96,11 +107,11 @@ class AnthropicModel(HttpModel):
 
     def _body(self, request: Request) -> dict[str, Any]:
         self._refuse_unsupported(request)
-        system, messages = _split_system(request)
+        system, messages = _split_system(request.messages or (Message(role="user", content=request.prompt or ""),))
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": self._max_tokens if request.max_tokens is None else request.max_tokens,
-            "messages": messages,
+            "messages": self._messages(messages),
         }
         optional = {
             "system": system,
@@ -111,6 +122,12 @@ class AnthropicModel(HttpModel):
         }
         body |= {name: value for name, value in optional.items() if value is not None}
         return {**body, **self._extra, **(request.extra or {})}
+
+    def _messages(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        try:
+            return [_message(group) for group in with_tool_results_together(messages)]
+        except UnsupportedPartError as error:
+            raise self._failed("unsupported", str(error)) from error
 
     def _refuse_unsupported(self, request: Request) -> None:
         if request.continuation is not None:
@@ -123,7 +140,7 @@ class AnthropicModel(HttpModel):
     def _completion(self, reply: _Reply, seconds: float) -> Completion:
         blocks = reply.content
         text = self._redactor.joined([block.text or "" for block in blocks if block.type == "text"])
-        calls = [_call(block) for block in blocks if block.type == "tool_use"]
+        calls = _calls(blocks)
         thinking = self._redactor.joined([block.thinking or "" for block in blocks if block.type == "thinking"])
         if not blocks and reply.stop_reason not in FINISH_REASONS:
             reason = self._clean(str(reply.stop_reason))
@@ -159,7 +176,9 @@ class _Block(Struct, frozen=True):
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
-    input: Any = None
+    input: msgspec.Raw = msgspec.Raw(b"{}")
+    signature: str | None = None
+    data: str | None = None
 
 
 class _Usage(Struct, frozen=True):
@@ -185,22 +204,22 @@ class _Reply(Struct, frozen=True):
 _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
-def _split_system(request: Request) -> tuple[str | None, list[dict[str, Any]]]:
-    if request.messages is None:
-        return None, [{"role": "user", "content": request.prompt or ""}]
-    system = [str(message.content) for message in request.messages if message.role in ("system", "developer")]
-    rest = [_message(message) for message in request.messages if message.role not in ("system", "developer")]
+def _split_system(messages: Sequence[Message]) -> tuple[str | None, list[Message]]:
+    system = [text_of_content(message.content) for message in messages if message.role in ("system", "developer")]
+    rest = [message for message in messages if message.role not in ("system", "developer")]
     return "\n\n".join(system) or None, rest
 
 
-def _message(message: Message) -> dict[str, Any]:
-    """One message in the API's words: a tool's output is a user's block, a tool call an assistant's."""
+def _message(group: Sequence[Message]) -> dict[str, Any]:
+    """One message in the API's words: what tools gave back is one user's message, a tool call an assistant's block."""
+    message = group[0]
     if message.role == "tool":
-        result = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}
-        return {"role": "user", "content": [result]}
+        return {"role": "user", "content": [_tool_result(each) for each in group]}
     if not message.tool_calls:
-        return {"role": message.role, "content": message.content}
-    said = [{"type": "text", "text": message.content}] if message.content else []
+        return {"role": message.role, "content": _content(message.content)}
+    thoughts = [block for call in message.tool_calls for block in vendor_state(call, VENDOR) or ()]
+    text = text_of_content(message.content)
+    said = [{"type": "text", "text": text}] if text else []
     calls = [
         {
             "type": "tool_use",
@@ -210,7 +229,32 @@ def _message(message: Message) -> dict[str, Any]:
         }
         for call in message.tool_calls
     ]
-    return {"role": "assistant", "content": [*said, *calls]}
+    return {"role": "assistant", "content": [*thoughts, *said, *calls]}
+
+
+def _tool_result(message: Message) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": _content(message.content)}
+
+
+def _content(content: Any) -> Any:
+    return [_block_of(part) for part in content] if isinstance(content, list) else content
+
+
+def _block_of(part: Any) -> Any:
+    found = read_part(part)
+    if isinstance(found, str):
+        return {"type": "text", "text": found}
+    if found is None:
+        return part  # in the API's own words
+    if found.kind == "audio":
+        raise UnsupportedPartError("the Messages API takes no audio")
+    return {"type": "image", "source": _source(found)}
+
+
+def _source(image: Media) -> dict[str, Any]:
+    if image.url:
+        return {"type": "url", "url": image.url}
+    return {"type": "base64", "media_type": image.mime_type, "data": image.data}
 
 
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:
@@ -222,6 +266,22 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
     return named | ({"description": function["description"]} if function.get("description") else {})
 
 
+def _calls(blocks: Sequence[_Block]) -> list[dict[str, Any]]:
+    """The tool calls of an answer; the first carries the thoughts before them, which the API wants back unchanged."""
+    calls = [_call(block) for block in blocks if block.type == "tool_use"]
+    thoughts = [_thought(block) for block in blocks if block.type in ("thinking", "redacted_thinking")]
+    return [with_vendor_state(calls[0], VENDOR, thoughts), *calls[1:]] if calls else []
+
+
+def _thought(block: _Block) -> dict[str, Any]:
+    if block.type == "redacted_thinking":
+        return {"type": block.type, "data": block.data}
+    return {"type": block.type, "thinking": block.thinking or "", "signature": block.signature}
+
+
 def _call(block: _Block) -> dict[str, Any]:
-    arguments = msgspec.json.encode(block.input if block.input is not None else {}).decode()
-    return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
+    return {
+        "id": block.id,
+        "type": "function",
+        "function": {"name": block.name, "arguments": bytes(block.input).decode() or "{}"},
+    }

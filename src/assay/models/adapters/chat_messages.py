@@ -1,12 +1,20 @@
-"""Messages as other programs expect them: plain objects with role and content."""
+"""Messages as other programs expect them: plain objects with role and content, and what a tool call carries along.
+
+A vendor's own state, without which it refuses the next request (the signature of a thought), travels in the call's
+`extra_content` under the vendor's name: whoever keeps the call keeps the state, and only that vendor is sent it again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from assay.core.types import Message
+
+NATIVE_VENDORS = ("anthropic", "gemini")
+"""Whose state is kept by an adapter of ours; a server of OpenAI's protocol is sent back whatever it sent itself."""
 
 
 def message_body(message: Message) -> dict[str, Any]:
@@ -15,18 +23,58 @@ def message_body(message: Message) -> dict[str, Any]:
     if message.name is not None:
         body["name"] = message.name
     if message.tool_calls:
-        body["tool_calls"] = message.tool_calls
+        body["tool_calls"] = [_without_native_state(call) for call in message.tool_calls]
         body["content"] = message.content or None
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
     return body
 
 
+def vendor_state(call: Mapping[str, Any], vendor: str) -> Any:
+    """What a vendor wants back with a call it made; None when the call is of somebody else."""
+    kept = call.get("extra_content")
+    return kept.get(vendor) if isinstance(kept, Mapping) else None
+
+
+def with_vendor_state(call: dict[str, Any], vendor: str, state: Any) -> dict[str, Any]:
+    return {**call, "extra_content": {vendor: state}} if state else call
+
+
 def call_arguments(text: Any) -> Any:
-    """The arguments of a tool call, which chat servers write as JSON in a text."""
+    """The arguments of a tool call, which chat servers write as JSON in a text: as they were written.
+
+    Vendors that take only an object get a text that is none as the value of one key.
+    """
     if not isinstance(text, str):
         return text or {}
     try:
-        return msgspec.json.decode(text)
+        object_or_not = msgspec.json.decode(text or "{}")
     except (msgspec.DecodeError, UnicodeError, RecursionError):  # a model wrote it
         return {"arguments": text}
+    return msgspec.Raw((text or "{}").encode()) if isinstance(object_or_not, dict) else {"arguments": text}
+
+
+def called_names(messages: Iterable[Message]) -> dict[str, str]:
+    """Which function each call of a conversation was of, by the call's id."""
+    calls = [call for message in messages for call in message.tool_calls or ()]
+    return {str(call.get("id")): str(call.get("function", {}).get("name")) for call in calls}
+
+
+def with_tool_results_together(messages: Sequence[Message]) -> list[list[Message]]:
+    """Neighbouring results of tools in one group, everybody else alone: vendors take all results of a turn at once."""
+    groups: list[list[Message]] = []
+    for message in messages:
+        if message.role == "tool" and groups and groups[-1][-1].role == "tool":
+            groups[-1].append(message)
+        else:
+            groups.append([message])
+    return groups
+
+
+def _without_native_state(call: dict[str, Any]) -> dict[str, Any]:
+    kept = call.get("extra_content")
+    if not isinstance(kept, dict) or not any(vendor in kept for vendor in NATIVE_VENDORS):
+        return call
+    others = {name: state for name, state in kept.items() if name not in NATIVE_VENDORS}
+    bare = {name: value for name, value in call.items() if name != "extra_content"}
+    return {**bare, "extra_content": others} if others else bare

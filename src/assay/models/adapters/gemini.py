@@ -17,12 +17,20 @@ from msgspec import Struct, field
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import counted
-from assay.models.adapters.chat_messages import call_arguments
+from assay.models.adapters.chat_messages import (
+    call_arguments,
+    called_names,
+    vendor_state,
+    with_tool_results_together,
+    with_vendor_state,
+)
+from assay.models.adapters.content_parts import Media, read_part
 from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of, retry_after_seconds
 from assay.transport.connection import HttpAnswer
 
 OFFICIAL_BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 
+VENDOR = "gemini"
 FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
 WITHHELD = {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"}
 
@@ -70,19 +78,24 @@ class GeminiModel(HttpModel):
         started = perf_counter()
         answer = await self._post(self._url, body)
         seconds = perf_counter() - started
-        return self._completion(self._decoded(answer, _decode_reply), seconds)
+        earlier_calls = len(called_names(request.messages or ()))
+        return self._completion(self._decoded(answer, _decode_reply), seconds, earlier_calls)
 
     def _body(self, request: Request) -> dict[str, Any]:
         messages = request.messages or (Message(role="user", content=request.prompt or ""),)
-        system = [part for message in messages if message.role in ("system", "developer") for part in _parts(message)]
+        names = called_names(messages)
+        system = [message for message in messages if message.role in ("system", "developer")]
+        rest = [message for message in messages if message.role not in ("system", "developer")]
         contents = [
-            {"role": "model" if message.role == "assistant" else "user", "parts": _parts(message)}
-            for message in messages
-            if message.role not in ("system", "developer")
+            {
+                "role": "model" if group[0].role == "assistant" else "user",
+                "parts": [part for message in group for part in _parts(message, names)],
+            }
+            for group in with_tool_results_together(rest)
         ]
         body: dict[str, Any] = {"contents": contents}
         if system:
-            body["systemInstruction"] = {"parts": system}
+            body["systemInstruction"] = {"parts": [part for message in system for part in _parts(message, names)]}
         if request.tools:
             body["tools"] = [{"functionDeclarations": [tool.get("function", tool) for tool in request.tools]}]
         config = {**self._config(request), **self._extra, **(request.extra or {})}
@@ -103,7 +116,7 @@ class GeminiModel(HttpModel):
         }
         return {name: value for name, value in config.items() if value is not None}
 
-    def _completion(self, reply: _Reply, seconds: float) -> Completion:
+    def _completion(self, reply: _Reply, seconds: float, earlier_calls: int) -> Completion:
         blocked = (reply.promptFeedback or {}).get("blockReason")
         if blocked:
             raise self._failed("refused", f"the prompt was blocked ({self._clean(str(blocked))})")
@@ -116,7 +129,8 @@ class GeminiModel(HttpModel):
         if reason == "MALFORMED_FUNCTION_CALL":
             raise self._failed("bad_output", "the model wrote a function call that cannot be read", retryable=True)
         parts = candidate.content.parts
-        calls = [_call(part, place) for place, part in enumerate(parts) if part.functionCall is not None]
+        calling = [part for part in parts if part.functionCall is not None]
+        calls = [_call(part, place) for place, part in enumerate(calling, earlier_calls)]
         if not parts and reason not in FINISH_REASONS:
             why = self._clean(str(reason))
             raise self._failed("bad_output", f"the server's answer has no content (reason `{why}`)")
@@ -149,7 +163,14 @@ class GeminiModel(HttpModel):
 class _Part(Struct, frozen=True):
     text: str | None = None
     thought: bool = False
-    functionCall: dict[str, Any] | None = None  # noqa: N815 - the API's name
+    functionCall: _FunctionCall | None = None  # noqa: N815 - the API's name
+    thoughtSignature: str | None = None  # noqa: N815 - the API's name
+
+
+class _FunctionCall(Struct, frozen=True):
+    id: str | None = None
+    name: str | None = None
+    args: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class _Content(Struct, frozen=True):
@@ -184,19 +205,42 @@ class _Reply(Struct, frozen=True):
 _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
-def _parts(message: Message) -> list[dict[str, Any]]:
-    """The parts of a message: text, function calls, a function's answer, or parts in the API's own words."""
+def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The parts of a message: text, media, function calls, a function's answer, or parts in the API's own words."""
     if message.role == "tool":
-        answer = {"name": message.name or message.tool_call_id, "response": {"result": message.content}}
-        return [{"functionResponse": answer}]
-    if isinstance(message.content, list):
-        return [{"text": part["text"]} if part.get("type") == "text" else part for part in message.content]
-    said = [{"text": message.content}] if message.content or not message.tool_calls else []
-    calls = [
-        {"functionCall": {"name": call["function"]["name"], "args": call_arguments(call["function"].get("arguments"))}}
-        for call in message.tool_calls or ()
-    ]
-    return [*said, *calls]
+        return [_function_response(message, names)]
+    content = message.content if isinstance(message.content, list) else [message.content or ""]
+    said = [_part_of(part) for part in content]
+    if message.tool_calls:
+        said = [part for part in said if part != {"text": ""}]
+    return [*said, *(_function_call(call) for call in message.tool_calls or ())]
+
+
+def _function_response(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
+    name = message.name or names.get(message.tool_call_id or "") or message.tool_call_id
+    return {"functionResponse": {"name": name, "response": {"result": message.content}}}
+
+
+def _function_call(call: dict[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    part = {"functionCall": {"name": function["name"], "args": call_arguments(function.get("arguments"))}}
+    signature = vendor_state(call, VENDOR)
+    return {**part, "thoughtSignature": signature} if signature else part
+
+
+def _part_of(part: Any) -> Any:
+    found = read_part(part)
+    if isinstance(found, str):
+        return {"text": found}
+    if isinstance(found, Media):
+        return _media(found)
+    return part
+
+
+def _media(media: Media) -> dict[str, Any]:
+    if media.url:
+        return {"fileData": {"fileUri": media.url}}
+    return {"inlineData": {"mimeType": media.mime_type, "data": media.data}}
 
 
 def _format(wanted: dict[str, Any] | None) -> dict[str, Any]:
@@ -207,14 +251,15 @@ def _format(wanted: dict[str, Any] | None) -> dict[str, Any]:
     return {"responseMimeType": "application/json"} | ({"responseJsonSchema": schema} if schema else {})
 
 
-def _call(part: _Part, place: int) -> dict[str, Any]:
-    call = part.functionCall or {}
-    arguments = msgspec.json.encode(call.get("args") or {}).decode()
-    return {
-        "id": call.get("id") or f"call_{place}",
+def _call(part: _Part, number: int) -> dict[str, Any]:
+    """A function call; where the API gives no id, one by its place among all calls of the conversation."""
+    call = part.functionCall or _FunctionCall()
+    made = {
+        "id": call.id or f"call_{number}",
         "type": "function",
-        "function": {"name": call.get("name"), "arguments": arguments},
+        "function": {"name": call.name, "arguments": bytes(call.args).decode() or "{}"},
     }
+    return with_vendor_state(made, VENDOR, part.thoughtSignature)
 
 
 def _logprobs(result: dict[str, Any] | None) -> list[dict[str, Any]] | None:

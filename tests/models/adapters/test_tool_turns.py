@@ -1,0 +1,112 @@
+"""Calls of tools and their results make the round trip with each vendor, in its own protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.models.adapters.vendors import WEATHER, with_keys
+from tests.servers.strict_vendors import CITIES, strict_anthropic, strict_gemini
+
+from assay.core.seams import BuildContext
+from assay.core.types import Completion, Message, Request, Sample
+from assay.models.adapters.anthropic import AnthropicModel
+from assay.models.adapters.gemini import GeminiModel
+from assay.snippets.views import SolverTrace, chat_messages, trace_items
+from assay.solvers.python_snippet import python
+from assay.solvers.single_turn import reply
+
+environment = pytest.fixture(autouse=True)(with_keys)
+VENDORS: dict[str, Any] = {"anthropic": (strict_anthropic, AnthropicModel), "gemini": (strict_gemini, GeminiModel)}
+
+
+def answered(completion: Completion) -> list[Message]:
+    return [
+        Message(
+            role="tool",
+            tool_call_id=call["id"],
+            content="sunny in " + json.loads(call["function"]["arguments"])["city"],
+        )
+        for call in completion.tool_calls or ()
+    ]
+
+
+def as_the_journal_keeps_it(messages: list[Message]) -> list[Message]:
+    return msgspec.json.decode(msgspec.json.encode(messages), type=list[Message])
+
+
+def as_snippets_see_it(messages: list[Message]) -> list[Message]:
+    plain = [{"content": "", **msgspec.to_builtins(message)} for message in messages]
+    return [Message(**each) for each in chat_messages(SolverTrace(trace_items(plain)).items)]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("handed_on", [list, as_the_journal_keeps_it, as_snippets_see_it])
+def test_calls_at_once_signatures_and_names_come_back_as_the_vendor_wants_them(vendor: str, handed_on: Any) -> None:
+    serve, adapter = VENDORS[vendor]
+
+    async def converse() -> tuple[list[Completion], list[dict[str, Any]]]:
+        completions: list[Completion] = []
+        async with serve() as (address, bodies):
+            model = adapter("m", base_url=address)
+            messages = [Message(role="user", content="What is the weather?")]
+            try:
+                while not completions or completions[-1].tool_calls:
+                    messages = handed_on(messages)
+                    completions.append(await model.generate(Request(messages=tuple(messages), tools=[WEATHER])))
+                    messages += [reply(completions[-1]), *answered(completions[-1])]
+            finally:
+                await model.aclose()
+        return completions, bodies
+
+    completions, bodies = asyncio.run(converse())
+    assert completions[-1].text == "Sunny everywhere."
+    assert len(bodies) == 3
+    calls = [call for completion in completions for call in completion.tool_calls or ()]
+    assert [json.loads(call["function"]["arguments"])["city"] for call in calls] == list(CITIES)
+    assert len({call["id"] for call in calls}) == 3
+
+
+AGENT = """
+async def run_solver(sample, model, trace):
+    messages = [{"role": "user", "content": [{"type": "text", "text": "Weather?"}, IMAGE]}]
+    while True:
+        answer = await model.predict({"messages": messages}, temperature=0.5, max_tokens=99, tools=[WEATHER])
+        message = answer.raw_output.data["choices"][0]["message"]
+        calls = message.get("tool_calls") or []
+        messages.append({"role": "assistant", "content": answer.text, "tool_calls": calls})
+        if not calls:
+            return answer.text
+        messages += [{"role": "tool", "tool_call_id": call["id"], "content": "sunny"} for call in calls]
+"""
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_a_snippet_can_go_on_with_calls_it_keeps_as_chat_messages(vendor: str, tmp_path: Path) -> None:
+    serve, adapter = VENDORS[vendor]
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    source = AGENT.replace("IMAGE", repr(image)).replace("WEATHER", repr(WEATHER))
+
+    async def solve() -> tuple[str, list[dict[str, Any]]]:
+        async with serve() as (address, bodies):
+            model, solver = (
+                adapter("m", base_url=address),
+                python(run_solver_snippet=source, context=BuildContext(own_code=True)),
+            )
+            try:
+                return (await solver(Sample(id="1"), model)).prediction, bodies
+            finally:
+                await solver.aclose()
+                await model.aclose()
+
+    prediction, bodies = asyncio.run(solve())
+    assert prediction == "Sunny everywhere."
+    for body in bodies:
+        settings = body if vendor == "anthropic" else body["generationConfig"]
+        assert settings["temperature"] == 0.5
+        assert settings["max_tokens" if vendor == "anthropic" else "maxOutputTokens"] == 99
+        assert "iVBORw0KGgo=" in json.dumps(body)

@@ -1,0 +1,134 @@
+"""Loopback servers that refuse a conversation with tools where Anthropic's and Gemini's real ones refuse it.
+
+Each makes two calls at once with a signed thought before them, then one more, then answers; a request that leaves out a
+result, a signature or a name is answered with 400 and the reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from aiohttp import web
+from tests.servers.fake_vendors import anthropic_message, gemini_reply
+
+SIGNATURE = "signed-by-the-vendor"
+CITIES = ("Bern", "Zürich", "Genf")
+Body = dict[str, Any]
+
+
+class RefusedError(Exception):
+    """What the real server says with its 400."""
+
+
+@contextlib.asynccontextmanager
+async def serving(check: Callable[[Body], int], replies: list[Body]) -> AsyncIterator[tuple[str, list[Body]]]:
+    """Address and bodies; `check` raises `RefusedError` or says how many turns with calls there have been."""
+    bodies: list[Body] = []
+
+    async def handle(request: web.Request) -> web.Response:
+        bodies.append(body := await request.json())
+        try:
+            return web.json_response(replies[check(body)])
+        except RefusedError as error:
+            told = {"type": "error", "error": {"type": "invalid_request_error", "message": str(error)}}
+            return web.json_response(told, status=400)
+
+    app = web.Application()
+    app.router.add_post("/{path:.*}", handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}", bodies
+    finally:
+        await runner.cleanup()
+
+
+# -- Anthropic
+
+
+def strict_anthropic() -> contextlib.AbstractAsyncContextManager[tuple[str, list[Body]]]:
+    def use(number: int) -> Body:
+        return {"type": "tool_use", "id": f"toolu_{number}", "name": "weather", "input": {"city": CITIES[number]}}
+
+    thought = {"type": "thinking", "thinking": "Two cities.", "signature": SIGNATURE}
+    hidden = {"type": "redacted_thinking", "data": "c2VjcmV0"}
+    replies = [
+        anthropic_message(content=[thought, hidden, use(0), use(1)], stop_reason="tool_use"),
+        anthropic_message(content=[thought, {"type": "text", "text": "One more."}, use(2)], stop_reason="tool_use"),
+        anthropic_message(content=[{"type": "text", "text": "Sunny everywhere."}]),
+    ]
+    return serving(_check_anthropic, replies)
+
+
+BLOCKS = {"text", "image", "tool_use", "tool_result", "thinking", "redacted_thinking"}
+
+
+def _check_anthropic(body: Body) -> int:
+    turns = 0
+    waiting: list[str] = []
+    for message in body["messages"]:
+        blocks = message["content"]
+        blocks = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
+        kinds = [block["type"] for block in blocks]
+        if unknown := {*kinds} - BLOCKS:
+            raise RefusedError(f"messages: Input tag '{unknown.pop()}' found using 'type' does not match")
+        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        if sorted(results) != sorted(waiting):
+            raise RefusedError("`tool_use` ids were found without `tool_result` blocks immediately after")
+        if "tool_result" in kinds and kinds[0] != "tool_result":
+            raise RefusedError("tool_result blocks must come first")
+        uses = [block for block in blocks if block["type"] == "tool_use"]
+        waiting = [block["id"] for block in uses]
+        if uses:
+            turns += 1
+            if kinds[0] not in ("thinking", "redacted_thinking"):
+                raise RefusedError(f"Expected `thinking` or `redacted_thinking`, but found `{kinds[0]}`")
+            if any(block["signature"] != SIGNATURE for block in blocks if block["type"] == "thinking"):
+                raise RefusedError("Invalid `signature` in `thinking` block")
+            if not all(isinstance(block["input"], dict) for block in uses):
+                raise RefusedError("tool_use.input: Input should be a valid dictionary")
+    return turns
+
+
+# -- Gemini
+
+
+def strict_gemini() -> contextlib.AbstractAsyncContextManager[tuple[str, list[Body]]]:
+    def call(number: int) -> Body:
+        return {"functionCall": {"name": "weather", "args": {"city": CITIES[number]}}}
+
+    replies = [
+        gemini_reply({**call(0), "thoughtSignature": SIGNATURE}, call(1)),
+        gemini_reply({"text": "One more."}, {**call(2), "thoughtSignature": SIGNATURE}),
+        gemini_reply({"text": "Sunny everywhere."}),
+    ]
+    return serving(_check_gemini, replies)
+
+
+PARTS = {"text", "inlineData", "fileData", "functionCall", "functionResponse", "thought", "thoughtSignature"}
+
+
+def _check_gemini(body: Body) -> int:
+    turns = 0
+    waiting: list[str] = []
+    for content in body["contents"]:
+        parts = content["parts"]
+        if unknown := {name for part in parts for name in part} - PARTS:
+            raise RefusedError(f'Invalid JSON payload received. Unknown name "{unknown.pop()}"')
+        answered = [part["functionResponse"]["name"] for part in parts if "functionResponse" in part]
+        if len(answered) != len(waiting):
+            raise RefusedError(
+                "Please ensure that the number of function response parts is equal to the number of function call parts"
+            )
+        if answered != waiting:
+            raise RefusedError(f"functionResponse.name: {answered} where {waiting} were called")
+        calls = [part for part in parts if "functionCall" in part]
+        waiting = [part["functionCall"]["name"] for part in calls]
+        if calls:
+            turns += 1
+            if calls[0].get("thoughtSignature") != SIGNATURE:
+                raise RefusedError("Function call is missing a thought_signature in functionCall parts")
+    return turns
