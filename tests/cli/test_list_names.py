@@ -31,6 +31,38 @@ def test_tasks_of_a_file_are_listed_with_their_size(tmp_path: Path, capsys: pyte
     assert listed(capsys, str(path)) == {"tasks": {"sums": f"3 samples, exact_match, {path}"}}
 
 
+NEEDY = """\
+key: needy
+display_name: N
+description: ""
+config_spec: [{type: string, key: field, display_name: F}]
+definition:
+  evaluated_entity_type: dataset
+  scorers: [{type: string_equals, ground_truth: "", value: "{{ sample.q }}"}]
+"""
+
+
+def test_a_task_that_needs_values_is_listed_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text('{"q": "1"}\n')
+    (tmp_path / "needy.yaml").write_text(NEEDY)
+    ready = (
+        NEEDY.replace("needy", "ready")
+        .replace("config_spec", "tags: []\n#")
+        .replace("dataset\n", "dataset\n  dataset: {key: rows}\n", 1)
+    )
+    (tmp_path / "ready.yaml").write_text(ready)
+    wanted = {"ready": "1 samples, accuracy, ready.yaml", "needy": "needs --config field=… --dataset KEY, needy.yaml"}
+    assert listed(capsys, ".") == {"tasks": wanted}
+    (tmp_path / "broken.yaml").write_text("key: x\ndefinition: 3\n")
+    assert main(["list", "."]) == 2
+    out, err = capsys.readouterr()
+    assert all(name in out for name in wanted), "a broken file hides none of the others"
+    assert "broken.yaml:2:1" in err
+
+
 def test_a_mistyped_kind_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "metrc"]) == 2
     assert "Did you mean `metric`?" in capsys.readouterr().err

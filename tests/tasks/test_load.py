@@ -66,3 +66,58 @@ def test_a_file_whose_name_is_not_utf8_gets_a_sentence(tmp_path: Path) -> None:
         pytest.skip("this file system takes no such name")
     with pytest.raises(UsageError, match=r"a\\udcffb.jsonl: the file's name is not UTF-8"):
         files_of(str(tmp_path))
+
+
+YAML_TASK = """\
+key: NAME
+display_name: N
+description: ""
+config_spec: SPEC
+definition:
+  evaluated_entity_type: dataset
+  scorers: [{type: string_equals, ground_truth: "", value: "{{ sample.q }}"}]
+"""
+
+
+@pytest.fixture
+def needy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with two tasks that need values, and one that has its own dataset."""
+    monkeypatch.chdir(tmp_path)
+    text = YAML_TASK.replace("SPEC", "[]")
+    parameters = "[{type: int, key: a, display_name: A}, {type: int, key: b, display_name: B}]"
+    Path("lone.yaml").write_text(text.replace("NAME", "lone"))
+    Path("needy.yaml").write_text(YAML_TASK.replace("SPEC", parameters).replace("NAME", "needy"))
+    Path("own.yaml").write_text(
+        text.replace("NAME", "own").replace("dataset\n", "dataset\n  dataset: {key: rows}\n", 1)
+    )
+    for name in ("rows", "others"):
+        Path(f"{name}.jsonl").write_text(f'{{"q": "{name}"}}\n')
+
+
+def test_a_folder_names_all_that_its_tasks_need_at_once_and_how_to_do_without(needy: None) -> None:
+    with pytest.raises(UsageError) as refused:
+        load_tasks(["."])
+    assert str(refused.value).splitlines() == [
+        "lone.yaml:1:1: task `lone`: no dataset is named; give it with --dataset KEY",
+        "needy.yaml:1:1: task `needy`: the parameter `a` (int) has no value and the parameter `b` (int) has no value "
+        "and no dataset is named; give them with --config a=… --config b=… --dataset KEY",
+        "or name the others: own.yaml",
+    ]
+    with pytest.raises(UsageError) as refused:
+        load_tasks(["lone.yaml", "own.yaml"])
+    assert "or name" not in str(refused.value), "the user named these"
+
+
+def test_in_a_folder_a_dataset_is_for_the_tasks_that_name_none(needy: None) -> None:
+    tasks = load_tasks(["."], dataset="others", config={"a": "1", "b": "2"})
+    assert {each.name: Path(each.dataset.options["path"]).stem for each in tasks} == {
+        "lone": "others",
+        "needy": "others",
+        "own": "rows",
+    }
+    (alone,) = load_tasks(["own.yaml"], dataset="others")
+    assert Path(alone.dataset.options["path"]).stem == "others", "of a file that is named it replaces the dataset"
+    Path("lone.yaml").unlink()
+    Path("needy.yaml").unlink()
+    with pytest.raises(UsageError, match="--dataset others: no task here takes one"):
+        load_tasks(["."], dataset="others")

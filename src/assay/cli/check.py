@@ -68,8 +68,9 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.tasks.load import read_sources
     from assay.tasks.rehearse import Script
 
-    loaded, refused = read_sources(options.tasks, trust=options.trust, models_needed=False, **task_parameters(options))
-    for warning in warnings_of([task.definition for task in loaded]):
+    parameters = task_parameters(options)
+    loaded, refused = read_sources(options.tasks, trust=options.trust, models_needed=False, **parameters)
+    for warning in warnings_of([task.definition for task in loaded], parameters["config"]):
         print(f"warning: {warning}", file=sys.stderr)
     script = Script()
     config = RunConfig(limit=options.limit, trust=options.trust)

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from assay.core.errors import UsageError
     from assay.reports.document import TextTable
 
 TASK_SETS = "task sets"
@@ -40,14 +41,24 @@ def run(options: argparse.Namespace) -> int:
     if options.what and len(kinds) < len(options.what):
         words = [word for word in options.what if singular(word) not in catalog.CATALOG]
         refuse_unknown(words)
-        found = tasks_in(words)
-    else:
-        found = {
-            kind: {name: first_line(kind, name) for name in catalog.names(kind)} for kind in kinds or catalog.CATALOG
-        }
-        if not kinds:
-            found = {TASK_SETS: built_in(), EXAMPLES: example_projects(), **found}
+        return list_tasks(words, options)
+    found = {kind: {name: first_line(kind, name) for name in catalog.names(kind)} for kind in kinds or catalog.CATALOG}
+    if not kinds:
+        found = {TASK_SETS: built_in(), EXAMPLES: example_projects(), **found}
     return tell(searched(found, options), options)
+
+
+def list_tasks(words: list[str], options: argparse.Namespace) -> int:
+    """The tasks of files and folders; a file that cannot be read hides none of the others."""
+    from assay.core.errors import UsageError
+    from assay.runs.exit_status import DONE
+
+    found, broken = tasks_in(words)
+    if found["tasks"] or not broken:
+        tell(searched(found, options), options)
+    if broken:
+        raise UsageError("\n".join(map(str, broken)))
+    return DONE
 
 
 def searched(found: dict[str, dict[str, str]], options: argparse.Namespace) -> dict[str, dict[str, str]]:
@@ -123,15 +134,24 @@ def refuse_unknown(words: list[str]) -> None:
             raise UsageError(catalog.unknown_name("kind or task set", word, [*catalog.CATALOG, *BUILT_IN]))
 
 
-def tasks_in(sources: list[str]) -> dict[str, dict[str, str]]:
-    from assay.tasks.load import load_tasks
+def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageError]]:
+    """Every task of files and folders, with what it needs to be run; and what is wrong with files that hold none."""
+    from assay.tasks.declarative.config_spec import NoValueError
+    from assay.tasks.load import read_sources
 
-    return {
-        "tasks": {
-            each.name: f"{each.dataset.size} samples, {each.metric}, {each.source}"
-            for each in load_tasks(sources, allow_bad=True, only_reads=True)
-        }
+    loaded, refused = read_sources(sources, allow_bad=True, only_reads=True)
+    tasks = {
+        each.definition.name: f"{each.definition.dataset.size} samples, {each.definition.metric}, "
+        f"{each.definition.source}"
+        for each in loaded
     }
+    broken: list[UsageError] = []
+    for path, error, _ in refused:
+        if isinstance(error, NoValueError):
+            tasks[error.task] = f"needs {error.flags}, {path}"
+        else:
+            broken.append(error)
+    return {"tasks": tasks}, broken
 
 
 def built_in() -> dict[str, str]:

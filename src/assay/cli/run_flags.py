@@ -265,7 +265,11 @@ def add_task_parameters(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
     )
-    parser.add_argument("--dataset", metavar="KEY", help="the dataset that a declarative dataset task is about")
+    parser.add_argument(
+        "--dataset",
+        metavar="KEY",
+        help="the dataset that a declarative dataset task is about; of a file that names one, another in its place",
+    )
     parser.add_argument(
         "--model-for",
         action="append",

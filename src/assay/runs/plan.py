@@ -5,7 +5,7 @@ The command line and Python both come through here, so that they do the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import msgspec
@@ -138,12 +138,18 @@ def read_tasks(
         from assay.tasks.likelihood import generative_variant
 
         definitions = [generative_variant(definition) for definition in definitions]
-    return TaskFiles(definitions, [*env_file.ignored_here(), *warnings_of(definitions)])
+    return TaskFiles(definitions, [*env_file.ignored_here(), *warnings_of(definitions, config.task_config)])
 
 
-def warnings_of(definitions: Sequence[TaskDefinition]) -> list[str]:
-    """What the readers of the files want known, each thing once."""
-    return list(dict.fromkeys(text for each in definitions for text in each.metadata.get("warnings", ())))
+def warnings_of(definitions: Sequence[TaskDefinition], given: Iterable[str] = ()) -> list[str]:
+    """What the readers of the files want known, each thing once; `given` are parameters meant for some of them."""
+    texts = dict.fromkeys(text for each in definitions for text in each.metadata.get("warnings", ()))
+    if texts and given:
+        from assay.tasks.declarative.config_spec import warnings_about_others
+
+        meant_for_others = warnings_about_others(given, definitions)
+        return [text for text in texts if text not in meant_for_others]
+    return list(texts)
 
 
 def plan_runs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,8 +52,18 @@ def load_tasks(
     how = {"config": config or {}, "trust": trust, "only_reads": only_reads, **declarative}
     loaded, refused = read_sources(sources, allow_bad=allow_bad, lm_eval=lm_eval, **how)
     if refused:
-        raise UsageError("\n".join(str(each.error) for each in refused))
+        raise UsageError("\n".join([*(str(each.error) for each in refused), *_others(loaded, refused)]))
     return [task.definition for task in loaded]
+
+
+def _others(loaded: Sequence[LoadedTask], refused: Sequence[RefusedFile]) -> list[str]:
+    """How to go on without the tasks of a folder that only lack values."""
+    from assay.tasks.declarative.config_spec import NoValueError
+
+    if not loaded or not all(each.in_folder and isinstance(each.error, NoValueError) for each in refused):
+        return []
+    files = dict.fromkeys(task.definition.source for task in loaded)
+    return [f"or name the others: {' '.join(shlex.quote(file) for file in files)}"]
 
 
 class LoadedTask(NamedTuple):
@@ -60,6 +71,8 @@ class LoadedTask(NamedTuple):
 
     definition: TaskDefinition
     places: Places | None = None
+    takes_dataset: bool = False
+    """Whether the dataset that the caller named is its own."""
 
 
 class RefusedFile(NamedTuple):
@@ -74,7 +87,10 @@ class RefusedFile(NamedTuple):
 def read_sources(
     sources: Sequence[str], *, allow_bad: bool = False, lm_eval: LmEvalOptions | None = None, **declarative: Any
 ) -> tuple[list[LoadedTask], list[RefusedFile]]:
-    """The tasks of every file that could be read, and what is wrong with each of the others."""
+    """The tasks of every file that could be read, and what is wrong with each of the others.
+
+    A `dataset` takes the place of the one that a YAML file names; in a folder it is for the tasks that name none.
+    """
     loaded: list[LoadedTask] = []
     refused: list[RefusedFile] = []
     for source in sources:
@@ -84,17 +100,22 @@ def read_sources(
             found = read_lm_eval(source, lm_eval, trust=bool(declarative.get("trust")))
             loaded.extend(LoadedTask(definition) for definition in found)
             continue
+        in_folder = Path(source).is_dir()
         for path in files_of(source):
             try:
                 if path.suffix in YAML:
                     from assay.tasks.declarative.load import read_located_tasks
 
-                    loaded.extend(LoadedTask(*task) for task in read_located_tasks(path, **declarative))
+                    found_here = read_located_tasks(path, replaces_dataset=not in_folder, **declarative)
+                    loaded.extend(LoadedTask(*task) for task in found_here)
                 else:
                     loaded.extend(LoadedTask(definition) for definition in _read(path, allow_bad=allow_bad))
             except UsageError as error:
-                refused.append(RefusedFile(path, error, in_folder=Path(source).is_dir()))
+                refused.append(RefusedFile(path, error, in_folder=in_folder))
     _refuse_equal_names([task.definition for task in loaded])
+    if declarative.get("dataset") is not None and not refused and not any(task.takes_dataset for task in loaded):
+        named = declarative["dataset"]
+        raise UsageError(f"--dataset {named}: no task here takes one; name the YAML task whose dataset it replaces")
     return loaded, refused
 
 

@@ -15,6 +15,7 @@ from assay.tasks.declarative.config_spec import (
     resolve_config,
     substitute,
     typed_config,
+    warnings_about_others,
 )
 from assay.tasks.declarative.records import Parameter
 from assay.tasks.declarative.shape import Report
@@ -176,3 +177,5 @@ def test_a_parameter_that_no_task_has_is_refused_and_one_that_some_have_is_not()
         refuse_unused(["stile"], [knows, lacks])
     with pytest.raises(UsageError, match="only YAML tasks have parameters"):
         refuse_unused(["style"], [])
+    about_others = warnings_about_others(["style", "stile"], [knows, lacks])
+    assert ["`style`" in text for text in about_others] == [True], "one that nobody has stays a warning of both"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -44,30 +45,67 @@ def resolve_config(
         name: None if value is None and name not in given else _value(parameters[name], value, task, known)
         for name, value in values.items()
     }
-    missing = [parameter for name, parameter in parameters.items() if name not in values]
-    if missing:
-        lacking = " and ".join(f"the parameter `{each.key}` ({each.type}) has no value" for each in missing)
-        flags = " ".join(f"--config {each.key}=…" for each in missing)
-        raise NoValueError(f"task `{task}`: {lacking}; give {'it' if len(missing) == 1 else 'them'} with {flags}")
+    if needs := parameters_needed(parameters.values(), given):
+        raise NoValueError(task, needs)
     return {name: checked[name] for name in parameters}
 
 
 def refuse_unused(given: Iterable[str], definitions: Iterable[TaskDefinition]) -> None:
     """A parameter may be meant for one task of several, but one that no task has is a mistake."""
-    warned = [each.metadata.get("warnings", ()) for each in definitions if each.format == "declarative"]
+    definitions = list(definitions)
     for name in given:
-        told = [next((text for text in texts if no_parameter(name) in text), None) for texts in warned]
-        if all(told):
-            text = next((text for text in told if text), f"{no_parameter(name)}: only YAML tasks have parameters")
+        warned = _warned_of(name, definitions)
+        if all(warned):
+            text = next((text for text in warned if text), f"{no_parameter(name)}: only YAML tasks have parameters")
             raise UsageError(f"--config {name}: {text.replace('; the value is ignored', '')}")
+
+
+def warnings_about_others(given: Iterable[str], definitions: Iterable[TaskDefinition]) -> set[str]:
+    """The warnings of tasks without a parameter that was given, where another task has it: it was meant for that."""
+    definitions = list(definitions)
+    warned = [_warned_of(name, definitions) for name in given]
+    return {text for texts in warned if not all(texts) for text in texts if text}
+
+
+def _warned_of(name: str, definitions: Iterable[TaskDefinition]) -> list[str | None]:
+    """What each YAML task says of a parameter that it does not have; None of one that has it."""
+    texts = [each.metadata.get("warnings", ()) for each in definitions if each.format == "declarative"]
+    return [next((text for text in said if no_parameter(name) in text), None) for said in texts]
 
 
 def no_parameter(name: str) -> str:
     return f"there is no parameter `{name}`"
 
 
+class Need(NamedTuple):
+    """Something that a task must be given before it can be run."""
+
+    lacks: str
+    """The beginning of a sentence about it."""
+    flag: str
+    """What gives it."""
+
+
+def parameters_needed(spec: Iterable[Parameter], given: Collection[str]) -> list[Need]:
+    """The parameters that have no value: neither given nor by default."""
+    spec = list(spec)
+    known = {*values_known(spec), *given}
+    return [
+        Need(f"the parameter `{each.key}` ({each.type}) has no value", f"--config {each.key}=…")
+        for each in spec
+        if each.key not in known
+    ]
+
+
 class NoValueError(UsageError):
-    """A parameter that must be given was not: nothing is wrong with the file."""
+    """What must be given was not: nothing is wrong with the file."""
+
+    def __init__(self, task: str, needs: Sequence[Need], place: str = "") -> None:
+        self.task = task
+        self.flags = " ".join(need.flag for need in needs)
+        lacking = " and ".join(need.lacks for need in needs)
+        pronoun = "it" if len(needs) == 1 else "them"
+        super().__init__(f"{place}task `{task}`: {lacking}; give {pronoun} with {self.flags}")
 
 
 def values_known(spec: Iterable[Parameter]) -> Options:

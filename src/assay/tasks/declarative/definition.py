@@ -14,7 +14,14 @@ from assay.catalog import CATALOG, OptionError
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.tasks.declarative.aggregates import aggregates_of, headline
-from assay.tasks.declarative.config_spec import NoValueError, resolve_config, substitute, values_known
+from assay.tasks.declarative.config_spec import (
+    Need,
+    NoValueError,
+    parameters_needed,
+    resolve_config,
+    substitute,
+    values_known,
+)
 from assay.tasks.declarative.library import Library, SampleChoice
 from assay.tasks.declarative.part_keys import scorer_keys
 from assay.tasks.declarative.places import located
@@ -73,6 +80,8 @@ def task_definition(
     """
     warnings: list[str] = []
     inside = (*where, "definition")
+    if config_at is None:
+        _require_values(document, where, task, config, dataset_key)
     with _at(document, config_at) if config_at is not None else nullcontext():
         parameters = resolve_config(task.config_spec, config, task=task.key, warnings=warnings)
     written = substitute(task.definition, parameters, document, inside)
@@ -124,6 +133,23 @@ def task_definition(
     )
 
 
+def _require_values(
+    document: Document, where: FieldPath, task: TaskEntry, config: Mapping[str, Plain], dataset_key: str | None
+) -> None:
+    """Everything that has to be given on the command line, at once."""
+    needs = parameters_needed(task.config_spec, config)
+    if dataset_key is None and awaits_dataset(task):
+        needs.append(Need("no dataset is named", "--dataset KEY"))
+    if needs:
+        raise NoValueError(task.key, needs, f"{document.mark(where)}: ")
+
+
+def awaits_dataset(task: TaskEntry) -> bool:
+    """Whether the task evaluates a dataset that it leaves to whoever runs it."""
+    about_dataset = task.definition.get("evaluated_entity_type") == "dataset"
+    return about_dataset and task.definition.get("dataset") is None
+
+
 def _no_dataset(document: Document, where: FieldPath, dataset_key: str | None) -> DatasetSpec:
     """What a system task runs over: one sample with nothing in it."""
     if dataset_key is not None:
@@ -153,9 +179,8 @@ def _dataset(
         with _at(document, (*where, "dataset", "keys")):
             return library.side_by_side(_names_of_datasets(named.keys, written), **size)
     key = given or (named.key if named is not None else None)
-    if key is None:
-        message = "this task evaluates a dataset: name it with --dataset KEY, or `dataset_key` in a run file"
-        raise NoValueError(document.sentence(where, message))
+    if key is None:  # of a run file, which names the dataset itself
+        raise document.error(where, "this task evaluates a dataset: name it with `dataset_key`")
     with _at(document, (*where, "dataset", "key"), library.files):
         if given is None and named is not None and named.source == "task_result":
             return library.task_result(key, **size)

@@ -16,7 +16,7 @@ from assay.core.types import DatasetSpec, TaskDefinition
 from assay.datasets.content import is_elsewhere
 from assay.env_file import variables
 from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
-from assay.tasks.declarative.definition import check_only, task_definition
+from assay.tasks.declarative.definition import awaits_dataset, check_only, task_definition
 from assay.tasks.declarative.library import DATA_ENDINGS, Library, ModelSpec, NoDatasetError
 from assay.tasks.declarative.places import Places
 from assay.tasks.declarative.records import (
@@ -58,6 +58,8 @@ class ReadingOptions(TypedDict, total=False):
     """What stands behind model keys."""
     dataset: str | None
     """What a dataset task is about."""
+    replaces_dataset: bool
+    """Whether it takes the place of the dataset that a task names; else it is for tasks that name none."""
     allow_outside: bool
     models_needed: bool
     """False where no model is going to be asked: a model key without a model is then no error."""
@@ -81,6 +83,8 @@ class LocatedTask(NamedTuple):
 
     definition: TaskDefinition
     places: Places
+    takes_dataset: bool = False
+    """Whether the dataset that the caller named is its own."""
 
 
 def read_located_tasks(
@@ -90,6 +94,7 @@ def read_located_tasks(
     trust: bool = False,
     models: Mapping[str, str] | None = None,
     dataset: str | None = None,
+    replaces_dataset: bool = True,
     allow_outside: bool = False,
     models_needed: bool = True,
     only_reads: bool = False,
@@ -100,6 +105,7 @@ def read_located_tasks(
         config=config or {},
         models=models or {},
         dataset=dataset,
+        replaces_dataset=replaces_dataset,
         allow_outside=allow_outside,
         models_needed=models_needed and not only_reads,
         only_reads=only_reads,
@@ -123,6 +129,7 @@ class _Reading:
     config: Mapping[str, Plain]
     models: Mapping[str, str]
     dataset: str | None
+    replaces_dataset: bool
     allow_outside: bool
     models_needed: bool
     only_reads: bool
@@ -149,8 +156,9 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: _Reading
         raise document.error((), f"this is a {kind} file; a run needs a task or a run file")
     task = checked_task(document, document.value)
     given = typed_config(reading.config, task.config_spec)
-    definition = task_definition(document, (), task, library, config=given, dataset_key=reading.dataset)
-    return [LocatedTask(definition, Places(document, ()))]
+    dataset = reading.dataset if reading.replaces_dataset or awaits_dataset(task) else None
+    definition = task_definition(document, (), task, library, config=given, dataset_key=dataset)
+    return [LocatedTask(definition, Places(document, ()), takes_dataset=dataset is not None)]
 
 
 def only_tasks(files: list[Path]) -> list[Path]:
