@@ -19,17 +19,17 @@ from typing import Any, cast
 
 import msgspec
 
+from assay.catalog import resolve
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.seams import ModelAdapter, close_part
+from assay.core.seams import Metric, ModelAdapter, close_part
 from assay.core.types import DatasetSpec, Sample, TaskDefinition, Trace
-from assay.metrics import TASK_FOLDER_METRICS, Metric
 from assay.models.adapters.python_callable import as_model
 from assay.reports.board.types import Leaderboard, TaskRow, write_leaderboard_file
 from assay.runs.evaluate import run_evaluation
 from assay.scorers.code_exec import code_exec as code_exec_scorer
 from assay.tasks.folder.reader import ContentHash, define_task, sample_of, scorer_of
-from assay.tasks.folder.rules import Example
+from assay.tasks.folder.rules import CATALOG_NAMES, Example
 from assay.tasks.own_metric import metric_name
 
 DEFAULT_BATCH_SIZE = 8
@@ -93,7 +93,10 @@ def code_exec(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]
         return thread.submit(asyncio.run, score()).result()
 
 
-METRIC_FNS: dict[str, Metric] = {**TASK_FOLDER_METRICS, "code_exec": code_exec}
+METRIC_FNS: dict[str, Metric] = {
+    **{word: resolve("metric", name) for word, name in CATALOG_NAMES.items()},
+    "code_exec": code_exec,
+}
 """A task folder's word -> `(prediction, targets, extras) -> float in [0, 1]`."""
 
 

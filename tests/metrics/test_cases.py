@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalog import CATALOG, resolve
-from assay.metrics import SPEC_METRICS, TASK_FOLDER_METRICS, assertions
+from assay.harness import METRIC_FNS
+from assay.metrics import assertions
 
 CASES = Path(__file__).parent / "cases"
 METRICS: dict[str, Callable[..., float]] = {name: resolve("metric", name) for name in CATALOG["metric"]}
@@ -99,11 +100,5 @@ def test_the_example_in_the_docstring_is_true(name: str) -> None:
 
 
 def test_each_format_has_its_own_meaning_of_exact_match() -> None:
-    assert TASK_FOLDER_METRICS["exact_match"]("Paris", ["paris"], {}) == 1.0
-    assert SPEC_METRICS["exact_match"]("Paris", ["paris"], {}) == 0.0
-
-
-def test_the_tables_hold_each_formats_vocabulary_without_programs_to_run() -> None:
-    assert {"exact_match", "rouge_l", "multiple_choice", "substring_contains"} <= set(TASK_FOLDER_METRICS)
-    assert set(SPEC_METRICS) == {"exact_match", "f1", "bleu_4", "rouge_l", "accuracy"}
-    assert "code_exec" not in TASK_FOLDER_METRICS
+    assert METRIC_FNS["exact_match"]("Paris", ["paris"], {}) == 1.0
+    assert METRICS["exact_match"]("Paris", ["paris"], {}) == 0.0

@@ -60,6 +60,8 @@ def write_for_ci(
 
 def tell_gates(results: Sequence[GateResult], options: argparse.Namespace) -> bool:
     """Print what is not met or cannot tell; True when nothing of it makes the exit code 1."""
+    if not results:
+        return True
     from assay.reports.gates.result import broken_gates
 
     for result in results:
@@ -67,7 +69,7 @@ def tell_gates(results: Sequence[GateResult], options: argparse.Namespace) -> bo
             for sentence in result.sentences:
                 print(f"gate {result.outcome}: {sentence}", file=sys.stderr)
     broken = broken_gates(results, cannot_tell_passes=options.gate_cannot_tell == "pass")
-    if results and not broken:
+    if not broken:
         met = sum(result.met for result in results)
         unsure = f", {len(results) - met} cannot tell" if met < len(results) else ""
         print(f"{met} of {len(results)} gates met{unsure}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Reading the answer out of a text that explains itself: the final number, the chosen letter. Pure functions.
+"""Reading the answer out of a text that explains itself: the final number, the letter, the program. Pure functions.
 
 Each looks for the clearest sign first (a box, an announcement) and takes less clear ones only where there is none;
 "" means that nothing was found, which the leaderboard counts.
@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
+
+from assay.metrics.post_process import extract_code_block, extract_first_line
 
 # A pattern here begins with what it looks for, and looks back for what must stand before it: so a search can skip what
 # cannot begin a match. Repetitions are possessive where giving back could not help. Both keep the time linear in what
@@ -195,3 +197,52 @@ def _signs_of(letters: str) -> _Signs:
         bold=re.compile(rf"\*\*\s*+\(?{capital}\)?(?:[.:)]\s*+[^*\n]*+)?\s*+\*\*"),
         alone=re.compile(rf"{capital}(?<![\w'’-].)(?<!\bnot .)(?<!\bnot \(.){_NOT_ARTICLE}"),
     )
+
+
+_WHAT_FOLLOWS = r"(?:\s*+(?=[^\n])|\s*(?=[^\S\n]\n*+\Z))"
+"""To the next word; where only blanks are left, to the last of them."""
+_STATED = re.compile(
+    r"[aA](?i:nswer)(?<=\b\w{6})(?:\s++(?!(?i:answer)\b)\w++){0,6}?\s*+"
+    rf"(?:\b(?i:is)\b(?:\s*+:{_WHAT_FOLLOWS}|{_WHAT_FOLLOWS})|:{_WHAT_FOLLOWS})"
+)
+
+
+def extract_stated_answer(text: str) -> str:
+    """What stands after the last "answer is" or "answer:", else the first line; no bold, no full stop at the end.
+
+    A line that begins with "Q:" or "Question:" ends the answer.
+    Misleads when a model answers in a sentence without announcing its answer.
+    Example: extract_stated_answer("We sort them. So the answer is apple pear.") == "apple pear"
+    """
+    text = own_answer(text)
+    announced = deque(_STATED.finditer(text), maxlen=1)
+    line = text[announced[0].end() :].partition("\n")[0] if announced else extract_first_line(text)
+    return line.strip().strip("*_`\"' ").removesuffix(".").strip("*_`\"' ").strip()
+
+
+_AFTER_THE_BODY = re.compile(r"\n(?=class\b|def\b|@|#|if\b|print\b|assert\b|```)")
+
+
+def extract_function_body(text: str) -> str:
+    """The program in a continuation of an unfinished function: its body up to the next thing at the margin.
+
+    A fenced block is taken as it is, and so is a text that begins with a definition of its own.
+    Misleads when a body needs a helper that the model wrote after it: that helper is cut off, as published.
+    Example: extract_function_body("    return x + 1\\n\\nprint(f(1))") == "    return x + 1\\n"
+    Reference: the stop sequences of Chen et al. 2021, section 2.1.
+    """
+    if "```" in text or not text.lstrip("\n").startswith((" ", "\t")):
+        return extract_code_block(text)
+    return _AFTER_THE_BODY.split(text, maxsplit=1)[0]
+
+
+_CLOSED = re.compile(r"\[DONE\]|\[/?BEGIN\]")
+
+
+def extract_program(text: str) -> str:
+    """The program in a text: between [BEGIN] and [DONE] where these stand, else in the first code block, else all.
+
+    Example: extract_program("[BEGIN]\\nx = 1\\n[DONE]") == "x = 1"
+    """
+    parts = [part for part in _CLOSED.split(text) if part.strip()]
+    return extract_code_block((parts[0] if parts else text).strip("\r\n"))
