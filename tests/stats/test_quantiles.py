@@ -1,5 +1,7 @@
 """Our distribution functions against scipy's."""
 
+from statistics import NormalDist
+
 import pytest
 from scipy import stats
 
@@ -13,6 +15,10 @@ from assay.stats.quantiles import (
 )
 
 PROBABILITIES = [1e-6, 0.005, 0.025, 0.05, 0.3, 0.5, 0.7, 0.9, 0.975, 0.995, 0.9995]
+
+
+def test_the_quantile_of_95_percent_is_the_one_that_would_be_computed():
+    assert normal_quantile(0.975) == pytest.approx(NormalDist().inv_cdf(0.975), rel=1e-15)
 
 
 @pytest.mark.parametrize("p", PROBABILITIES)

@@ -24,7 +24,6 @@ from assay.core.run import Stop
 from assay.core.seams import FillsBatches, Model, TakesBatches, capabilities_of, close_part, identity_of
 from assay.costs.budget import Judging
 from assay.models.build import make_model
-from assay.models.layers.adaptive import LONGEST_PAUSE_SECONDS, Adaptive
 from assay.models.layers.batched import Batched
 from assay.models.layers.outage import NAP_SECONDS, WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
@@ -33,6 +32,7 @@ from assay.user.folder import secret_for_cache
 
 if TYPE_CHECKING:
     from assay.core.cache import CompletionCache
+    from assay.models.layers.adaptive import Adaptive
 
 WIDEST = 256
 """As many requests at once as a server may be found to take."""
@@ -113,6 +113,8 @@ class ModelPool:
         if limits:
             wrapped = Timed(wrapped, min(limits))
         if config.adaptive and concurrency is None and can.remote:
+            from assay.models.layers.adaptive import LONGEST_PAUSE_SECONDS, Adaptive  # models here need none
+
             pause = min(config.patience_seconds or LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
             adaptive = Adaptive(wrapped, most=WIDEST, longest_pause_seconds=pause, sleep=self._wait_for_server)
             self._adaptive.append(adaptive)

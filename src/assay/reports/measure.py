@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
 from assay.stats.cells import interval_of_mean
-from assay.stats.classification import is_answer
 from assay.stats.failure_bounds import Range, holds_all, range_of
 from assay.stats.intervals import Floats, Interval, is_binary
-from assay.stats.score_table import ScoreTable, as_text
+from assay.stats.score_table import ScoreTable, as_text, is_answer
 
 HEADLINES = ("score", "is_correct")
 CLASSES = ("field_gt", "field_pred")

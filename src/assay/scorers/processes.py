@@ -11,7 +11,6 @@ import asyncio
 import os
 import sys
 from collections import deque
-from statistics import median
 from time import thread_time
 from typing import NamedTuple
 
@@ -92,7 +91,7 @@ class MayMove:
             return await self._scorer(sample, trace)
         finally:
             self._seconds.append(thread_time() - before)
-            self._stays = len(self._seconds) == TIMED and median(self._seconds) < self._worth_it
+            self._stays = len(self._seconds) == TIMED and sorted(self._seconds)[TIMED // 2] < self._worth_it
 
     @property
     def capabilities(self) -> Capabilities:

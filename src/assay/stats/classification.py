@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.core.types import Summary
 from assay.stats.cells import Mask, empty_cell, share_among, share_of_counts
-from assay.stats.score_table import Labels, Numbers, ScoreTable, as_text
+from assay.stats.score_table import Labels, Numbers, ScoreTable, as_text, is_answer
 
 
 def binary_classification(
@@ -154,11 +154,6 @@ class _How(TypedDict):
     rows: Numbers
     table: ScoreTable
     level: float
-
-
-def is_answer(text: str, answer: str) -> bool:
-    """Whether a value, as text, is this answer: a task file may spell the truth values of its scorer `true`."""
-    return text == answer or (text in ("True", "False") and text == answer.capitalize())
 
 
 def _has_answer(labels: Labels, answer: str | bool | float) -> Mask:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from statistics import NormalDist
 
-_STANDARD_NORMAL = NormalDist()
+OF_95_PERCENT = 1.9599639845400536
+"""`normal_quantile(0.975)`, which nearly every run wants and no other."""
 
 
 def normal_quantile(p: float) -> float:
     """The z below which a standard normal falls with probability p."""
-    return _STANDARD_NORMAL.inv_cdf(p)
+    if p == 0.975:
+        return OF_95_PERCENT
+    from statistics import NormalDist  # takes as long to import as a small run to score
+
+    return NormalDist().inv_cdf(p)
 
 
 def normal_cdf(z: float) -> float:

@@ -420,6 +420,11 @@ class _TextColumn:
         return codes
 
 
+def is_answer(text: str, answer: str) -> bool:
+    """Whether a value, as text, is this answer: a task file may spell the truth values of its scorer `true`."""
+    return text == answer or (text in ("True", "False") and text == answer.capitalize())
+
+
 def as_text(value: float | bool | str) -> str:
     """A score value as tables and names show it: `True`, `3`, `0.5`, or the text itself."""
     return value if isinstance(value, str) else str(value)

@@ -41,7 +41,6 @@ from assay.reports.measure import headline_of, measure_of
 from assay.reports.per_example import PerExample, read_examples
 from assay.reports.view import View, view_of
 from assay.stats.failure_bounds import with_bounds
-from assay.stats.repetitions import repetitions
 from assay.stats.score_table import ScoreTable
 
 _L = TypeVar("_L", bound=AttemptLine)
@@ -291,6 +290,8 @@ def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, leve
         return []
     if table.measure.lower_is_better:
         return []  # pass@k asks for attempts that reach the top
+    from assay.stats.repetitions import repetitions  # most runs ask every question once
+
     aggregate = partial(repetitions, field=table.measure.column, k=attempts_counted(repeat), level=level)
     options = {**definition.aggregates[0].options, "field": table.measure.column}
     return with_bounds(aggregate(scores), aggregate, scores, "repetitions", options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -11,7 +12,9 @@ from assay.core.types import Summary
 from assay.reports.board.types import ScoreInterval, SliceRow
 from assay.reports.measure import Measure
 from assay.stats.score_table import Numbers, ScoreTable
-from assay.stats.subgroups import PartAgainstRest, against_rest
+
+if TYPE_CHECKING:
+    from assay.stats.subgroups import PartAgainstRest
 
 NO_VALUE = "(none)"
 MOST = 200
@@ -99,6 +102,8 @@ def _against_rest(tables: list[ScoreTable], measure: Measure) -> list[PartAgains
 
 
 def _one_against_rest(numbers: list[Numbers], index: int, *, clustered: bool) -> PartAgainstRest | None:
+    from assay.stats.subgroups import against_rest  # most runs have no slices
+
     others = [each for place, each in enumerate(numbers) if place != index]
     return against_rest(
         numbers[index].values,
