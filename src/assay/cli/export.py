@@ -24,6 +24,7 @@ examples:
   assay export runs/* --output attempts.csv
   assay export runs/* --rows tasks --format jsonl
   assay export runs/my-run --columns task,sample_id,score,prediction --output answers.parquet
+  assay export runs/* --where 'outcome:wrong,failed and metadata.steps>=3' --output wrong.csv
 """
 
 
@@ -35,7 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rows", choices=("attempts", "tasks"), default="attempts", help="default: attempts")
     parser.add_argument("--columns", metavar="NAME,…", help="only these columns, in this order (default: all)")
+    add_where(parser)
     parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--where",
+        metavar="QUERY",
+        help='only attempts for which this holds, as in `score<1 and task:gsm8k and "duck"` (docs/how-to/query.md)',
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,7 +56,10 @@ def run(options: argparse.Namespace) -> int:
     output = None if options.output is None else Path(options.output)
     form = format_of(options.format, output)
     names = None if options.columns is None else [name for name in options.columns.split(",") if name]
-    table = table_of_runs(sources_of(options.runs), options.rows, names)
+    sources = sources_of(options.runs)
+    if options.where is not None:
+        sources = picked(sources, options.where, options.rows)
+    table = table_of_runs(sources, options.rows, names)
     if output is None:
         to_stdout(table, form)
         return DONE
@@ -79,6 +92,23 @@ def sources_of(names: list[str]) -> list[RunSource]:
         RunSource.of(path, label if labels.count(label) == 1 else str(path))
         for path, label in zip(paths, labels, strict=True)
     ]
+
+
+def picked(sources: list[RunSource], where: str, rows: str) -> list[RunSource]:
+    """The runs with the attempts that the query picks, and a word on how many those are."""
+    from dataclasses import replace
+
+    from assay.core.errors import UsageError
+    from assay.viewer.selecting import select
+
+    if rows != "attempts":
+        raise UsageError("--where picks attempts, and a task's numbers are over all of them: leave out --rows tasks")
+    found = []
+    for source in sources:
+        places, total = select(source.folder, where, source.label)
+        print(f"{source.label}: {len(places):,} of {total:,} attempts match", file=sys.stderr)
+        found.append(replace(source, picked=frozenset(places)))
+    return found
 
 
 def to_stdout(table: Table, form: str) -> None:

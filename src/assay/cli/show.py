@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.export import add_where
     from assay.cli.output import add_form_arguments
     from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust
     from assay.cli.view_flags import add_view_arguments
@@ -27,13 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
         "  assay show my_metric:starts_politely   the same of your own Python, which is read and not run\n"
         "  assay show runs/toy-starter-1a2b3c4d   how a run stands, its tables, and what failed or scored lowest\n"
-        "  assay show runs/toy-starter-1a2b3c4d --sample arith-03    one sample of it in full"
+        "  assay show runs/toy-starter-1a2b3c4d --sample arith-03    one sample of it in full\n"
+        "  assay show runs/toy-starter-1a2b3c4d --where 'outcome:wrong and tokens_out>100'    attempts that match"
     )
     parser.add_argument(
         "what", metavar="WHAT", help="a task file or folder, a catalog name, `module:object`, or a run folder"
     )
     parser.add_argument(
-        "--samples", type=int, metavar="N", help="how many samples to show (default 1; of a run, the 3 worst)"
+        "--samples",
+        type=int,
+        metavar="N",
+        help="how many samples to show (default 1; of a run, the 3 worst; with --where 10)",
     )
     parser.add_argument(
         "--sample",
@@ -41,10 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a run, every attempt at this sample in full; of a task, exactly what is asked about this sample, "
         "by id or by number from 1, without asking",
     )
+    add_where(parser)
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_trust(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON; of a run, what it was made of")
+    parser.add_argument(
+        "--json", action="store_true", help="as JSON; of a run, what it was made of; with --where, a record per line"
+    )
     add_form_arguments(parser)
     add_view_arguments(parser)
 
@@ -54,12 +62,15 @@ def run(options: argparse.Namespace) -> int:
 
     from assay import catalog
     from assay.cli.show_run import show_run
+    from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE
 
     path = Path(options.what)
     kinds = [kind for kind in catalog.CATALOG if options.what in catalog.CATALOG[kind]]
     if (path / "run.json").exists():
         show_run(path, options)
+    elif options.where is not None:
+        raise UsageError(f"--where picks attempts of a run, and {options.what} is no run folder")
     elif kinds and not path.exists():
         for kind in kinds:
             show_part(kind, catalog.CATALOG[kind][options.what], options)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 WORST = 3
 """Attempts shown when nothing was said about how many."""
+MATCHING = 10
+"""Attempts shown of those that a query picks."""
 
 
 def show_run(folder: Path, options: argparse.Namespace) -> None:
@@ -22,6 +24,9 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
     from assay.reports.measure import measure_of
 
     run = read_run_file(folder)
+    if options.where is not None:
+        show_matching(folder, options, {definition.name: measure_of(definition) for definition in run.definitions})
+        return
     if options.json:
         print(msgspec.json.format(msgspec.json.encode(run), indent=2).decode())
         return
@@ -67,6 +72,32 @@ def show_worst(folder: Path, measures: dict[str, Measure], most: int) -> None:
     for record in worst:
         print("\n" + attempt_text(record, measures, longest=300, beginnings=beginnings))
     print(f"\nmore: assay show {folder} --sample ID   one sample in full;   assay view {folder.parent}   all of them")
+
+
+def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str, Measure]) -> None:
+    """The attempts that a query picks, in the order of the dataset."""
+    import msgspec
+
+    from assay.cli.output import say
+    from assay.core.journal import lines_at
+    from assay.core.types import Record
+    from assay.reports.attempt_text import attempt_text
+    from assay.reports.conversation import beginnings_of
+    from assay.viewer.selecting import select
+
+    places, total = select(folder, options.where)
+    if options.json:
+        for _, record in lines_at(folder / "journal.jsonl", Record, places[: options.samples]):
+            print(msgspec.json.encode(record).decode())
+        return
+    shown = places[: MATCHING if options.samples is None else options.samples]
+    say(f"{folder}   {len(places):,} of {total:,} attempts match", options, stream=sys.stdout)
+    found = [record for _, record in lines_at(folder / "journal.jsonl", Record, shown)]
+    beginnings = beginnings_of(msgspec.to_builtins(record) for record in found)
+    for record in found:
+        print("\n" + attempt_text(record, measures, longest=300, beginnings=beginnings))
+    if len(places) > len(shown):
+        print(f"\nmore: --samples {len(places)} shows all of them;   assay export {folder} --where … writes a table")
 
 
 def show_sample(folder: Path, sample: str, measures: dict[str, Measure]) -> None:

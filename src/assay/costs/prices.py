@@ -35,7 +35,7 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def of(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
         cached = self.input if self.cached_input is None else self.cached_input
-        fresh = max(0, tokens_in - tokens_cached)
+        fresh = (tokens_in - tokens_cached) * (tokens_in > tokens_cached)  # works for whole columns of them, too
         return (fresh * self.input + (tokens_in - fresh) * cached + tokens_out * self.output) / PER
 
 

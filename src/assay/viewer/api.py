@@ -15,14 +15,14 @@ from msgspec import Struct
 from assay.core.errors import SearchFolderError, UsageError
 from assay.reports.marks import Mark, Verdict, agreement_of, append_mark
 from assay.reports.outcomes import OUTCOMES
+from assay.reports.query.fields import FLIPS, MARKED
 from assay.viewer import comparing, overview, samples
 from assay.viewer.library import RunLibrary, cost_of, listed
-from assay.viewer.query import FLIPS, MARKED, SORTS, Filters, summary
+from assay.viewer.query import Filters, summary
 from assay.viewer.run_view import RunView
 from assay.viewer.searches import search_of
 
 MOST_ROWS = 500
-LONGEST_SEARCH = 500
 LONGEST_NOTE = 10_000
 
 
@@ -71,6 +71,7 @@ class Api:
                 "failures": self._failures(view),
                 "keys": overview.keys(snapshot),
                 "values": overview.value_columns(snapshot),
+                "fields": view.schema().fields,
                 "marks": self._agreement(view),
                 "provenance": {
                     "command": samples.command_of(run),
@@ -205,10 +206,8 @@ def filters_of(params: Params) -> Filters:
         if not sign:
             raise UsageError(f"`meta` is KEY=VALUE, got `{pair[:80]}`")
         meta.append((key, value))
-    search = params.get("q", "")
-    if len(search) > LONGEST_SEARCH:
-        raise UsageError(f"a search holds at most {LONGEST_SEARCH} characters")
     return Filters(
+        where=params.get("q"),
         task=tuple(params.getlist("task")),
         outcome=tuple(_known(name, OUTCOMES, "outcome") for name in params.getlist("outcome")),
         failure=tuple(params.getlist("failure")),
@@ -216,7 +215,6 @@ def filters_of(params: Params) -> Filters:
         value=params.get("value", "score"),
         low=_number(params, "low"),
         high=_number(params, "high"),
-        search=search,
         flip=_known(params.get("flip"), FLIPS, "flip") if params.get("flip") else "",
         mark=_known(params.get("mark"), MARKED, "mark") if params.get("mark") else "",
     )
@@ -224,8 +222,6 @@ def filters_of(params: Params) -> Filters:
 
 def _sort(params: Params) -> tuple[str, bool]:
     sort = params.get("sort", "order")
-    if not sort.startswith("value:"):
-        _known(sort, tuple(SORTS), "sort")
     return sort, params.get("dir") == "desc"
 
 

@@ -17,6 +17,7 @@ from assay.viewer.journal_lines import ScorePart, TracePart
 from assay.viewer.library import RunLibrary, listed
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView
+from assay.viewer.selecting import wait_for_index
 
 CHUNK_SAMPLES = 200
 CHUNK_BYTES = 4 << 20
@@ -73,7 +74,7 @@ def _prepare(folder: Path) -> None:
 def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int) -> int:
     """The run from above, its table, and its samples in chunks; answers how many chunks."""
     asked = Params([("run", view.name)])
-    _wait_for_index(view)
+    _wait_for_board(view)
     run = api.run(asked)
     run["slices"] = {
         by: overview.slices(view.snapshot(), by, view.rows(Filters(), "order", False, []), view.level)
@@ -103,11 +104,8 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
     return number
 
 
-def _wait_for_index(view: RunView) -> None:
-    """A long journal is indexed by processes of its own: an export needs all of it."""
-    view.snapshot()
-    view.builders.wait()
-    view.snapshot()
+def _wait_for_board(view: RunView) -> None:
+    wait_for_index(view)
     view.boards.latest(view.run_file())
     view.builders.wait()
 

@@ -24,6 +24,7 @@ from assay.reports.outcomes import UNREADABLE, UNSCORED, judged
 from assay.reports.view import GROUP
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import IndexLine, Lenient, as_record, whole_lines
+from assay.viewer.packed_texts import PackedTexts
 from assay.viewer.previews import LONG_LINE, preview_of
 from assay.viewer.rows import PLAIN, USUAL, Filler, Names
 from assay.viewer.shared import SharedBeginnings
@@ -34,6 +35,7 @@ COMMIT_ROWS = 4 * CHUNK_ROWS
 
 _TABLES = """
 CREATE TABLE chunks(name TEXT, first INTEGER, rows INTEGER, data BLOB, PRIMARY KEY (name, first));
+CREATE TABLE texts(name TEXT, first INTEGER, lengths BLOB, data BLOB, PRIMARY KEY (name, first));
 CREATE TABLE names(kind TEXT, code INTEGER, text TEXT, PRIMARY KEY (kind, code)) WITHOUT ROWID;
 CREATE TABLE labels(name TEXT, hash BLOB, text TEXT, PRIMARY KEY (name, hash)) WITHOUT ROWID;
 CREATE TABLE superseded(row INTEGER PRIMARY KEY);
@@ -119,6 +121,7 @@ class _Writer:
         self._filler = Filler(self._names["task"], self._names["failure"], measures, self._labels, group_by)
         self._first = start.rows - start.rows % CHUNK_ROWS
         self._old = _chunk(connection, self._first) if start.rows > self._first else {}
+        self._old_texts = _chunk_texts(connection, self._first) if start.rows > self._first else {}
         self._held = start.rows - self._first
         self._rule = rule
         self._shared = SharedBeginnings(_shared(connection))
@@ -145,7 +148,7 @@ class _Writer:
         if self._held + filler.rows == CHUNK_ROWS:
             self._write()
             self._first += CHUNK_ROWS
-            self._old, self._held = {}, 0
+            self._old, self._old_texts, self._held = {}, {}, 0
             filler.begin()
 
     def finish(self) -> None:
@@ -169,6 +172,20 @@ class _Writer:
             self._connection.execute(
                 "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?)", (name, self._first, len(data), data.tobytes())
             )
+        for name, texts in self._filler.packed_texts().items():
+            whole = self._earlier_texts(name).followed_by(texts)
+            self._connection.execute(
+                "INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)",
+                (name, self._first, whole.lengths.tobytes(), whole.data.tobytes()),
+            )
+
+    def _earlier_texts(self, name: str) -> PackedTexts:
+        """Of the rows that the chunk had before; where none were kept, each of them is known by its hash."""
+        if name in self._old_texts:
+            return self._old_texts[name]
+        known = self._labels.get(name, {})
+        hashes = self._old[name].tolist() if name in self._old else [0] * self._held
+        return PackedTexts.of([known.get(each, "") for each in hashes])
 
 
 def _joined(old: NDArray[Any] | None, new: NDArray[Any] | None, held: int, added: int) -> NDArray[Any]:
@@ -186,13 +203,29 @@ def _nothing(dtype: np.dtype[Any], rows: int) -> NDArray[Any]:
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
-    code = PLAIN.get(name) or ("d" if name.startswith("value:") else "Q")
+    code = PLAIN.get(name) or ("d" if name.startswith(("value:", "num:")) else "Q")
     return np.dtype(code)
 
 
 def _chunk(connection: sqlite3.Connection, first: int) -> dict[str, NDArray[Any]]:
     rows = connection.execute("SELECT name, data FROM chunks WHERE first = ?", (first,)).fetchall()
     return {name: np.frombuffer(data, dtype_of(name)) for name, data in rows}
+
+
+def _chunk_texts(connection: sqlite3.Connection, first: int) -> dict[str, PackedTexts]:
+    rows = connection.execute("SELECT name, lengths, data FROM texts WHERE first = ?", (first,)).fetchall()
+    return {name: PackedTexts.from_bytes(lengths, data) for name, lengths, data in rows}
+
+
+def load_texts(connection: sqlite3.Connection, name: str, rows: int) -> PackedTexts:
+    """A whole column of texts; rows of chunks that lack it have an empty one."""
+    found, held = [], 0
+    query = "SELECT first, lengths, data FROM texts WHERE name = ? ORDER BY first"
+    for first, lengths, data in connection.execute(query, (name,)):
+        part = PackedTexts.from_bytes(lengths, data)
+        found += [PackedTexts.empty(first - held), part]
+        held = first + len(part.lengths)
+    return PackedTexts.joined([*found, PackedTexts.empty(max(0, rows - held))]).first(rows)
 
 
 def _names(connection: sqlite3.Connection, kind: str) -> list[str]:
@@ -247,9 +280,9 @@ def load_column(connection: sqlite3.Connection, name: str) -> NDArray[Any]:
     return column
 
 
-DERIVED = ("outcome", "share", "worth")
+DERIVED = ("outcome", "share", "worth", "attempts", "mixed")
 """Columns that are made of others: what became of an attempt; its share of full marks, where its task knows right and
-wrong; its score, turned so that more is always better.
+wrong; its score, turned so that more is always better; how many attempts its sample has; whether their scores differ.
 """
 
 
@@ -260,6 +293,7 @@ class Snapshot:
         self._path = path
         self._measures = measures or {}
         self._columns: dict[str, NDArray[Any]] = {}
+        self._texts: dict[str, PackedTexts] = {}
         with open_to_read(path) as connection:
             connection.execute("BEGIN")
             at = place(connection)
@@ -290,6 +324,8 @@ class Snapshot:
 
     def _derived(self, name: str) -> NDArray[Any]:
         """What follows from the scores and the measure of each task."""
+        if name in ("attempts", "mixed"):
+            return self._of_sample(name)
         if name == "outcome":
             return judged(self._loaded("outcome"), self.column("share"))
         scores, tasks = self.column("score"), self.column("task")
@@ -302,6 +338,37 @@ class Snapshot:
             elif (marks := measure.marks(scores[rows & self.counts])) is not None:
                 column[rows] = (scores[rows] - marks[0]) / (marks[1] - marks[0])
         return column
+
+    def _of_sample(self, name: str) -> NDArray[Any]:
+        """What holds for all attempts at a sample; lines that do not count have no part in it."""
+        found = np.zeros(self.rows, np.float64 if name == "attempts" else bool)
+        if not (self.column("attempt") > 1).any():
+            found[self.counts] = name == "attempts"
+            return found
+        rows = np.flatnonzero(self.counts)
+        samples = (self.column("task")[rows].astype(np.int64) << 32) + self.column("index")[rows]
+        _, place, counts = np.unique(samples, return_inverse=True, return_counts=True)
+        if name == "attempts":
+            found[rows] = counts[place]
+            return found
+        scores = self.column("score")[rows]
+        least, most = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
+        scored = ~np.isnan(scores)
+        np.minimum.at(least, place[scored], scores[scored])
+        np.maximum.at(most, place[scored], scores[scored])
+        found[rows] = (least < most)[place]
+        return found
+
+    def texts(self, name: str) -> PackedTexts:
+        """A column of texts, loaded when first asked for."""
+        found = self._texts.get(name)
+        if found is None:
+            with open_to_read(self._path) as connection:
+                found = load_texts(connection, name, self.rows)
+            if len(self._texts) > 4:
+                self._texts.clear()  # a bound on memory
+            self._texts[name] = found
+        return found
 
     def measure(self, task: str) -> Measure:
         return self._measures.get(task, USUAL)

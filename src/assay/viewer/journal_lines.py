@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from assay.core.regular_file import open_regular
+from assay.core.types import Usage
 
 BLOCK_BYTES = 4 << 20
 _T = TypeVar("_T")
@@ -23,6 +24,7 @@ _T = TypeVar("_T")
 class ScorePart(Struct, gc=False):
     name: str
     values: dict[str, Any] = {}
+    answer: Any = None
     extracted: bool = True
 
 
@@ -30,6 +32,8 @@ class CompletionPart(Struct, gc=False):
     finish_reason: str | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    tokens_cached: int | None = None
+    cached: bool = False
     retries: int = 0
 
 
@@ -65,6 +69,7 @@ class IndexLine(Struct, gc=False):
     failures: tuple[FailurePart, ...] = ()
     excluded: tuple[str, ...] = ()
     seconds: float = 0.0
+    usage: tuple[Usage, ...] = ()
 
 
 class _SaidCompletion(Struct, gc=False):

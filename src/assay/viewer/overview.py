@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.reports.outcomes import FAILED, OUTCOMES, TIMEOUT
 from assay.viewer.index import Snapshot
-from assay.viewer.query import Rows, mean_of, numbers
+from assay.viewer.query import Rows, mean_of
 
 BINS = 20
 SLICES_SHOWN = 100
@@ -141,7 +141,6 @@ def value_columns(snapshot: Snapshot) -> list[str]:
     return ["score", *(name for name in snapshot.names if name.startswith("value:"))]
 
 
-def value_histogram(snapshot: Snapshot, rows: Rows, name: str) -> dict[str, Any] | None:
-    values = numbers(snapshot, name)[rows]
+def value_histogram(values: NDArray[np.float64], name: str) -> dict[str, Any] | None:
     bounded = name == "score" or name.endswith((".score", ".is_correct"))
     return histogram(values, 0.0, 1.0) if bounded else histogram(values)

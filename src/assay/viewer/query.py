@@ -3,54 +3,80 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from assay.core.errors import UsageError
 from assay.reports.board.overall import TaskScore, combined_interval
-from assay.reports.marks import THRESHOLD
 from assay.reports.outcomes import OUTCOMES
+from assay.reports.query.fields import BUILT_IN, Field, Schema
+from assay.reports.query.parse import parse
+from assay.reports.query.syntax import And, Compare, Query, Value, plain_value
 from assay.stats.intervals import Interval
 from assay.viewer.index import Snapshot
-from assay.viewer.rows import label_hash
 
 Rows = NDArray[np.integer[Any]]
-Mask = NDArray[np.bool_]
 
-SORTS = {
-    "order": "the order of the dataset",
-    "score": "the score",
-    "seconds": "the time it took",
-    "tokens_in": "tokens asked",
-    "tokens_out": "tokens answered",
-    "retries": "retries",
-    "length": "the size of the record",
-    "written": "the order of finishing",
-    "changed": "how much the score moved against the other run",
-}
-FLIPS = ("flipped", "same", "better", "worse")
-MARKED = ("any", "none", "right", "wrong", "unclear", "disagree")
+SORTS = ("order", "written", "changed")
+"""Orders besides those by a field: that of the dataset, that of finishing, how much the score moved."""
 
 
 class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which samples; everything that is given must hold."""
 
+    where: str = ""
+    """In the query language."""
     task: tuple[str, ...] = ()
     outcome: tuple[str, ...] = ()
     failure: tuple[str, ...] = ()
     meta: tuple[tuple[str, str], ...] = ()
     """Pairs of a metadata key (`topic`) or a label (`label:judge.grade`) and its value."""
     value: str = "score"
-    """The column that the score range is about: `score`, or `value:SCORER.NAME`."""
+    """The field that the range is about: `score`, or `value:SCORER.NAME`."""
     low: float | None = None
     high: float | None = None
-    search: str = ""
     flip: str = ""
     mark: str = ""
+
+    def query(self) -> Query | None:
+        """All of them as one query; None when there is none."""
+        parts = list(self._chosen())
+        asked = parse(self.where)
+        if asked is not None:
+            parts += asked.parts if isinstance(asked, And) and parts else [asked]
+        return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def widened(self, schema: Schema) -> Schema:
+        """The schema with the keys that were chosen, which no sample may have."""
+        chosen = [Field(name=field_of(key), kind="text") for key, _ in self.meta]
+        unknown = [field for field in chosen if schema.find(field.name) is None]
+        return schema.together(Schema(unknown)) if unknown else schema
+
+    def _chosen(self) -> Iterator[Query]:
+        """What was chosen besides the query."""
+        for name, words in (("task", self.task), ("outcome", self.outcome), ("failure", self.failure)):
+            if words:
+                yield Compare(name, ":", tuple(map(plain_value, words)))
+        for key, value in self.meta:
+            yield Compare(field_of(key), ":", (plain_value(value),))
+        for sign, number in ((">=", self.low), ("<=", self.high)):
+            if number is not None:
+                yield Compare(field_of(self.value), sign, (Value(repr(number)),))
+        for name, word in (("flip", self.flip), ("mark", self.mark)):
+            if word:
+                yield Compare(name, ":", (Value(word),))
+
+
+def field_of(key: str) -> str:
+    """A field by the name that addresses of the page have for it."""
+    kind, sign, name = key.partition(":")
+    if sign and kind in ("value", "label"):
+        return name
+    plain = {each.name for each in BUILT_IN}
+    return key if key in plain or key.startswith("sample.") else f"metadata.{key}"
 
 
 class Other(Struct, frozen=True):
@@ -62,46 +88,12 @@ class Other(Struct, frozen=True):
     """Its row, or −1."""
 
 
-def matching(
-    snapshot: Snapshot, filters: Filters, *, found: Rows | None, others: Sequence[Other], marks: Mapping[int, str]
-) -> Mask:
-    """The rows that every filter lets through. `found` are the rows of a text search, `marks` human verdicts by row."""
-    mask = snapshot.counts.copy()
-    if filters.task:
-        mask &= np.isin(snapshot.column("task"), _codes(snapshot.tasks, filters.task))
-    if filters.outcome:
-        mask &= np.isin(snapshot.column("outcome"), _codes(list(OUTCOMES), filters.outcome))
-    if filters.failure:
-        mask &= np.isin(snapshot.column("failure"), _codes(snapshot.failures, filters.failure))
-    for key, value in filters.meta:
-        name = key if key.startswith("label:") else f"meta:{key}"
-        mask &= snapshot.column(name) == np.uint64(label_hash(value))
-    if filters.low is not None or filters.high is not None:
-        mask &= _within(numbers(snapshot, filters.value), filters.low, filters.high)
-    if found is not None:
-        hits = np.zeros(snapshot.rows, bool)
-        hits[found[found < snapshot.rows]] = True
-        mask &= hits
-    if filters.flip:
-        if not others:
-            raise UsageError("whether a sample flipped needs another run to compare with (`against`)")
-        flips = [_flipped(snapshot.column("worth"), other, filters.flip) for other in others]
-        mask &= np.logical_and.reduce(flips) if filters.flip == "same" else np.logical_or.reduce(flips)
-    if filters.mark:
-        mask &= _marked(snapshot, marks, filters.mark)
-    return mask
-
-
-def sorted_rows(snapshot: Snapshot, sort: str, descending: bool, others: Sequence[Other], base: Rows) -> Rows:
-    """Every row in the order asked for; ties keep the dataset's order, and rows without a value come last.
+def sorted_rows(values: NDArray[np.float64], descending: bool, base: Rows) -> Rows:
+    """Every row by its value; ties keep the dataset's order, and rows without a value come last.
 
     `base` is every row in the dataset's order.
     """
-    if sort == "order":
-        return base[::-1] if descending else base
-    if sort == "written":
-        return np.arange(snapshot.rows, dtype=np.int32)[:: -1 if descending else 1]
-    values = _sort_values(snapshot, sort, others)[base]
+    values = values[base]
     values = -values if descending else values
     missing = np.isnan(values)
     if missing.any():
@@ -117,15 +109,6 @@ def base_order(snapshot: Snapshot) -> Rows:
     # a run that was not interrupted is nearly in order already
     order = np.arange(snapshot.rows) if bool((key[1:] >= key[:-1]).all()) else np.argsort(key, kind="stable")
     return order.astype(np.int32)
-
-
-def numbers(snapshot: Snapshot, name: str) -> NDArray[np.float64]:
-    """A column of numbers by the name people use for it."""
-    if name == "score" or (name.startswith("value:") and name in snapshot.names):
-        return snapshot.column(name)
-    if name in ("seconds", "tokens_in", "tokens_out", "retries", "length"):
-        return snapshot.column(name).astype(np.float64)
-    raise UsageError(f"there is no value `{name}` in this run; there are: {', '.join(['score', *_values(snapshot)])}")
 
 
 def summary(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
@@ -205,56 +188,6 @@ def cluster_column(groups: NDArray[np.uint64], samples: NDArray[Any]) -> NDArray
     """A row's cluster is its group where it has one, else its sample."""
     found: NDArray[np.uint64] = np.where(groups != 0, groups, samples.astype(np.uint64))
     return found
-
-
-def _codes(known: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    return [known.index(name) for name in wanted if name in known]
-
-
-def _values(snapshot: Snapshot) -> list[str]:
-    return [name for name in snapshot.names if name.startswith("value:")]
-
-
-def _within(values: NDArray[np.float64], low: float | None, high: float | None) -> Mask:
-    mask = ~np.isnan(values)
-    if low is not None:
-        mask &= values >= low
-    if high is not None:
-        mask &= values <= high
-    return mask
-
-
-def _flipped(worth: NDArray[np.float64], other: Other, flip: str) -> Mask:
-    """Only rows that both runs scored can have moved; better means that the other run is."""
-    moved = other.worth - worth
-    mask: Mask = {
-        "same": moved == 0,
-        "better": moved > 0,
-        "worse": moved < 0,
-        "flipped": (moved != 0) & ~np.isnan(moved),
-    }[flip]
-    return mask
-
-
-def _marked(snapshot: Snapshot, marks: Mapping[int, str], wanted: str) -> Mask:
-    mask = np.zeros(snapshot.rows, bool)
-    if wanted == "disagree":
-        share = snapshot.column("share")
-        for row, verdict in marks.items():
-            if verdict != "unclear" and not np.isnan(share[row]):
-                mask[row] = (share[row] >= THRESHOLD) != (verdict == "right")
-        return mask
-    mask[[row for row, verdict in marks.items() if wanted in ("any", "none", verdict)]] = True
-    return ~mask if wanted == "none" else mask
-
-
-def _sort_values(snapshot: Snapshot, sort: str, others: Sequence[Other]) -> NDArray[np.float64]:
-    if sort == "changed":
-        if not others:
-            raise UsageError("sorting by how much the score moved needs another run to compare with (`against`)")
-        moved: NDArray[np.float64] = others[0].worth - snapshot.column("worth")
-        return moved
-    return numbers(snapshot, sort)
 
 
 def _stable(values: NDArray[np.float64]) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import key_number
 from assay.core.types import Message
+from assay.costs.spending import Spending, add_attempt
 from assay.reports.measure import Measure
 from assay.reports.outcomes import UNREADABLE, outcome_of
 from assay.reports.per_example import question
 from assay.reports.view import GROUP, metadata_value
 from assay.viewer.journal_lines import AskedTrace, IndexLine
+from assay.viewer.packed_texts import PackedTexts
 
 PLAIN = {
     "offset": "q",
@@ -35,6 +37,10 @@ PLAIN = {
     "tokens_in": "i",
     "tokens_out": "i",
     "retries": "H",
+    "paid_in": "i",
+    "paid_out": "i",
+    "paid_cached": "i",
+    "uncounted": "H",
     "group": "Q",
     "targets": "Q",
     "question": "Q",
@@ -48,6 +54,9 @@ MAX_COLUMNS = 64
 """Value and label columns beyond this many are not indexed: they can be read in the sample, not sorted by."""
 VALUES_KEPT = 1000
 """Different labels per key whose text is kept for lists; filtering works for every label."""
+
+TEXT_KEPT = 200
+"""Characters of a text that `*` in a query looks at."""
 
 USUAL = Measure()
 """Of a task that the run file does not know."""
@@ -112,6 +121,13 @@ class Names:
         return found
 
 
+class _Metadata(NamedTuple):
+    labels: tuple[tuple[str, int, str], ...]
+    """Column, hash, text."""
+    numbers: tuple[tuple[str, float], ...]
+    group: int
+
+
 class Filler:
     """Takes lines, keeps columns of the current chunk."""
 
@@ -129,14 +145,15 @@ class Filler:
         """Per label column: hash -> text, at most `VALUES_KEPT` of them."""
         self._measures = measures
         self._group_by = group_by
-        self._metadata_seen: dict[bytes, tuple[tuple[tuple[str, int], ...], int]] = {}
+        self._metadata_seen: dict[bytes, _Metadata] = {}
         self.begin()
 
     def begin(self) -> None:
         """An empty chunk."""
         self._table: list[tuple[Any, ...]] = []
         self._numbers: dict[str, tuple[list[int], list[float]]] = {}
-        self._marks: dict[str, tuple[list[int], list[int]]] = {}
+        self._marks: dict[str, tuple[list[int], list[int], list[str]]] = {}
+        self._ids: list[str] = []
         self.rows = 0
 
     def add(self, line: IndexLine | None, offset: int, length: int) -> tuple[int, bool]:
@@ -147,18 +164,13 @@ class Filler:
         else:
             score = self._score(line)
             outcome = outcome_of(line, score)
-        tokens_in = tokens_out = retries = 0
-        if line.trace is not None:
-            for completion in line.trace.completions:
-                tokens_in += completion.tokens_in or 0
-                tokens_out += completion.tokens_out or 0
-                retries += completion.retries
+        spent = Spending()
+        add_attempt(line, spent, {})
         failure = -1
         if line.failures:
             failure = self.failures.code(f"{line.failures[0].stage}/{line.failures[0].kind}")
-        labels, group = self._labels_of(line.metadata)
-        for name, label in labels:
-            self._mark(name, label)
+        group = self._add_metadata(line.metadata)
+        self._add_texts(line)
         key = key_number(line.key)
         # in the order of PLAIN
         self._table.append(
@@ -174,9 +186,13 @@ class Filler:
                 failure,
                 score,
                 line.seconds,
-                tokens_in,
-                tokens_out,
-                retries,
+                spent.tokens_in,
+                spent.tokens_out,
+                0 if line.trace is None else sum(each.retries for each in line.trace.completions),
+                spent.paid_in,
+                spent.paid_out,
+                spent.paid_from_server_cache,
+                spent.unknown,
                 group,
                 _targets_hash(line.targets),
                 0 if line.trace is None else _question_hash(line.trace),
@@ -206,44 +222,72 @@ class Filler:
         place[0].append(self.rows)
         place[1].append(value)
 
-    def _label(self, column: str, text: str) -> None:
-        self._mark(column, self._known(column, text))
+    def _add_texts(self, line: IndexLine) -> None:
+        """The id, and what was read and what was wanted where those are short."""
+        self._ids.append(line.sample_id)
+        scores, measure = line.scores, self._measures.get(line.task, USUAL)
+        if len(scores) > 1:
+            scores = tuple(sorted(scores, key=lambda score: score.name != measure.scorer))
+        answer = next((score.answer for score in scores if score.answer is not None), None)
+        if answer is None and line.trace is not None:
+            answer = line.trace.prediction
+        target = line.targets[0] if isinstance(line.targets, list) and line.targets else None
+        for name, text in (("text:answer", answer), ("text:target", target)):
+            if isinstance(text, str) and len(text) <= TEXT_KEPT:
+                self._label(name, text)
 
-    def _mark(self, column: str, label: int) -> None:
+    def _label(self, column: str, text: str) -> None:
+        self._mark(column, self._known(column, text), text[:TEXT_KEPT])
+
+    def _mark(self, column: str, label: int, text: str) -> None:
         place = self._marks.get(column)
         if place is None:
             if len(self._marks) >= MAX_COLUMNS:
                 return
-            place = self._marks[column] = ([], [])
+            place = self._marks[column] = ([], [], [])
         place[0].append(self.rows)
         place[1].append(label)
+        place[2].append(text)
 
     def _known(self, column: str, text: str) -> int:
         label = label_hash(text)
         known = self.labels.setdefault(column, {})
         if label not in known and len(known) < VALUES_KEPT:
-            known[label] = text[:200]
+            known[label] = text[:TEXT_KEPT]
         return label
 
-    def _labels_of(self, raw: msgspec.Raw) -> tuple[tuple[tuple[str, int], ...], int]:
-        """The labels and the group. Samples often share their metadata, so each distinct text of it is read once."""
-        data = bytes(raw)
+    def _add_metadata(self, raw: msgspec.Raw) -> int:
+        """A label, and a number where it is one, for each key; answers the group."""
+        found = self._metadata_of(bytes(raw))
+        for name, label, text in found.labels:
+            self._mark(name, label, text)
+        for name, number in found.numbers:
+            self._number(name, number)
+        return found.group
+
+    def _metadata_of(self, data: bytes) -> _Metadata:
+        """Samples often share their metadata, so each distinct text of it is read once."""
         found = self._metadata_seen.get(data)
         if found is None:
-            try:
-                values = msgspec.json.decode(data)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                values = {}
-            values = values if isinstance(values, dict) else {}
-            labels = tuple(
-                (f"meta:{name}", self._known(f"meta:{name}", label_text(value))) for name, value in _keys_of(values)
-            )
-            group = metadata_value(values, self._group_by)
-            found = labels, 0 if group is None else label_hash(group)
             if len(self._metadata_seen) >= 4096:
                 self._metadata_seen.clear()
-            self._metadata_seen[data] = found
+            found = self._metadata_seen[data] = self._read_metadata(data)
         return found
+
+    def _read_metadata(self, data: bytes) -> _Metadata:
+        try:
+            values = msgspec.json.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            values = {}
+        values = values if isinstance(values, dict) else {}
+        texts = [(name, label_text(value)) for name, value in _keys_of(values)]
+        numbers = [(name, _number(value)) for name, value in _keys_of(values) if not isinstance(value, bool)]
+        group = metadata_value(values, self._group_by)
+        return _Metadata(
+            labels=tuple((f"meta:{key}", self._known(f"meta:{key}", text), text[:TEXT_KEPT]) for key, text in texts),
+            numbers=tuple((f"num:{key}", number) for key, number in numbers if number is not None),
+            group=0 if group is None else label_hash(group),
+        )
 
     def packed(self) -> dict[str, NDArray[Any]]:
         """Every column of the chunk as an array; value and label columns are filled up to all rows."""
@@ -252,10 +296,21 @@ class Filler:
         for name, (rows, values) in self._numbers.items():
             columns[name] = np.full(self.rows, np.nan)
             columns[name][rows] = values
-        for name, (rows, labels) in self._marks.items():
+        for name, (rows, labels, _) in self._marks.items():
             columns[name] = np.zeros(self.rows, "Q")
             columns[name][rows] = np.array(labels, "Q")
         return columns
+
+    def packed_texts(self) -> dict[str, PackedTexts]:
+        """The ids; and of label columns with more different texts than are kept for lists, the texts of this chunk."""
+        found = {"id": PackedTexts.of([text[:TEXT_KEPT] for text in self._ids])}
+        for name, (rows, _, texts) in self._marks.items():
+            if len(self.labels[name]) >= VALUES_KEPT:
+                every = [""] * self.rows
+                for row, text in zip(rows, texts, strict=True):
+                    every[row] = text
+                found[name] = PackedTexts.of(every)
+        return found
 
 
 def _keys_of(metadata: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -6,25 +6,31 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import key_number
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
+from assay.costs.prices import find_prices
 from assay.reports.marks import Mark, read_marks
 from assay.reports.outcomes import FAILED, TIMEOUT
+from assay.reports.query.evaluate import Mask, evaluate, texts_of
+from assay.reports.query.fields import Schema
+from assay.reports.query.syntax import Query, Text
 from assay.viewer import words
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
+from assay.viewer.columns import IndexColumns, schema_of
 from assay.viewer.derived import remove
 from assay.viewer.index import Snapshot, index_path, measures_of, update_index
 from assay.viewer.journal_lines import Lenient, SaidLine, as_record, read_at
-from assay.viewer.query import Filters, Other, Rows, base_order, matching, sorted_rows
+from assay.viewer.query import Filters, Other, Rows, base_order, field_of, sorted_rows
 from assay.viewer.run_folders import is_being_written
 
 KEPT = 8
@@ -55,8 +61,9 @@ class Kept:
 class RunView:
     """Methods may block: they are called in threads, one at a time per run."""
 
-    def __init__(self, name: str, folder: Path, builders: Builders) -> None:
+    def __init__(self, name: str, folder: Path, builders: Builders, *, every_phrase: bool = False) -> None:
         self.name = name
+        self._phrase_rows = None if every_phrase else PHRASE_ROWS
         self.folder = folder
         self.journal = folder / "journal.jsonl"
         self.lock = threading.RLock()
@@ -124,12 +131,12 @@ class RunView:
         """The index as it was when the reading began; outside of one, as it is now."""
         if self._standing is not None:
             return self._standing
-        found = self._latest()
+        found = self.latest()
         if self._readers:
             self._standing = found
         return found
 
-    def _latest(self) -> Snapshot:
+    def latest(self) -> Snapshot:
         """The index, brought up to the journal's end, or as far as a process of its own has come with it."""
         run, size = self.run_file(), self.size()
         if self._snapshot is not None and size == self._checked:
@@ -214,24 +221,75 @@ class RunView:
         found: Rows | None = self._kept.get(key)
         if found is not None:
             return found
-        joined = [self.joined(other) for other in others]
-        hits = self.search(filters.search)[0] if filters.search.strip() else None
-        marks = {row: mark.verdict or "" for row, mark in self.marked_rows().items()} if filters.mark else {}
-        mask = matching(snapshot, filters, found=hits, others=joined, marks=marks)
-        every = self._sorted(sort, descending, others, joined)
+        mask = self.matching(filters.query(), filters.widened(self.schema()), others)
+        every = self._sorted(sort, descending, others)
         return self._kept.put(key, every[mask[every]])
 
-    def _sorted(self, sort: str, descending: bool, others: list[RunView], joined: list[Other]) -> Rows:
+    def matching(self, query: Query | None, schema: Schema, others: list[RunView]) -> Mask:
+        """The rows that count and for which the query holds."""
+        counts = self.snapshot().counts
+        return counts.copy() if query is None else counts & evaluate(query, schema, self.columns(others))
+
+    def schema(self) -> Schema:
+        """The fields that a query may name."""
+        snapshot = self.snapshot()
+        return self.remembered(("schema", snapshot.rows), lambda: schema_of(snapshot, self.name, self.model))
+
+    @property
+    def model(self) -> str:
+        return str(self.run_file().model.get("name", ""))
+
+    def columns(self, others: list[RunView]) -> IndexColumns:
+        """The rows as a query sees them, set against other runs."""
+        snapshot = self.snapshot()
+        return IndexColumns(
+            snapshot,
+            run=self.name,
+            model=self.model,
+            quote=self.remembered(("quote",), lambda: [find_prices(run=self.folder).quote(self.model)])[0],
+            marks={row: mark.verdict or "" for row, mark in self.marked_rows().items()},
+            moved=[self.joined(other).worth - snapshot.column("worth") for other in others],
+            search=self._holding,
+        )
+
+    def _holding(self, texts: Sequence[Text]) -> Mask:
+        found = np.zeros(self.snapshot().rows, bool)
+        hits = self.search(words.search_text(texts))[0]
+        found[hits[hits < len(found)]] = True
+        return found
+
+    def _sorted(self, sort: str, descending: bool, others: list[RunView]) -> Rows:
         """Every row in this order: sorted once, whatever is filtered afterwards."""
         snapshot = self.snapshot()
-        if sort == "order" and not descending:
-            return self.base()
+        if sort == "order":
+            return self.base()[:: -1 if descending else 1]
+        if sort == "written":
+            return np.arange(snapshot.rows, dtype=np.int32)[:: -1 if descending else 1]
         against = (others[0].name, others[0].snapshot().rows) if sort == "changed" and others else None
         key = ("sorted", snapshot.rows, sort, descending, against)
         found: Rows | None = self._kept.get(key)
         if found is not None:
             return found
-        return self._kept.put(key, sorted_rows(snapshot, sort, descending, joined, self.base()))
+        values = self.sort_values(sort, others)
+        return self._kept.put(key, sorted_rows(values, descending, self.base()))
+
+    def sort_values(self, sort: str, others: list[RunView]) -> NDArray[np.float64]:
+        """What the rows are sorted by: a field that holds numbers, or how much the score moved."""
+        if sort == "changed":
+            if not others:
+                raise UsageError("sorting by how much the score moved needs another run to compare with (`against`)")
+            moved: NDArray[np.float64] = self.joined(others[0]).worth - self.snapshot().column("worth")
+            return moved
+        return self.numbers(sort)
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A field that holds numbers, by its name."""
+        field = self.schema().find(field_of(name)) or self.schema().find(name)
+        found = None if field is None else self.columns([]).numbers(field.name)
+        if found is None:
+            known = [each.name for each in self.schema().fields if each.kind in ("number", "any")]
+            raise UsageError(f"there is no number `{name[:80]}` in this run; there are: {', '.join(known)}")
+        return found
 
     def remembered(self, key: Any, make: Callable[[], _T]) -> _T:
         """What was made for this question of this state of the run, or make it."""
@@ -256,6 +314,14 @@ class RunView:
             worth[(row < 0) | (theirs.column("targets")[row] != ours.column("targets"))] = np.nan
         return self._kept.put(key, Other(worth, row))
 
+    def search_state(self, filters: Filters) -> dict[str, Any] | None:
+        """How far the words of these filters were looked for; None where there are none."""
+        texts = list(texts_of(filters.query()))
+        if not texts:
+            return None
+        found = [self.search(words.search_text([each])) for each in texts]
+        return {"reach": min(each[1] for each in found), "whole": all(each[2] for each in found)}
+
     def search(self, query: str) -> tuple[Rows, float, bool]:
         """Rows that hold the words; the share of the journal that search reaches; whether all phrases were checked."""
         reach = self._update_words()
@@ -266,8 +332,8 @@ class RunView:
             whole = True
             phrases = words.phrases_of(query)
             if phrases:
-                whole = len(hits) <= PHRASE_ROWS
-                hits = self._with_phrases(hits[:PHRASE_ROWS], phrases)
+                whole = self._phrase_rows is None or len(hits) <= self._phrase_rows
+                hits = self._with_phrases(hits[: self._phrase_rows], phrases)
             found = self._kept.put(key, (hits, whole))
         return found[0], reach, found[1]
 

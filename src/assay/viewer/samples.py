@@ -37,10 +37,8 @@ def page(
         "rows": table_rows(run, shown, others),
         **run.remembered(over, lambda: numbers_over(run, chosen, filters.value)),
     }
-    if filters.search.strip():
-        _, reach, whole = run.search(filters.search)
-        found["search"] = {"reach": reach, "whole": whole}
-    return found
+    searched = run.search_state(filters)
+    return found if searched is None else {**found, "search": searched}
 
 
 def numbers_over(run: RunView, rows: Rows, value: str) -> dict[str, Any]:
@@ -48,7 +46,10 @@ def numbers_over(run: RunView, rows: Rows, value: str) -> dict[str, Any]:
     # in the journal's order, memory is read from front to back
     rows = rows if bool((rows[1:] > rows[:-1]).all()) else np.sort(rows)
     snapshot = run.snapshot()
-    return {"summary": summary(snapshot, rows, run.level), "histogram": value_histogram(snapshot, rows, value)}
+    return {
+        "summary": summary(snapshot, rows, run.level),
+        "histogram": value_histogram(run.numbers(value)[rows], value),
+    }
 
 
 def table_rows(run: RunView, rows: list[int], others: list[RunView]) -> list[dict[str, Any]]:

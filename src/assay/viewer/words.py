@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.reports.query.syntax import Text
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import Lenient, SaidLine, whole_lines
 
@@ -130,6 +132,13 @@ def tokens(text: str) -> str:
 def _pairs(run: re.Match[str]) -> str:
     text = run[0]
     return f" {' '.join([*(text[at : at + 2] for at in range(len(text) - 1)), text[-1]])} "
+
+
+def search_text(texts: Sequence[Text]) -> str:
+    """Parts of a query that must all be found, as one text to search for; an unfinished word comes last."""
+    ordered = sorted(texts, key=lambda each: each.unfinished)
+    parts = [f'"{each.words.replace(chr(34), " ")}"' if each.quoted else each.words for each in ordered]
+    return " ".join(parts) + ("" if ordered[-1].unfinished else " ")
 
 
 def words_of(query: str) -> list[str]:

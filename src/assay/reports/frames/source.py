@@ -99,6 +99,8 @@ class RunSource:
     """What the run is called in tables."""
     run: RunFile
     view: View
+    picked: frozenset[int] | None = None
+    """Where the lines of the wanted attempts begin in the journal; None wants all that count."""
 
     @classmethod
     def of(cls, folder: Path, label: str | None = None, **changes: Any) -> RunSource:
@@ -135,7 +137,7 @@ class RunSource:
         walk = _Walk(self.measures)
         if only is None:
             for place, line in counting_lines(self.journal, _Line):
-                walk.add(place, line)
+                walk.add(place, line, is_picked=self.picked is None or place in self.picked)
         else:
             for place, record in counting_lines(self.journal, _WholeLine):
                 walk.add(place, record, is_picked=record.task in self.measures and only(record))

@@ -1,0 +1,190 @@
+"""Which rows a query holds for: every comparison is arithmetic on whole columns.
+
+A comparison holds only where the field has a value: `not metadata.topic:x` also holds for samples without a topic,
+`metadata.topic!=x` does not. `field:*` holds where there is any value.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.reports.query.fields import Field, Schema
+from assay.reports.query.syntax import ORDERING, And, Compare, Not, Or, Query, QueryError, Text, Value
+from assay.wording import hint
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.floating[Any]]
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+class Texts(Protocol):
+    """A column of texts."""
+
+    def present(self) -> Mask: ...
+
+    def equal(self, text: str) -> Mask: ...
+
+    def like(self, parts: Sequence[str]) -> Mask:
+        """Texts that begin with the first part, end with the last, and hold the others between, in this order."""
+        ...
+
+    def same(self, other: Texts) -> Mask | None:
+        """Where both have the same text; None where the two cannot be told."""
+        ...
+
+
+class Columns(Protocol):
+    """The rows that are asked about. A field that they lack has no value in any row."""
+
+    @property
+    def rows(self) -> int: ...
+
+    def numbers(self, field: str) -> Numbers | None:
+        """NaN where there is no value."""
+        ...
+
+    def texts(self, field: str) -> Texts | None: ...
+
+    def search(self, texts: Sequence[Text]) -> Mask:
+        """Rows that hold all these words."""
+        ...
+
+
+def evaluate(query: Query, schema: Schema, columns: Columns) -> Mask:
+    """The rows for which the query holds; a field or a value that makes no sense is an error with its column."""
+    if isinstance(query, Text):
+        return columns.search([query])
+    if isinstance(query, Compare):
+        return _compared(query, schema.resolve(query.field, query.at), schema, columns)
+    if isinstance(query, Not):
+        return ~evaluate(query.part, schema, columns)
+    if isinstance(query, Or):
+        found = np.zeros(columns.rows, bool)
+        for part in query.parts:
+            found |= evaluate(part, schema, columns)
+        return found
+    # words that must all be there are looked up at once
+    words = [part for part in query.parts if isinstance(part, Text)]
+    found = columns.search(words) if words else np.ones(columns.rows, bool)
+    for part in query.parts:
+        if not isinstance(part, Text):
+            found &= evaluate(part, schema, columns)
+    return found
+
+
+def texts_of(query: Query | None) -> Iterator[Text]:
+    """Everything that the query looks for in words."""
+    if isinstance(query, Text):
+        yield query
+    elif isinstance(query, Not):
+        yield from texts_of(query.part)
+    elif isinstance(query, And | Or):
+        for part in query.parts:
+            yield from texts_of(part)
+
+
+def number_of(text: str) -> float | None:
+    """A value as a number: `true` is 1, `false` is 0."""
+    if text in ("true", "false"):
+        return float(text == "true")
+    found = float(text) if _NUMBER.fullmatch(text) else math.nan
+    return found if math.isfinite(found) else None
+
+
+def _compared(query: Compare, field: Field, schema: Schema, columns: Columns) -> Mask:
+    if query.sign in ORDERING:
+        return _ordered(query, field, schema, columns)
+    hits = np.zeros(columns.rows, bool)
+    present = _present(field, columns)
+    for value in query.values:
+        other = _other(field, query.sign, value, schema)
+        if other is None:
+            hits |= _equal(field, value, columns)
+        else:
+            hits |= _same(field, other, value, columns)
+            present = present & _present(other, columns)
+    return present & ~hits if query.sign == "!=" else hits
+
+
+def _ordered(query: Compare, field: Field, schema: Schema, columns: Columns) -> Mask:
+    if field.kind in ("text", "choice"):
+        raise QueryError(f"`{field.name}` holds texts, which have no order; use `:`, `=` or `!=`", query.at)
+    value = query.values[0]
+    other = _other(field, query.sign, value, schema)
+    left = _numbers(field, columns)
+    right: Any = _wanted_number(field, value) if other is None else _numbers(other, columns)
+    # what has no value is NaN here, and compares as false
+    found: Mask = _COMPARE[query.sign](left, right)
+    return found
+
+
+def _other(field: Field, sign: str, value: Value, schema: Schema) -> Field | None:
+    """The field that stands on the right, where one does: `judge!=rule`."""
+    if sign == ":" or value.quoted or number_of(value.text) is not None:
+        return None
+    found = schema.find(value.text)
+    if found is None or (sign not in ORDERING and field.kind in ("choice", "any") and "." not in value.text):
+        return None
+    return found if found.kind != "choice" else None
+
+
+def _equal(field: Field, value: Value, columns: Columns) -> Mask:
+    if value.text == "*" and not value.quoted:
+        return _present(field, columns)
+    if field.kind == "number":
+        found: Mask = _numbers(field, columns) == _wanted_number(field, value)
+        return found
+    hits = np.zeros(columns.rows, bool)
+    number = number_of(value.text)
+    if field.kind == "any" and number is not None:
+        hits |= _numbers(field, columns) == number
+    parts = [value.text] if value.quoted else value.text.split("*")
+    if field.kind == "choice" and len(parts) == 1 and value.text not in field.values:
+        known = hint(value.text, field.values, "It is one of")
+        raise QueryError(f"`{field.name}` is never `{value.text[:60]}`. {known}", value.at)
+    texts = columns.texts(field.name)
+    if texts is not None:
+        hits |= texts.equal(value.text) if len(parts) == 1 else texts.like(parts)
+    return hits
+
+
+def _same(field: Field, other: Field, value: Value, columns: Columns) -> Mask:
+    if "number" in (field.kind, other.kind):
+        found: Mask = _numbers(field, columns) == _numbers(other, columns)
+        return found
+    left, right = columns.texts(field.name), columns.texts(other.name)
+    if left is None or right is None:
+        return np.zeros(columns.rows, bool)
+    same = left.same(right)
+    if same is None:
+        message = f"`{field.name}` and `{other.name}` cannot be compared; put `{value.text}` in quotes for the text"
+        raise QueryError(message, value.at)
+    return same
+
+
+def _wanted_number(field: Field, value: Value) -> float:
+    number = number_of(value.text)
+    if number is None or value.quoted:
+        wanted = "a number such as 0.5, or another field"
+        raise QueryError(f"`{field.name}` is compared with {wanted}, got `{value.text[:60]}`", value.at)
+    return number
+
+
+def _numbers(field: Field, columns: Columns) -> Numbers:
+    found = columns.numbers(field.name)
+    return np.full(columns.rows, np.nan) if found is None else found
+
+
+def _present(field: Field, columns: Columns) -> Mask:
+    texts = columns.texts(field.name) if field.kind != "number" else None
+    found = texts.present() if texts is not None else np.zeros(columns.rows, bool)
+    return found if field.kind in ("text", "choice") else found | ~np.isnan(_numbers(field, columns))

@@ -1,0 +1,121 @@
+"""The fields that a query may name: those every run has, and one for each scorer's value, metadata key and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.reports.outcomes import OUTCOMES
+from assay.reports.query.syntax import QueryError
+from assay.wording import few, nearest
+
+Kind = Literal["number", "text", "choice", "any"]
+"""`choice` knows its values; `any` may hold numbers and texts."""
+
+
+class Field(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One field."""
+
+    name: str
+    kind: Kind
+    about: str = ""
+    values: tuple[str, ...] = ()
+    """What completion offers; of a choice, all there are."""
+    also: tuple[str, ...] = ()
+    """Shorter names for it."""
+
+
+MARKED = ("any", "none", "right", "wrong", "unclear", "disagree")
+FLIPS = ("flipped", "same", "better", "worse")
+
+BUILT_IN = (
+    Field(name="task", kind="text", about="the task's name"),
+    Field(name="id", kind="text", about="the sample's id", also=("sample_id", "sample")),
+    Field(name="outcome", kind="choice", about="what became of the attempt", values=OUTCOMES),
+    Field(name="score", kind="number", about="the number that the task averages"),
+    Field(name="answer", kind="text", about="what was read out of the answer, where it is short"),
+    Field(name="target", kind="text", about="the first target"),
+    Field(
+        name="failure", kind="text", about="kind of failure: timeout, or model/timeout", also=("failure_kind", "kind")
+    ),
+    Field(name="seconds", kind="number", about="time the attempt took"),
+    Field(name="tokens", kind="number", about="tokens in and out"),
+    Field(name="tokens_in", kind="number", about="tokens of the prompt"),
+    Field(name="tokens_out", kind="number", about="tokens of the answer"),
+    Field(name="cost", kind="number", about="what the attempt cost, where prices are known"),
+    Field(name="retries", kind="number", about="requests that were repeated"),
+    Field(name="attempt", kind="number", about="which repetition, from 1"),
+    Field(
+        name="attempts",
+        kind="any",
+        about="how many attempts at the sample; mixed: their scores differ",
+        values=("mixed", "same"),
+    ),
+    Field(name="index", kind="number", about="position in the dataset, from 0"),
+    Field(name="length", kind="number", about="bytes of the record", also=("bytes",)),
+    Field(name="mark", kind="choice", about="people's verdict", values=MARKED),
+    Field(name="flip", kind="choice", about="against the run it is compared with", values=FLIPS),
+    Field(name="run", kind="text", about="the run's name"),
+    Field(name="model", kind="text", about="the run's model"),
+    Field(name="key", kind="text", about="the attempt's key"),
+)
+MAIN_VALUES = ("score", "is_correct")
+"""What a scorer's name alone stands for; else its only value."""
+
+
+class Schema:
+    """The fields of some runs, by every name they have."""
+
+    def __init__(self, fields: Iterable[Field]) -> None:
+        self.fields = tuple(fields)
+        self._known: dict[str, Field] = {}
+        for each in self.fields:
+            self._known.setdefault(each.name, each)
+        for each in self.fields:
+            for name in each.also:
+                self._known.setdefault(name, each)
+
+    def find(self, name: str) -> Field | None:
+        return self._known.get(name) or self._known.get(f"metadata.{name.removeprefix('meta.')}")
+
+    def resolve(self, name: str, at: int) -> Field:
+        """The field of that name; an error says what was meant."""
+        found = self.find(name)
+        if found is not None:
+            return found
+        near = nearest(name, self._known)
+        meant = f"Did you mean `{near}`?" if near else f"Fields: {few([each.name for each in self.fields], 30)}"
+        raise QueryError(f"there is no field `{name[:60]}` here. {meant} A text to look for goes in quotes", at)
+
+    def together(self, other: Schema) -> Schema:
+        """The fields of both, each as wide as either has it."""
+        mine = {each.name: each for each in self.fields}
+        for each in other.fields:
+            known = mine.get(each.name)
+            mine[each.name] = each if known is None else _wider(known, each)
+        return Schema(mine.values())
+
+
+def _wider(one: Field, other: Field) -> Field:
+    kind = one.kind if one.kind == other.kind else "any"
+    return replace(one, kind=kind, values=tuple(dict.fromkeys((*one.values, *other.values))))
+
+
+def scorer_fields(values: Sequence[tuple[str, str, Kind, tuple[str, ...]]]) -> list[Field]:
+    """A field for each value of each scorer, given as scorer, value, kind and texts; with its shorter names."""
+    kinds: dict[tuple[str, str], Field] = {}
+    for scorer, value, kind, texts in values:
+        made = Field(name=f"{scorer}.{value}", kind=kind, about=f"value of the scorer {scorer}", values=texts)
+        known = kinds.get((scorer, value))
+        kinds[scorer, value] = made if known is None else _wider(known, made)
+    found = []
+    for (scorer, value), each in kinds.items():
+        own = [name for by, name in kinds if by == scorer]
+        main = next((name for name in MAIN_VALUES if name in own), own[0] if len(own) == 1 else None)
+        alone = sum(name == value for _, name in kinds) == 1
+        also = [*([scorer] if value == main else []), *([value] if alone else [])]
+        found.append(replace(each, also=tuple(also)))
+    return found

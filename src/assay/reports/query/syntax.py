@@ -1,0 +1,107 @@
+"""What a query is made of, and a query written out again. Nothing here knows which fields a run has.
+
+    query   := all ("or" all)*
+    all     := one (["and"] one)*
+    one     := "not" one | "(" query ")" | field sign value ("," value)* | word | "several words"
+    sign    := ":" | "=" | "!=" | "<" | "<=" | ">" | ">="
+
+A value may hold `*` for any characters, unless it stands in quotes. In quotes `\"` is a quote and `\\` a backslash.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+
+SIGNS = ("!=", "<=", ">=", ":", "=", "<", ">")
+"""Longer ones first, as they are looked for."""
+ORDERING = ("<", "<=", ">", ">=")
+KEYWORDS = ("and", "or", "not")
+PLAIN_WORD = re.compile(r'(?:[^\s()":=<>!,]|!(?!=))+')
+PLAIN_VALUE = re.compile(r'[^\s()",]+')
+
+
+class QueryError(UsageError):
+    """A query that cannot be read, with the column it is about."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(f"the query, column {at + 1}: {message}")
+        self.at = at
+        """From 0."""
+
+
+class Value(Struct, frozen=True):
+    """What a field is compared with."""
+
+    text: str
+    quoted: bool = False
+    at: int = 0
+
+
+class Text(Struct, frozen=True, tag="text"):
+    """Words to look for anywhere in a sample."""
+
+    words: str
+    quoted: bool = False
+    """In quotes: next to each other, and whole words."""
+    unfinished: bool = False
+    """The last word of a query, which may still be typed: its beginning will do."""
+    at: int = 0
+
+
+class Compare(Struct, frozen=True, tag="compare"):
+    """A field and what it must be; of several values one."""
+
+    field: str
+    sign: str
+    values: tuple[Value, ...]
+    at: int = 0
+
+
+class Not(Struct, frozen=True, tag="not"):
+    part: Query
+
+
+class And(Struct, frozen=True, tag="and"):
+    parts: tuple[Query, ...]
+
+
+class Or(Struct, frozen=True, tag="or"):
+    parts: tuple[Query, ...]
+
+
+Query = Text | Compare | Not | And | Or
+
+
+def written(query: Query) -> str:
+    """The query as text: reading that gives the same query again."""
+    if isinstance(query, Text):
+        return in_quotes(query.words) if query.quoted else query.words
+    if isinstance(query, Compare):
+        values = ",".join(in_quotes(each.text) if each.quoted else each.text for each in query.values)
+        return f"{_written_field(query.field)}{query.sign}{values}"
+    if isinstance(query, Not):
+        return f"not {_inside(query.part)}"
+    joint = " and " if isinstance(query, And) else " or "
+    return joint.join(_inside(part) for part in query.parts)
+
+
+def _inside(query: Query) -> str:
+    return f"({written(query)})" if isinstance(query, And | Or) else written(query)
+
+
+def plain_value(text: str) -> Value:
+    """A value that is taken as it is, in quotes where it would say more without them."""
+    return Value(text, quoted=PLAIN_VALUE.fullmatch(text) is None or "*" in text)
+
+
+def _written_field(name: str) -> str:
+    plain = PLAIN_WORD.fullmatch(name) is not None and name.lower() not in KEYWORDS
+    return name if plain else in_quotes(name)
+
+
+def in_quotes(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

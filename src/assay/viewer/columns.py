@@ -1,0 +1,311 @@
+"""The columns of a run's index as a query asks for them: by the names that people use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.core.journal import key_number
+from assay.costs.prices import Quote
+from assay.reports.marks import THRESHOLD
+from assay.reports.outcomes import OUTCOMES
+from assay.reports.query.evaluate import Mask, Texts
+from assay.reports.query.fields import BUILT_IN, Field, Kind, Schema, scorer_fields
+from assay.reports.query.syntax import Text
+from assay.viewer.index import Snapshot
+from assay.viewer.packed_texts import PackedTexts
+from assay.viewer.rows import TEXT_KEPT, VALUES_KEPT, label_hash
+
+COMPLETED = 100
+"""Values of a field that completion offers."""
+PLAIN_NUMBERS = ("score", "seconds", "tokens_in", "tokens_out", "retries", "attempt", "attempts", "index", "length")
+
+
+def schema_of(snapshot: Snapshot, run: str, model: str) -> Schema:
+    """Every field that this run has."""
+    offered = {
+        "task": tuple(sorted(name for name in snapshot.tasks if name)),
+        "failure": tuple(dict.fromkeys(name for full in snapshot.failures for name in (full.partition("/")[2], full))),
+        "run": (run,),
+        "model": (model,),
+    }
+    fields = [
+        Field(
+            name=each.name,
+            kind=each.kind,
+            about=each.about,
+            values=offered.get(each.name, each.values)[:COMPLETED],
+            also=each.also,
+        )
+        for each in BUILT_IN
+    ]
+    return Schema([*fields, *_scorers(snapshot), *_metadata(snapshot)])
+
+
+def _scorers(snapshot: Snapshot) -> list[Field]:
+    found: list[tuple[str, str, Kind, tuple[str, ...]]] = []
+    for name in snapshot.names:
+        kind, _, full = name.partition(":")
+        scorer, _, value = full.rpartition(".")
+        if kind == "value":
+            found.append((scorer, value, "number", ()))
+        elif kind == "label":
+            found.append((scorer, value, "text", _offered(snapshot, name)))
+    return scorer_fields(found)
+
+
+def _metadata(snapshot: Snapshot) -> list[Field]:
+    found = []
+    for name in snapshot.names:
+        kind, _, key = name.partition(":")
+        if kind == "meta":
+            column = key.startswith("sample.")
+            about = "column of the dataset" if column else "metadata of the sample"
+            holds: Kind = "any" if f"num:{key}" in snapshot.names else "text"
+            also = (key.removeprefix("sample."), f"metadata.{key}") if column else (key,)
+            full = key if column else f"metadata.{key}"
+            found.append(Field(name=full, kind=holds, about=about, values=_offered(snapshot, name), also=also))
+    return found
+
+
+def _offered(snapshot: Snapshot, name: str) -> tuple[str, ...]:
+    return tuple(sorted(snapshot.labels.get(name, {}).values())[:COMPLETED])
+
+
+class IndexColumns:
+    """The rows of one run."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        *,
+        run: str,
+        model: str,
+        quote: Quote | None,
+        marks: Mapping[int, str],
+        moved: Sequence[NDArray[np.float64]],
+        search: Callable[[Sequence[Text]], Mask],
+    ) -> None:
+        self._snapshot = snapshot
+        self._run, self._model = run, model
+        self._quote = quote
+        self._marks = marks
+        self._moved = moved
+        """How far each run that it is set against is better, row by row."""
+        self.search = search
+
+    @property
+    def rows(self) -> int:
+        return self._snapshot.rows
+
+    def numbers(self, field: str) -> NDArray[Any] | None:
+        snapshot = self._snapshot
+        if field in PLAIN_NUMBERS:
+            column = snapshot.column(field)
+            return column if column.dtype.kind == "f" else column.astype(np.float64)
+        if field == "tokens":
+            tokens: NDArray[Any] = snapshot.column("tokens_in").astype(np.float64) + snapshot.column("tokens_out")
+            return tokens
+        if field == "cost":
+            return self._costs()
+        for name in (f"value:{field}", f"num:{_key(field)}"):
+            if name in snapshot.names:
+                return snapshot.column(name)
+        return None
+
+    def _costs(self) -> NDArray[np.float64]:
+        """As `cost_of` has it for one attempt: unknown where no price is known, or nothing was counted."""
+        snapshot = self._snapshot
+        if self._quote is None:
+            return np.full(snapshot.rows, np.nan)
+        paid_in, paid_out, cached = (
+            snapshot.column(name).astype(np.float64) for name in ("paid_in", "paid_out", "paid_cached")
+        )
+        price = self._quote.price
+        found: Any = price.of(paid_in, paid_out, cached)  # type: ignore[arg-type]  # of whole columns
+        if price.input or price.output:
+            found[(snapshot.column("uncounted") > 0) & (paid_in + paid_out == 0)] = np.nan
+        return np.asarray(found, np.float64)
+
+    def texts(self, field: str) -> Texts | None:
+        snapshot = self._snapshot
+        named = self._named(field)
+        if named is not None:
+            return named
+        if field == "id":
+            return Ids(snapshot.texts("id"))
+        if field == "key":
+            return Keys(snapshot.column("key"))
+        for name in (f"label:{field}", f"meta:{_key(field)}", f"text:{field}"):
+            if name in snapshot.names:
+                return Labels(snapshot, name)
+        return None
+
+    def _named(self, field: str) -> Named | None:
+        """Columns of few words."""
+        made: dict[str, Callable[[], Named]] = {
+            "task": lambda: Named(self._snapshot.column("task"), [(name,) for name in self._snapshot.tasks]),
+            "outcome": lambda: Named(self._snapshot.column("outcome"), [(name,) for name in OUTCOMES]),
+            "failure": self._failures,
+            "attempts": self._attempts,
+            "mark": lambda: Named(*_marked(self._snapshot, self._marks)),
+            "flip": self._flips,
+            "run": lambda: Named(np.zeros(self.rows, np.int8), [(self._run,)]),
+            "model": lambda: Named(np.zeros(self.rows, np.int8), [(self._model,)]),
+        }
+        return made[field]() if field in made else None
+
+    def _failures(self) -> Named:
+        # the last one is what a row without a failure has: −1 counts from the end
+        names = [(full, full.partition("/")[2]) for full in self._snapshot.failures]
+        return Named(self._snapshot.column("failure"), [*names, ()])
+
+    def _attempts(self) -> Named:
+        several = (self._snapshot.column("attempts") > 1).astype(np.int8)
+        return Named(several + self._snapshot.column("mixed"), [(), ("same",), ("mixed",)])
+
+    def _flips(self) -> Named:
+        if not self._moved:
+            raise UsageError("whether a sample flipped needs another run to compare with (`against`)")
+        return Named(*_flipped(self._moved))
+
+
+def _key(field: str) -> str:
+    return field.removeprefix("metadata.")
+
+
+def _marked(snapshot: Snapshot, marks: Mapping[int, str]) -> tuple[NDArray[Any], list[tuple[str, ...]]]:
+    """A mark disagrees with a score that is on the other side of the threshold."""
+    words: list[tuple[str, ...]] = [("none",)]
+    codes = np.zeros(snapshot.rows, np.int8)
+    share = snapshot.column("share") if marks else codes
+    for row, verdict in marks.items():
+        differs = verdict != "unclear" and not np.isnan(share[row])
+        differs = differs and (share[row] >= THRESHOLD) != (verdict == "right")
+        names = ("any", verdict, *(["disagree"] if differs else []))
+        if names not in words:
+            words.append(names)
+        codes[row] = words.index(names)
+    return codes, words
+
+
+def _flipped(moved: Sequence[NDArray[np.float64]]) -> tuple[NDArray[Any], list[tuple[str, ...]]]:
+    """Only rows that both runs scored can have moved; better means that the other run is, or one of the others."""
+    better = np.logical_or.reduce([each > 0 for each in moved])
+    worse = np.logical_or.reduce([each < 0 for each in moved])
+    same = np.logical_and.reduce([each == 0 for each in moved])
+    words: list[tuple[str, ...]] = [(), ("better", "flipped"), ("worse", "flipped")]
+    words += [("better", "worse", "flipped"), ("same",)]
+    return better + 2 * worse.astype(np.int8) + 4 * same.astype(np.int8), words
+
+
+class Named:
+    """Each row has a code, and each code its words."""
+
+    def __init__(self, codes: NDArray[Any], words: Sequence[tuple[str, ...]]) -> None:
+        self._codes = codes
+        self._words = words
+
+    def present(self) -> Mask:
+        return self._with([bool(words) and words != ("",) for words in self._words])
+
+    def equal(self, text: str) -> Mask:
+        return self._with([text in words for words in self._words])
+
+    def like(self, parts: Sequence[str]) -> Mask:
+        return self._with([any(is_like(word, parts) for word in words) for words in self._words])
+
+    def same(self, other: Texts) -> Mask | None:
+        return None
+
+    def _with(self, holds: list[bool]) -> Mask:
+        found: Mask = np.array(holds or [False], bool)[self._codes]
+        return found
+
+
+class Ids:
+    """The samples' ids."""
+
+    def __init__(self, texts: PackedTexts) -> None:
+        self._texts = texts
+
+    def present(self) -> Mask:
+        return np.ones(len(self._texts), bool)
+
+    def equal(self, text: str) -> Mask:
+        return self._texts.equal(text[:TEXT_KEPT])
+
+    def like(self, parts: Sequence[str]) -> Mask:
+        return self._texts.like(parts)
+
+    def same(self, other: Texts) -> Mask | None:
+        return None
+
+
+class Keys:
+    """The attempts' keys, 16 digits each."""
+
+    def __init__(self, keys: NDArray[np.uint64]) -> None:
+        self._keys = keys
+
+    def present(self) -> Mask:
+        return np.ones(len(self._keys), bool)
+
+    def equal(self, text: str) -> Mask:
+        found: Mask = self._keys == np.uint64(key_number(text))
+        return found
+
+    def like(self, parts: Sequence[str]) -> Mask:
+        return np.array([is_like(f"{key:016x}", parts) for key in self._keys.tolist()], bool)
+
+    def same(self, other: Texts) -> Mask | None:
+        return None
+
+
+class Labels:
+    """A column of hashes; their texts are in a list where they are few, else packed, chunk by chunk."""
+
+    def __init__(self, snapshot: Snapshot, name: str) -> None:
+        self._snapshot = snapshot
+        self._name = name
+        self._hashes = snapshot.column(name)
+
+    def present(self) -> Mask:
+        found: Mask = self._hashes != 0
+        return found
+
+    def equal(self, text: str) -> Mask:
+        found: Mask = self._hashes == np.uint64(label_hash(text))
+        return found
+
+    def like(self, parts: Sequence[str]) -> Mask:
+        known = self._snapshot.labels.get(self._name, {})
+        hashes = [each for each, text in known.items() if is_like(text, parts)]
+        found: Mask = np.isin(self._hashes, np.array(hashes, np.uint64))
+        if len(known) >= VALUES_KEPT:
+            found |= self._snapshot.texts(self._name).like(parts) & self.present()
+        return found
+
+    def same(self, other: Texts) -> Mask | None:
+        if not isinstance(other, Labels):
+            return None
+        found: Mask = (self._hashes == other._hashes) & self.present()
+        return found
+
+
+def is_like(text: str, parts: Sequence[str]) -> bool:
+    """Whether the text begins with the first part, ends with the last and holds the others between, in this order."""
+    head, *inner, tail = parts
+    at, end = len(head), len(text) - len(tail)
+    if at > end or not text.startswith(head) or not text.endswith(tail):
+        return False
+    for part in inner:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
