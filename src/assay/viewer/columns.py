@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import key_number
+from assay.costs.columns import costs_of
 from assay.costs.prices import Quote
 from assay.reports.marks import THRESHOLD
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.evaluate import Mask, Texts
-from assay.reports.query.fields import BUILT_IN, Field, Kind, Schema, scorer_fields
-from assay.reports.query.syntax import Text
+from assay.reports.query.fields import BUILT_IN, Kind, QueryField, Schema, scorer_fields
+from assay.reports.query.syntax import SearchText
 from assay.viewer.index import Snapshot
 from assay.viewer.packed_texts import PackedTexts
 from assay.viewer.rows import TEXT_KEPT, VALUES_KEPT, label_hash
@@ -34,7 +35,7 @@ def schema_of(snapshot: Snapshot, run: str, model: str) -> Schema:
         "model": (model,),
     }
     fields = [
-        Field(
+        QueryField(
             name=each.name,
             kind=each.kind,
             about=each.about,
@@ -46,7 +47,7 @@ def schema_of(snapshot: Snapshot, run: str, model: str) -> Schema:
     return Schema([*fields, *_scorers(snapshot), *_metadata(snapshot)])
 
 
-def _scorers(snapshot: Snapshot) -> list[Field]:
+def _scorers(snapshot: Snapshot) -> list[QueryField]:
     found: list[tuple[str, str, Kind, tuple[str, ...]]] = []
     for name in snapshot.names:
         kind, _, full = name.partition(":")
@@ -58,7 +59,7 @@ def _scorers(snapshot: Snapshot) -> list[Field]:
     return scorer_fields(found)
 
 
-def _metadata(snapshot: Snapshot) -> list[Field]:
+def _metadata(snapshot: Snapshot) -> list[QueryField]:
     found = []
     for name in snapshot.names:
         kind, _, key = name.partition(":")
@@ -68,7 +69,7 @@ def _metadata(snapshot: Snapshot) -> list[Field]:
             holds: Kind = "any" if f"num:{key}" in snapshot.names else "text"
             also = (key.removeprefix("sample."), f"metadata.{key}") if column else (key,)
             full = key if column else f"metadata.{key}"
-            found.append(Field(name=full, kind=holds, about=about, values=_offered(snapshot, name), also=also))
+            found.append(QueryField(name=full, kind=holds, about=about, values=_offered(snapshot, name), also=also))
     return found
 
 
@@ -88,7 +89,7 @@ class IndexColumns:
         quote: Quote | None,
         marks: Mapping[int, str],
         moved: Sequence[NDArray[np.float64]],
-        search: Callable[[Sequence[Text]], Mask],
+        search: Callable[[Sequence[SearchText]], Mask],
     ) -> None:
         self._snapshot = snapshot
         self._run, self._model = run, model
@@ -118,18 +119,14 @@ class IndexColumns:
         return None
 
     def _costs(self) -> NDArray[np.float64]:
-        """As `cost_of` has it for one attempt: unknown where no price is known, or nothing was counted."""
-        snapshot = self._snapshot
-        if self._quote is None:
-            return np.full(snapshot.rows, np.nan)
-        paid_in, paid_out, cached = (
-            snapshot.column(name).astype(np.float64) for name in ("paid_in", "paid_out", "paid_cached")
+        column = self._snapshot.column
+        return costs_of(
+            self._quote,
+            paid_in=column("paid_in"),
+            paid_out=column("paid_out"),
+            from_server_cache=column("paid_cached"),
+            uncounted=column("uncounted"),
         )
-        price = self._quote.price
-        found: Any = price.of(paid_in, paid_out, cached)  # type: ignore[arg-type]  # of whole columns
-        if price.input or price.output:
-            found[(snapshot.column("uncounted") > 0) & (paid_in + paid_out == 0)] = np.nan
-        return np.asarray(found, np.float64)
 
     def texts(self, field: str) -> Texts | None:
         snapshot = self._snapshot
@@ -137,41 +134,41 @@ class IndexColumns:
         if named is not None:
             return named
         if field == "id":
-            return Ids(snapshot.texts("id"))
+            return SampleIds(snapshot.texts("id"))
         if field == "key":
-            return Keys(snapshot.column("key"))
+            return AttemptKeys(snapshot.column("key"))
         for name in (f"label:{field}", f"meta:{_key(field)}", f"text:{field}"):
             if name in snapshot.names:
-                return Labels(snapshot, name)
+                return HashedTexts(snapshot, name)
         return None
 
-    def _named(self, field: str) -> Named | None:
+    def _named(self, field: str) -> CodedTexts | None:
         """Columns of few words."""
-        made: dict[str, Callable[[], Named]] = {
-            "task": lambda: Named(self._snapshot.column("task"), [(name,) for name in self._snapshot.tasks]),
-            "outcome": lambda: Named(self._snapshot.column("outcome"), [(name,) for name in OUTCOMES]),
+        made: dict[str, Callable[[], CodedTexts]] = {
+            "task": lambda: CodedTexts(self._snapshot.column("task"), [(name,) for name in self._snapshot.tasks]),
+            "outcome": lambda: CodedTexts(self._snapshot.column("outcome"), [(name,) for name in OUTCOMES]),
             "failure": self._failures,
             "attempts": self._attempts,
-            "mark": lambda: Named(*_marked(self._snapshot, self._marks)),
+            "mark": lambda: CodedTexts(*_marked(self._snapshot, self._marks)),
             "flip": self._flips,
-            "run": lambda: Named(np.zeros(self.rows, np.int8), [(self._run,)]),
-            "model": lambda: Named(np.zeros(self.rows, np.int8), [(self._model,)]),
+            "run": lambda: CodedTexts(np.zeros(self.rows, np.int8), [(self._run,)]),
+            "model": lambda: CodedTexts(np.zeros(self.rows, np.int8), [(self._model,)]),
         }
         return made[field]() if field in made else None
 
-    def _failures(self) -> Named:
+    def _failures(self) -> CodedTexts:
         # the last one is what a row without a failure has: −1 counts from the end
         names = [(full, full.partition("/")[2]) for full in self._snapshot.failures]
-        return Named(self._snapshot.column("failure"), [*names, ()])
+        return CodedTexts(self._snapshot.column("failure"), [*names, ()])
 
-    def _attempts(self) -> Named:
+    def _attempts(self) -> CodedTexts:
         several = (self._snapshot.column("attempts") > 1).astype(np.int8)
-        return Named(several + self._snapshot.column("mixed"), [(), ("same",), ("mixed",)])
+        return CodedTexts(several + self._snapshot.column("mixed"), [(), ("same",), ("mixed",)])
 
-    def _flips(self) -> Named:
+    def _flips(self) -> CodedTexts:
         if not self._moved:
             raise UsageError("whether a sample flipped needs another run to compare with (`against`)")
-        return Named(*_flipped(self._moved))
+        return CodedTexts(*_flipped(self._moved))
 
 
 def _key(field: str) -> str:
@@ -203,7 +200,7 @@ def _flipped(moved: Sequence[NDArray[np.float64]]) -> tuple[NDArray[Any], list[t
     return better + 2 * worse.astype(np.int8) + 4 * same.astype(np.int8), words
 
 
-class Named:
+class CodedTexts:
     """Each row has a code, and each code its words."""
 
     def __init__(self, codes: NDArray[Any], words: Sequence[tuple[str, ...]]) -> None:
@@ -227,7 +224,7 @@ class Named:
         return found
 
 
-class Ids:
+class SampleIds:
     """The samples' ids."""
 
     def __init__(self, texts: PackedTexts) -> None:
@@ -246,7 +243,7 @@ class Ids:
         return None
 
 
-class Keys:
+class AttemptKeys:
     """The attempts' keys, 16 digits each."""
 
     def __init__(self, keys: NDArray[np.uint64]) -> None:
@@ -266,7 +263,7 @@ class Keys:
         return None
 
 
-class Labels:
+class HashedTexts:
     """A column of hashes; their texts are in a list where they are few, else packed, chunk by chunk."""
 
     def __init__(self, snapshot: Snapshot, name: str) -> None:
@@ -291,7 +288,7 @@ class Labels:
         return found
 
     def same(self, other: Texts) -> Mask | None:
-        if not isinstance(other, Labels):
+        if not isinstance(other, HashedTexts):
             return None
         found: Mask = (self._hashes == other._hashes) & self.present()
         return found

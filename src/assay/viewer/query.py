@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.reports.board.overall import TaskScore, combined_interval
 from assay.reports.outcomes import OUTCOMES
-from assay.reports.query.fields import BUILT_IN, Field, Schema
+from assay.reports.query.fields import BUILT_IN, QueryField, Schema
 from assay.reports.query.parse import parse
 from assay.reports.query.syntax import And, Compare, Query, Value, plain_value
 from assay.stats.intervals import Interval
@@ -51,7 +51,7 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def widened(self, schema: Schema) -> Schema:
         """The schema with the keys that were chosen, which no sample may have."""
-        chosen = [Field(name=field_of(key), kind="text") for key, _ in self.meta]
+        chosen = [QueryField(name=field_of(key), kind="text") for key, _ in self.meta]
         unknown = [field for field in chosen if schema.find(field.name) is None]
         return schema.together(Schema(unknown)) if unknown else schema
 

@@ -22,7 +22,7 @@ from assay.reports.marks import Mark, read_marks
 from assay.reports.outcomes import FAILED, TIMEOUT
 from assay.reports.query.evaluate import Mask, evaluate, texts_of
 from assay.reports.query.fields import Schema
-from assay.reports.query.syntax import Query, Text
+from assay.reports.query.syntax import Query, SearchText
 from assay.viewer import words
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
@@ -252,7 +252,7 @@ class RunView:
             search=self._holding,
         )
 
-    def _holding(self, texts: Sequence[Text]) -> Mask:
+    def _holding(self, texts: Sequence[SearchText]) -> Mask:
         found = np.zeros(self.snapshot().rows, bool)
         hits = self.search(words.search_text(texts))[0]
         found[hits[hits < len(found)]] = True

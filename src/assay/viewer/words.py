@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.query.syntax import Text
+from assay.reports.query.syntax import SearchText
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import Lenient, SaidLine, whole_lines
 
@@ -134,7 +134,7 @@ def _pairs(run: re.Match[str]) -> str:
     return f" {' '.join([*(text[at : at + 2] for at in range(len(text) - 1)), text[-1]])} "
 
 
-def search_text(texts: Sequence[Text]) -> str:
+def search_text(texts: Sequence[SearchText]) -> str:
     """Parts of a query that must all be found, as one text to search for; an unfinished word comes last."""
     ordered = sorted(texts, key=lambda each: each.unfinished)
     parts = [f'"{each.words.replace(chr(34), " ")}"' if each.quoted else each.words for each in ordered]

@@ -11,7 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.reports.query.parse import DEEPEST, LONGEST, MOST_PARTS, parse
-from assay.reports.query.syntax import KEYWORDS, SIGNS, And, Compare, Not, Or, Query, QueryError, Text, Value, written
+from assay.reports.query.syntax import (
+    KEYWORDS,
+    SIGNS,
+    And,
+    Compare,
+    Not,
+    Or,
+    Query,
+    QueryError,
+    SearchText,
+    Value,
+    written,
+)
 
 plain = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=' ()":=<>!,\\'), min_size=1).filter(
     lambda text: text.split() == [text] and text.lower() not in KEYWORDS
@@ -24,7 +36,7 @@ compared = st.builds(
     st.sampled_from(SIGNS),
     st.lists(values, min_size=1, max_size=3),
 )
-searched = st.builds(Text, plain) | st.builds(lambda text: Text(text, quoted=True), any_text)
+searched = st.builds(SearchText, plain) | st.builds(lambda text: SearchText(text, quoted=True), any_text)
 several = lambda inner: st.lists(inner, min_size=2, max_size=3).map(tuple)  # noqa: E731
 queries: st.SearchStrategy[Query] = st.recursive(
     compared | searched,
@@ -98,5 +110,5 @@ def test_the_bounds_are_named(text: str, message: str) -> None:
 def test_only_the_last_word_may_be_unfinished() -> None:
     found = parse("first last")
     assert isinstance(found, And)
-    assert [part.unfinished for part in found.parts if isinstance(part, Text)] == [False, True]
-    assert parse("last ") == Text("last")
+    assert [part.unfinished for part in found.parts if isinstance(part, SearchText)] == [False, True]
+    assert parse("last ") == SearchText("last")

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.query.fields import Field, Schema
-from assay.reports.query.syntax import ORDERING, And, Compare, Not, Or, Query, QueryError, Text, Value
+from assay.reports.query.fields import QueryField, Schema
+from assay.reports.query.syntax import ORDERING, And, Compare, Not, Or, Query, QueryError, SearchText, Value
 from assay.wording import hint
 
 Mask = NDArray[np.bool_]
@@ -42,7 +42,7 @@ class Texts(Protocol):
         ...
 
 
-class Columns(Protocol):
+class QueryColumns(Protocol):
     """The rows that are asked about. A field that they lack has no value in any row."""
 
     @property
@@ -54,14 +54,14 @@ class Columns(Protocol):
 
     def texts(self, field: str) -> Texts | None: ...
 
-    def search(self, texts: Sequence[Text]) -> Mask:
+    def search(self, texts: Sequence[SearchText]) -> Mask:
         """Rows that hold all these words."""
         ...
 
 
-def evaluate(query: Query, schema: Schema, columns: Columns) -> Mask:
+def evaluate(query: Query, schema: Schema, columns: QueryColumns) -> Mask:
     """The rows for which the query holds; a field or a value that makes no sense is an error with its column."""
-    if isinstance(query, Text):
+    if isinstance(query, SearchText):
         return columns.search([query])
     if isinstance(query, Compare):
         return _compared(query, schema.resolve(query.field, query.at), schema, columns)
@@ -73,17 +73,17 @@ def evaluate(query: Query, schema: Schema, columns: Columns) -> Mask:
             found |= evaluate(part, schema, columns)
         return found
     # words that must all be there are looked up at once
-    words = [part for part in query.parts if isinstance(part, Text)]
+    words = [part for part in query.parts if isinstance(part, SearchText)]
     found = columns.search(words) if words else np.ones(columns.rows, bool)
     for part in query.parts:
-        if not isinstance(part, Text):
+        if not isinstance(part, SearchText):
             found &= evaluate(part, schema, columns)
     return found
 
 
-def texts_of(query: Query | None) -> Iterator[Text]:
+def texts_of(query: Query | None) -> Iterator[SearchText]:
     """Everything that the query looks for in words."""
-    if isinstance(query, Text):
+    if isinstance(query, SearchText):
         yield query
     elif isinstance(query, Not):
         yield from texts_of(query.part)
@@ -100,7 +100,7 @@ def number_of(text: str) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _compared(query: Compare, field: Field, schema: Schema, columns: Columns) -> Mask:
+def _compared(query: Compare, field: QueryField, schema: Schema, columns: QueryColumns) -> Mask:
     if query.sign in ORDERING:
         return _ordered(query, field, schema, columns)
     hits = np.zeros(columns.rows, bool)
@@ -115,7 +115,7 @@ def _compared(query: Compare, field: Field, schema: Schema, columns: Columns) ->
     return present & ~hits if query.sign == "!=" else hits
 
 
-def _ordered(query: Compare, field: Field, schema: Schema, columns: Columns) -> Mask:
+def _ordered(query: Compare, field: QueryField, schema: Schema, columns: QueryColumns) -> Mask:
     if field.kind in ("text", "choice"):
         raise QueryError(f"`{field.name}` holds texts, which have no order; use `:`, `=` or `!=`", query.at)
     value = query.values[0]
@@ -127,7 +127,7 @@ def _ordered(query: Compare, field: Field, schema: Schema, columns: Columns) -> 
     return found
 
 
-def _other(field: Field, sign: str, value: Value, schema: Schema) -> Field | None:
+def _other(field: QueryField, sign: str, value: Value, schema: Schema) -> QueryField | None:
     """The field that stands on the right, where one does: `judge!=rule`."""
     if sign == ":" or value.quoted or number_of(value.text) is not None:
         return None
@@ -137,7 +137,7 @@ def _other(field: Field, sign: str, value: Value, schema: Schema) -> Field | Non
     return found if found.kind != "choice" else None
 
 
-def _equal(field: Field, value: Value, columns: Columns) -> Mask:
+def _equal(field: QueryField, value: Value, columns: QueryColumns) -> Mask:
     if value.text == "*" and not value.quoted:
         return _present(field, columns)
     if field.kind == "number":
@@ -157,7 +157,7 @@ def _equal(field: Field, value: Value, columns: Columns) -> Mask:
     return hits
 
 
-def _same(field: Field, other: Field, value: Value, columns: Columns) -> Mask:
+def _same(field: QueryField, other: QueryField, value: Value, columns: QueryColumns) -> Mask:
     if "number" in (field.kind, other.kind):
         found: Mask = _numbers(field, columns) == _numbers(other, columns)
         return found
@@ -171,7 +171,7 @@ def _same(field: Field, other: Field, value: Value, columns: Columns) -> Mask:
     return same
 
 
-def _wanted_number(field: Field, value: Value) -> float:
+def _wanted_number(field: QueryField, value: Value) -> float:
     number = number_of(value.text)
     if number is None or value.quoted:
         wanted = "a number such as 0.5, or another field"
@@ -179,12 +179,12 @@ def _wanted_number(field: Field, value: Value) -> float:
     return number
 
 
-def _numbers(field: Field, columns: Columns) -> Numbers:
+def _numbers(field: QueryField, columns: QueryColumns) -> Numbers:
     found = columns.numbers(field.name)
     return np.full(columns.rows, np.nan) if found is None else found
 
 
-def _present(field: Field, columns: Columns) -> Mask:
+def _present(field: QueryField, columns: QueryColumns) -> Mask:
     texts = columns.texts(field.name) if field.kind != "number" else None
     found = texts.present() if texts is not None else np.zeros(columns.rows, bool)
     return found if field.kind in ("text", "choice") else found | ~np.isnan(_numbers(field, columns))

@@ -16,7 +16,7 @@ Kind = Literal["number", "text", "choice", "any"]
 """`choice` knows its values; `any` may hold numbers and texts."""
 
 
-class Field(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class QueryField(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One field."""
 
     name: str
@@ -32,35 +32,35 @@ MARKED = ("any", "none", "right", "wrong", "unclear", "disagree")
 FLIPS = ("flipped", "same", "better", "worse")
 
 BUILT_IN = (
-    Field(name="task", kind="text", about="the task's name"),
-    Field(name="id", kind="text", about="the sample's id", also=("sample_id", "sample")),
-    Field(name="outcome", kind="choice", about="what became of the attempt", values=OUTCOMES),
-    Field(name="score", kind="number", about="the number that the task averages"),
-    Field(name="answer", kind="text", about="what was read out of the answer, where it is short"),
-    Field(name="target", kind="text", about="the first target"),
-    Field(
+    QueryField(name="task", kind="text", about="the task's name"),
+    QueryField(name="id", kind="text", about="the sample's id", also=("sample_id", "sample")),
+    QueryField(name="outcome", kind="choice", about="what became of the attempt", values=OUTCOMES),
+    QueryField(name="score", kind="number", about="the number that the task averages"),
+    QueryField(name="answer", kind="text", about="what was read out of the answer, where it is short"),
+    QueryField(name="target", kind="text", about="the first target"),
+    QueryField(
         name="failure", kind="text", about="kind of failure: timeout, or model/timeout", also=("failure_kind", "kind")
     ),
-    Field(name="seconds", kind="number", about="time the attempt took"),
-    Field(name="tokens", kind="number", about="tokens in and out"),
-    Field(name="tokens_in", kind="number", about="tokens of the prompt"),
-    Field(name="tokens_out", kind="number", about="tokens of the answer"),
-    Field(name="cost", kind="number", about="what the attempt cost, where prices are known"),
-    Field(name="retries", kind="number", about="requests that were repeated"),
-    Field(name="attempt", kind="number", about="which repetition, from 1"),
-    Field(
+    QueryField(name="seconds", kind="number", about="time the attempt took"),
+    QueryField(name="tokens", kind="number", about="tokens in and out"),
+    QueryField(name="tokens_in", kind="number", about="tokens of the prompt"),
+    QueryField(name="tokens_out", kind="number", about="tokens of the answer"),
+    QueryField(name="cost", kind="number", about="what the attempt cost, where prices are known"),
+    QueryField(name="retries", kind="number", about="requests that were repeated"),
+    QueryField(name="attempt", kind="number", about="which repetition, from 1"),
+    QueryField(
         name="attempts",
         kind="any",
         about="how many attempts at the sample; mixed: their scores differ",
         values=("mixed", "same"),
     ),
-    Field(name="index", kind="number", about="position in the dataset, from 0"),
-    Field(name="length", kind="number", about="bytes of the record", also=("bytes",)),
-    Field(name="mark", kind="choice", about="people's verdict", values=MARKED),
-    Field(name="flip", kind="choice", about="against the run it is compared with", values=FLIPS),
-    Field(name="run", kind="text", about="the run's name"),
-    Field(name="model", kind="text", about="the run's model"),
-    Field(name="key", kind="text", about="the attempt's key"),
+    QueryField(name="index", kind="number", about="position in the dataset, from 0"),
+    QueryField(name="length", kind="number", about="bytes of the record", also=("bytes",)),
+    QueryField(name="mark", kind="choice", about="people's verdict", values=MARKED),
+    QueryField(name="flip", kind="choice", about="against the run it is compared with", values=FLIPS),
+    QueryField(name="run", kind="text", about="the run's name"),
+    QueryField(name="model", kind="text", about="the run's model"),
+    QueryField(name="key", kind="text", about="the attempt's key"),
 )
 MAIN_VALUES = ("score", "is_correct")
 """What a scorer's name alone stands for; else its only value."""
@@ -69,19 +69,19 @@ MAIN_VALUES = ("score", "is_correct")
 class Schema:
     """The fields of some runs, by every name they have."""
 
-    def __init__(self, fields: Iterable[Field]) -> None:
+    def __init__(self, fields: Iterable[QueryField]) -> None:
         self.fields = tuple(fields)
-        self._known: dict[str, Field] = {}
+        self._known: dict[str, QueryField] = {}
         for each in self.fields:
             self._known.setdefault(each.name, each)
         for each in self.fields:
             for name in each.also:
                 self._known.setdefault(name, each)
 
-    def find(self, name: str) -> Field | None:
+    def find(self, name: str) -> QueryField | None:
         return self._known.get(name) or self._known.get(f"metadata.{name.removeprefix('meta.')}")
 
-    def resolve(self, name: str, at: int) -> Field:
+    def resolve(self, name: str, at: int) -> QueryField:
         """The field of that name; an error says what was meant."""
         found = self.find(name)
         if found is not None:
@@ -99,16 +99,16 @@ class Schema:
         return Schema(mine.values())
 
 
-def _wider(one: Field, other: Field) -> Field:
+def _wider(one: QueryField, other: QueryField) -> QueryField:
     kind = one.kind if one.kind == other.kind else "any"
     return replace(one, kind=kind, values=tuple(dict.fromkeys((*one.values, *other.values))))
 
 
-def scorer_fields(values: Sequence[tuple[str, str, Kind, tuple[str, ...]]]) -> list[Field]:
+def scorer_fields(values: Sequence[tuple[str, str, Kind, tuple[str, ...]]]) -> list[QueryField]:
     """A field for each value of each scorer, given as scorer, value, kind and texts; with its shorter names."""
-    kinds: dict[tuple[str, str], Field] = {}
+    kinds: dict[tuple[str, str], QueryField] = {}
     for scorer, value, kind, texts in values:
-        made = Field(name=f"{scorer}.{value}", kind=kind, about=f"value of the scorer {scorer}", values=texts)
+        made = QueryField(name=f"{scorer}.{value}", kind=kind, about=f"value of the scorer {scorer}", values=texts)
         known = kinds.get((scorer, value))
         kinds[scorer, value] = made if known is None else _wider(known, made)
     found = []

@@ -16,7 +16,7 @@ from assay.reports.query.syntax import (
     Or,
     Query,
     QueryError,
-    Text,
+    SearchText,
     Value,
 )
 
@@ -103,7 +103,7 @@ class _Reader:
         sign = _SIGN.match(self._text, self.at)
         if sign is None:
             self.at = ends
-            return Text(name, quoted=quoted, unfinished=not quoted and ends == len(self._text), at=begins)
+            return SearchText(name, quoted=quoted, unfinished=not quoted and ends == len(self._text), at=begins)
         self.at = sign.end()
         return Compare(name, sign[0], self._values(sign[0]), at=begins)
 

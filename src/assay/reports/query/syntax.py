@@ -41,7 +41,7 @@ class Value(Struct, frozen=True):
     at: int = 0
 
 
-class Text(Struct, frozen=True, tag="text"):
+class SearchText(Struct, frozen=True, tag="text"):
     """Words to look for anywhere in a sample."""
 
     words: str
@@ -73,12 +73,12 @@ class Or(Struct, frozen=True, tag="or"):
     parts: tuple[Query, ...]
 
 
-Query = Text | Compare | Not | And | Or
+Query = SearchText | Compare | Not | And | Or
 
 
 def written(query: Query) -> str:
     """The query as text: reading that gives the same query again."""
-    if isinstance(query, Text):
+    if isinstance(query, SearchText):
         return in_quotes(query.words) if query.quoted else query.words
     if isinstance(query, Compare):
         values = ",".join(in_quotes(each.text) if each.quoted else each.text for each in query.values)

@@ -1,0 +1,28 @@
+"""What attempts cost, for whole columns of them at once: the rule of `cost_of`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.costs.prices import Quote
+
+
+def costs_of(
+    quote: Quote | None,
+    *,
+    paid_in: NDArray[Any],
+    paid_out: NDArray[Any],
+    from_server_cache: NDArray[Any],
+    uncounted: NDArray[Any],
+) -> NDArray[np.float64]:
+    """NaN where nobody knows: no price is known, or no answer came with a count."""
+    if quote is None:
+        return np.full(len(paid_in), np.nan)
+    tokens: list[Any] = [column.astype(np.float64) for column in (paid_in, paid_out, from_server_cache)]
+    found = np.asarray(quote.price.of(*tokens), np.float64)
+    if quote.price.input or quote.price.output:
+        found[(uncounted > 0) & (tokens[0] + tokens[1] == 0)] = np.nan
+    return found
