@@ -76,9 +76,13 @@ def test_the_page_follows_a_run_without_reload_and_the_run_outlives_the_viewer(b
         await page.run("window.notReloaded = true")
         await page.until("document.querySelector('.state.on')?.textContent === 'running'")
         await to(page, "#/run/live", ".page-overview")
-        for allowed in (3, 7):
+        run.allow(3)
+        await page.until(f"{done} === '3'")
+        for what, allowed in (("[aria-label='Slice by']", 5), (".head a.button", 7)):
+            await page.run(f'document.querySelector("{what}").focus()')
             run.allow(allowed)
             await page.until(f"{done} === '{allowed}'")
+            assert await page.run(f'document.activeElement === document.querySelector("{what}")'), what
         assert await page.run("document.querySelector('.state').textContent") == "running"
         await to(page, "#/run/live/samples", ".samples tbody tr")
         run.allow(9)

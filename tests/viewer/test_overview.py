@@ -18,3 +18,5 @@ def test_one_run_tells_everything_from_above(viewer: Viewer) -> None:
     by_level = viewer.get("slices", run="small", by="difficulty")
     assert {each["value"] for each in by_level["slices"]} == {"easy", "medium", "hard"}
     assert sum(each["rows"] for each in by_level["slices"]) == run["summary"]["rows"]
+    scores = [each["score"]["value"] for each in by_level["slices"]]
+    assert scores == sorted(scores)

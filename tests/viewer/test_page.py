@@ -254,7 +254,10 @@ def test_runs_are_compared_side_by_side(browser: str, viewer: Viewer) -> None:
         await click(page, "button", "all samples")
         await page.until("document.querySelector('.summary').textContent === '160 samples'")
         await to(page, "#/compare?run=small&run=large&run=hostile", ".side tbody tr")
-        await page.until("document.querySelectorAll('.page-compare > div > .card').length === 2")
+        await page.until("document.querySelectorAll('.page-compare details.pair').length === 2")
+        lines = "table[aria-label='Runs against the first'] tbody tr td:first-child"
+        assert await page.run(text(lines)) == ["large", "<b onmouseover=alert(1)>hostile</b>"]
+        assert await page.run("document.querySelector('.samples').getBoundingClientRect().top") < 600
 
     visit(browser, viewer.link, steps)
 

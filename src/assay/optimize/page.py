@@ -71,7 +71,7 @@ def head(result: Result) -> Child:
         tag("p", result.verdict, class_="verdict"),
         tag("p", result.problem, class_="problem", role="alert") if result.problem else None,
         tag("p", "The seed stays the best text.") if result.best_is_seed else None,
-        html.grid(["", ""], facts),
+        html.grid(["what", "value"], facts),
     ]
 
 
@@ -156,7 +156,7 @@ def front(result: Result) -> Child:
         return None
     rows: list[list[Child]] = [
         [
-            f"candidate {number}",
+            str(number),
             *(f"{values[name]:.4g}" if name in values else "–" for name in found.objectives),
             "on the front" if int(number) in found.numbers else "",
             "chosen" if int(number) == result.best_number else "",
@@ -165,7 +165,7 @@ def front(result: Result) -> Child:
     ]
     heads = [f"{name} (lower is better)" if name in found.lower_is_better else name for name in found.objectives]
     return [
-        html.grid(["", *heads, "", ""], rows, numeric=range(1, len(heads) + 1)),
+        html.grid(["candidate", *heads, "front", "choice"], rows, numeric=range(1, len(heads) + 1)),
         tag("p", f"Chosen by {found.chosen_by}.", class_="soft"),
     ]
 

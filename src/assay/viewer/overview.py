@@ -108,7 +108,13 @@ def slices(snapshot: Snapshot, by: str, rows: Rows, level: float) -> dict[str, A
         chosen = rows[places == place]
         label = names.get(int(groups[place]))
         shown.append({"value": label, "known": label is not None, **_numbers(snapshot, chosen, level)})
-    return {"by": by, "groups": len(groups), "shown": len(shown), "slices": shown}
+    return {"by": by, "groups": len(groups), "shown": len(shown), "slices": sorted(shown, key=_lowest_first)}
+
+
+def _lowest_first(part: dict[str, Any]) -> tuple[bool, bool, float]:
+    """Where to look first; samples without the label, and parts without a score, come last."""
+    value = None if part["score"] is None else part["score"]["value"]
+    return not part["known"], value is None, 0.0 if value is None else value
 
 
 def _groups(snapshot: Snapshot, by: str) -> tuple[NDArray[Any], dict[int, str]]:

@@ -34,7 +34,7 @@ def forest(marks: Sequence[PlotRow], *, zero: bool = False, digits: int = 3) -> 
         rows.append(
             tag(
                 "tr",
-                tag("th", mark.label if new else "", scope="row"),
+                tag("th", mark.label, scope="row") if new else tag("td"),
                 tag("td", mark.series, class_="soft") if any(each.series for each in marks) else None,
                 tag("td", _track(mark, low, high, zero=zero), class_="track"),
                 tag("td", _told(mark, digits, zero=zero), class_="n"),
@@ -73,7 +73,7 @@ def bars(marks: Sequence[PlotRow]) -> Html:
         rows.append(
             tag(
                 "tr",
-                tag("th", mark.label if new else "", scope="row"),
+                tag("th", mark.label, scope="row") if new else tag("td"),
                 tag("td", mark.series, class_="soft") if any(each.series for each in marks) else None,
                 tag("td", tag("svg", drawn, width="100%", height="20", role="img", aria_hidden="true"), class_="track"),
                 tag("td", "–" if mark.value is None else f"{mark.value:z.3f}", class_="n"),

@@ -161,7 +161,7 @@ def slices_section(named: Named) -> Child:
     if not rows:
         return None
     first = ["model", "task"] if len(named) > 1 else ["task"]
-    header = [*first, "slice", "score", f"{named[0][1].board.level * 100:g} % interval", "scored", "rest", ""]
+    header = [*first, "slice", "score", f"{named[0][1].board.level * 100:g} % interval", "scored", "rest", "note"]
     return grid(header, rows, numeric=range(len(first) + 1, len(first) + 5))
 
 
@@ -342,7 +342,7 @@ def provenance_section(named: Named) -> Child:
         ]
         if len(named) > 1:
             parts.append(tag("h3", label))
-        parts.append(grid(["", ""], [[name, value] for name, value in facts]))
+        parts.append(grid(["what", "value"], [[name, value] for name, value in facts]))
         called: list[list[Child]] = [
             [row.task, row.display_name or "", scorer.display_name or scorer.key, scorer.purpose]
             for row in board.tasks

@@ -99,7 +99,7 @@ def slices_section(found: Standings) -> Html:
         for task, cell in row.tasks.items()
         for each in cell.slices
     ]
-    header = ["model", "task", "slice", "score", f"{found.level * 100:g} % interval", "scored", ""]
+    header = ["model", "task", "slice", "score", f"{found.level * 100:g} % interval", "scored", "note"]
     return grid(header, rows, numeric=range(3, 6))
 
 

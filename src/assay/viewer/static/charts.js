@@ -80,27 +80,15 @@ export function differenceWhisker(value, found, reach, sure) {
   return box;
 }
 
-// What became of the attempts, as one bar.
-export function stack(outcomes, onpick) {
+// What became of the attempts, as one bar; its legend is what can be chosen, in sizes that a finger can hit.
+export function stack(outcomes) {
   const total = Object.values(outcomes).reduce((a, b) => a + b, 0) || 1;
-  const box = h("div", { class: "stack", role: "group", "aria-label": "outcomes" });
-  for (const name of Object.keys(OUTCOMES)) {
-    const n = outcomes[name];
-    if (!n) continue;
-    const label = `${count(n)} ${OUTCOMES[name][1]}`;
-    const style = { width: (n / total) * 100 + "%" };
-    box.append(
-      onpick
-        ? h("button", {
-            type: "button",
-            class: `part o-${name}`,
-            title: label,
-            "aria-label": label,
-            style,
-            onclick: () => onpick(name),
-          })
-        : h("span", { class: `part o-${name}`, title: label, style }),
-    );
+  const said = Object.keys(OUTCOMES).filter((name) => outcomes[name]);
+  const all = said.map((name) => `${count(outcomes[name])} ${OUTCOMES[name][1]}`).join(", ");
+  const box = h("div", { class: "stack", role: "img", "aria-label": `outcomes: ${all || "none yet"}` });
+  for (const name of said) {
+    const style = { width: (outcomes[name] / total) * 100 + "%" };
+    box.append(h("span", { class: `part o-${name}`, title: `${count(outcomes[name])} ${OUTCOMES[name][1]}`, style }));
   }
   return box;
 }

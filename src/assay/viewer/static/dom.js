@@ -39,6 +39,29 @@ export function fill(element, ...children) {
   return add(element, children);
 }
 
+// Fills a box again only when what it shows has changed; what had the focus in it has it afterwards, so that a page
+// that follows a run can be used while it does.
+const states = new WeakMap();
+export function follow(box, value, make) {
+  const state = JSON.stringify(value);
+  if (states.get(box) === state) return box;
+  states.set(box, state);
+  const path = pathTo(box, document.activeElement);
+  fill(box, make());
+  const found = path && path.reduce((element, i) => element && element.children[i], box);
+  if (found) found.focus({ preventScroll: true });
+  return box;
+}
+
+function pathTo(box, element) {
+  if (!element || element === box || !box.contains(element)) return null;
+  const path = [];
+  for (let each = element; each !== box; each = each.parentElement) {
+    path.unshift([...each.parentElement.children].indexOf(each));
+  }
+  return path;
+}
+
 // Text with what cannot be seen made visible: control characters, direction overrides, zero widths.
 export function shown(text) {
   if (!INVISIBLE.test(text)) return document.createTextNode(text);

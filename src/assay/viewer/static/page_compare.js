@@ -2,11 +2,12 @@
 
 import { get } from "./api.js";
 import { button, fill, h, link, section, select, table, th } from "./dom.js";
-import { badge, differenceWhisker, weakTag } from "./charts.js";
+import { badge, weakTag } from "./charts.js";
+import { pairCards } from "./compare_cards.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { PAGE, answerOf, pages } from "./page_samples.js";
 import { replace, toCompare, toRun, toSample } from "./route.js";
-import { count, interval, number, oneLineOf, pValue, plural, signed } from "./words.js";
+import { number, oneLineOf, plural, signed } from "./words.js";
 
 const SHOW = [
   ["flipped", "only the flips"],
@@ -206,7 +207,7 @@ export async function pageCompare(root, route) {
           ]),
         ),
       ),
-      found.pairs.map((pair) => pairCard(pair, short)),
+      pairCards(found.pairs, short),
     );
   }
 
@@ -227,112 +228,4 @@ export async function pageCompare(root, route) {
       "/": () => search.focus(),
     },
   };
-}
-
-function pairCard(pair, short) {
-  const { overall } = pair;
-  const reach =
-    Math.max(
-      0.05,
-      ...(overall ? [overall, ...pair.tasks] : []).flatMap((each) => [
-        Math.abs(each.interval.low || 0),
-        Math.abs(each.interval.high || 0),
-        Math.abs(each.difference || 0),
-      ]),
-    ) * 1.1;
-  const line = (each, label, kind) =>
-    h(
-      "tr",
-      { class: kind },
-      h("td", null, label),
-      h("td", { class: "num" }, number(each.first)),
-      h("td", { class: "num" }, number(each.second)),
-      h(
-        "td",
-        { class: "num" },
-        h("b", { class: each.significant ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference)),
-      ),
-      h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach, each.significant)),
-      h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
-      h("td", { class: "num" }, pValue(each.adjusted_p ?? each.p_value)),
-      h("td", { class: "num good" }, count(each.wins)),
-      h("td", { class: "num bad" }, count(each.losses)),
-      h("td", { class: "num quiet" }, count(each.ties)),
-    );
-  const title = h("h2", null, `${short(pair.second)} against ${short(pair.first)}`);
-  const besides = pair.sentences.length
-    ? h(
-        "ul",
-        { class: "quiet small" },
-        pair.sentences.map((sentence) => h("li", null, sentence)),
-      )
-    : null;
-  if (!overall)
-    return h(
-      "div",
-      { class: "card" },
-      title,
-      h("p", { class: "verdict" }, "Nothing to compare: no sample was scored by both with the same targets."),
-      unequal(pair, short),
-      besides,
-    );
-  return h(
-    "div",
-    { class: "card" },
-    title,
-    h("p", { class: "verdict" }, verdict(overall, short(pair.second), short(pair.first))),
-    table(
-      "Paired comparison",
-      ["", short(pair.first), short(pair.second), "difference", "", "interval", "p", "better", "worse", "same"].map(
-        (name, i) => th(name, { class: i && i !== 4 ? "num" : "", title: name === "p" ? "Holm-adjusted" : null }),
-      ),
-      [
-        pair.tasks.map((each) =>
-          line(each, each.lower_is_better ? `${each.task} (turned round: lower is better)` : each.task),
-        ),
-        pair.tasks.length > 1 ? line(overall, "mean over tasks", "overall") : null,
-      ],
-    ),
-    h(
-      "p",
-      { class: "quiet small" },
-      `${plural(overall.n, "pair")}; `,
-      `${overall.signature || `the mean of the tasks' differences, ${overall.interval.method}`}; `,
-      `p-values are Holm-adjusted for ${plural(pair.comparisons, "comparison")}.`,
-      overall.minimum_detectable_effect
-        ? ` This many pairs would find a true difference of ${number(overall.minimum_detectable_effect)} ` +
-            "four times out of five."
-        : "",
-    ),
-    unequal(pair, short),
-    besides,
-  );
-}
-
-// Only what both runs scored with the same targets compares: what was left out, in the words of `assay diff`.
-function unequal(pair, short) {
-  if (!pair.unequal.length) return null;
-  return h(
-    "div",
-    { class: "note" },
-    h(
-      "p",
-      null,
-      "Only samples that both scored, with the same targets, are compared ",
-      `(A is ${short(pair.first)}, B is ${short(pair.second)}):`,
-    ),
-    h(
-      "ul",
-      null,
-      pair.unequal.map((sentence) => h("li", null, sentence)),
-    ),
-  );
-}
-
-function verdict(overall, second, first) {
-  if (overall.difference === null || overall.difference === undefined) return overall.reason || "Nothing to compare.";
-  const size = `${signed(overall.difference)} (${interval(overall.interval) || "no interval"})`;
-  const p = `p ${pValue(overall.adjusted_p ?? overall.p_value)}`;
-  if (!overall.significant) return `No difference that these samples can show: ${size}, ${p}.`;
-  return `${second} is ${overall.difference > 0 ? "better" : "worse"} than ${first}: ${size}, ${p}.`;
 }

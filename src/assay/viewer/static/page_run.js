@@ -1,7 +1,7 @@
 // One run from above: leaderboard, distributions, failures by kind, slices by any key.
 
 import { get } from "./api.js";
-import { button, fill, h, link, section, select, table, th } from "./dom.js";
+import { button, fill, follow, h, link, section, select, table, th } from "./dom.js";
 import { bars, progressBar, stack, whisker } from "./charts.js";
 import { pageSearch } from "./page_search.js";
 import { toMarks, toSample, toSamples } from "./route.js";
@@ -21,10 +21,8 @@ import {
 
 export async function pageRun(root, route) {
   let by = null;
-  const top = h("div");
-  const below = h("div");
-  const sliceBox = h("div");
-  fill(root, top, below);
+  const [top, board, spread, broken, parts, sliceBox] = Array.from({ length: 6 }, () => h("div"));
+  fill(root, top, board, spread, broken, parts);
 
   async function load() {
     const run = await get("run", { run: route.run });
@@ -32,24 +30,31 @@ export async function pageRun(root, route) {
       pageSearch(root, run);
       return run;
     }
-    fill(top, headline(run));
-    fill(below, run.board ? leaderboard(run) : null, distributions(run), failures(run), slices(run));
+    const { progress, summary, cost, marks, failures: kinds, keys } = run;
+    follow(top, [run.board, progress, summary, cost, marks, run.board_is_older], () => headline(run));
+    follow(board, run.board, () => (run.board ? leaderboard(run) : null));
+    follow(spread, run.distributions, () => distributions(run));
+    follow(broken, kinds, () => failures(run));
+    follow(
+      parts,
+      keys.map((each) => each.key),
+      () => slices(run),
+    );
+    drawSlices();
     return run;
   }
 
   function slices(run) {
     const keys = ["task", "outcome", ...run.keys.map((each) => each.key)];
     if (run.provenance.config.repeat > 1) keys.push("attempt");
-    if (by === null || !keys.includes(by))
-      by = (
-        run.keys.find(
-          (each) => !each.key.startsWith("label:") && !each.more && each.values.length > 1 && each.values.length <= 50,
-        ) || { key: "task" }
-      ).key;
-    drawSlices();
+    if (by === null || !keys.includes(by)) by = firstKey(run);
     return section(
       "Slices",
-      h("p", { class: "quiet" }, "The score over parts of the samples, with the interval each part has by itself."),
+      h(
+        "p",
+        { class: "quiet" },
+        "The score over parts of the samples, the lowest first, with the interval each part has by itself.",
+      ),
       h(
         "div",
         { class: "row" },
@@ -99,13 +104,10 @@ export async function pageRun(root, route) {
         h("td", { class: "num" }, slice.failed ? h("span", { class: "bad" }, count(slice.failed)) : "0"),
       ),
     );
-    fill(
-      sliceBox,
+    follow(sliceBox, [found, rows.length], () => [
       table(
         `Slices by ${by}`,
-        ["value", "score", "", "interval", "scored", "failed"].map((name, i) =>
-          th(name, { class: i && i !== 2 ? "num" : "" }),
-        ),
+        [th("value"), num("score"), picture("score"), num("interval"), num("scored"), num("failed")],
         rows,
       ),
       [...new Set(found.slices.map((slice) => meanNote(slice.score)))]
@@ -114,7 +116,7 @@ export async function pageRun(root, route) {
       found.groups > found.shown
         ? h("p", { class: "quiet" }, `the ${found.shown} largest of ${plural(found.groups, "group")}`)
         : null,
-    );
+    ]);
   }
 
   const shown = await load();
@@ -130,6 +132,18 @@ export async function pageRun(root, route) {
       },
     },
   };
+}
+
+const num = (name) => th(name, { class: "num" });
+
+// The head of a column of small pictures: said to those who cannot see them.
+const picture = (of) => th(h("span", { class: "said" }, `${of} with its interval, drawn`));
+
+// A key that cuts the samples into a few parts of some size; a hash or an id of each sample cuts them into nothing.
+function firstKey(run) {
+  const telling = (each) => each.values.length > 1 && each.values.length <= Math.min(50, run.summary.rows / 2);
+  const found = run.keys.find((each) => !each.key.startsWith("label:") && !each.more && telling(each));
+  return found ? found.key : "task";
 }
 
 function sliceFilter(by, value) {
@@ -170,7 +184,7 @@ function headline(run) {
       figure(
         "attempts",
         `${count(progress.done)}`,
-        progress.done < progress.total ? `of ${count(progress.total)}` : "all made",
+        progress.done < progress.total ? `of ${count(progress.total)}` : "complete",
       ),
       figure(
         "failures",
@@ -197,7 +211,7 @@ function headline(run) {
           )
         : null,
     ),
-    h("div", { class: "wide" }, stack(summary.outcomes, pick), legend(summary.outcomes, pick)),
+    h("div", { class: "wide" }, stack(summary.outcomes), legend(summary.outcomes, pick)),
     h(
       "div",
       { class: "row" },
@@ -248,17 +262,8 @@ const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "owed", "trun
 function leaderboard(run) {
   const rows = run.board.tasks;
   const shown = OPTIONAL.filter((name) => rows.some((row) => row[name]));
-  const head = [
-    "task",
-    "metric",
-    "score",
-    "",
-    "interval",
-    "correct",
-    "scored",
-    ...shown.map((name) => name.replace("_", " ")),
-    "ms",
-  ];
+  const head = [th("task"), th("metric"), num("score"), picture("score")];
+  head.push(...["interval", "correct", "scored", ...shown.map((name) => name.replace("_", " ")), "ms"].map(num));
   const body = rows.map((row) =>
     h(
       "tr",
@@ -302,11 +307,7 @@ function leaderboard(run) {
         );
   return section(
     "Leaderboard",
-    table(
-      "Leaderboard",
-      head.map((name, i) => th(name, { class: i > 1 && i !== 3 ? "num" : "" })),
-      [body, overall],
-    ),
+    table("Leaderboard", head, [body, overall]),
     run.board.overall_reason ? h("p", { class: "quiet" }, `overall: ${run.board.overall_reason}`) : null,
   );
 }
@@ -322,7 +323,8 @@ function distributions(run) {
         link(toSamples(run.name, { task: each.task }), null, each.task),
         h("span", { class: "quiet small" }, " " + plural(each.rows, "attempt")),
       ),
-      stack(each.outcomes, (outcome) => {
+      stack(each.outcomes),
+      legend(each.outcomes, (outcome) => {
         location.hash = toSamples(run.name, { task: each.task, outcome });
       }),
       h("h4", null, "scores"),
@@ -344,7 +346,7 @@ function distributions(run) {
 
 function failures(run) {
   if (!run.failures.length)
-    return section("Failures", h("p", { class: "quiet" }, "None: every attempt made was answered and scored."));
+    return section("Failures", h("p", { class: "quiet" }, "None: every attempt was answered and scored."));
   const rows = run.failures.map((each) =>
     h(
       "tr",
@@ -368,7 +370,7 @@ function failures(run) {
     h(
       "p",
       { class: "quiet" },
-      "A failure is never a score: these attempts are in no mean, and the same command makes them again.",
+      "A failure is never a score: these attempts are in no mean. Rerun the same command to retry them.",
     ),
     table("Failures by kind", [th("kind"), th("task"), th("count", { class: "num" }), th("for example")], rows),
   );

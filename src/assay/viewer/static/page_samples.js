@@ -187,7 +187,7 @@ export async function pageSamples(root, route) {
     if (offset >= 0 && offset < all) change({ offset: offset || "" }).then(() => choose(0));
   }
 
-  fill(root, top, numbers, body, pager);
+  fill(root, h("h1", { class: "said" }, `Samples of ${route.run}`), top, numbers, body, pager);
   drawBar();
   await load();
   return {
