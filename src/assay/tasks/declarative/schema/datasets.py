@@ -5,7 +5,17 @@ from __future__ import annotations
 from assay.datasets.cell_types import DTYPES
 from assay.datasets.tables import FORMATS as URL_FORMATS
 from assay.datasets.traces import FORMATS as TRACE_FORMATS
-from assay.tasks.declarative.schema.fields import REFERENCED_KEY, snippet, template, text, word
+from assay.tasks.declarative.schema.fields import (
+    DESCRIPTION,
+    LONG_DESCRIPTION,
+    NAME,
+    REFERENCED_KEY,
+    TAGS,
+    snippet,
+    template,
+    text,
+    word,
+)
 from assay.tasks.declarative.schema.filters import FILTER
 from assay.tasks.declarative.shape import (
     Anything,
@@ -38,19 +48,22 @@ GENERATOR_STEP = Tagged(
         "template": Shaped(
             "a template step",
             "Columns by templates over the row so far.",
-            {"type": word("template"), "columns": Field(MapOf(TemplateText(_ROW), least=1))},
+            {
+                "type": word("template"),
+                "columns": Field(MapOf(TemplateText(_ROW), least=1), doc="Each column with its template."),
+            },
         ),
         "python": Shaped(
             "a python step",
             "Columns that `generate(sample, index, seed)` returns.",
-            {"type": word("python"), "generate_snippet": snippet("generate")},
+            {"type": word("python"), "generate_snippet": snippet("generate", "Returns a mapping of columns.")},
         ),
         "model": Shaped(
             "a model step",
             "What a model writes.",
             {
                 "type": word("model"),
-                "model_key": Field(REFERENCED_KEY),
+                "model_key": Field(REFERENCED_KEY, doc="The key of the model that writes."),
                 "system_prompt": template("Over the row so far.", _ROW, None),
                 "user_prompt": template("Over the row so far.", _ROW, min_length=1),
                 "column": text("The column that holds the answer.", "output", min_length=1),
@@ -78,7 +91,7 @@ SOURCE = Tagged(
             "Rows written in the YAML file.",
             {
                 "type": word("inline"),
-                "samples": Field(ListOf(MapOf(Anything()))),
+                "samples": Field(ListOf(MapOf(Anything())), doc="The rows: columns and their values."),
                 "filters": _FILTERS,
                 "columns": _COLUMNS,
             },
@@ -161,10 +174,10 @@ SOURCE = Tagged(
             "A dataset of the hub; without a revision the number cannot be repeated.",
             {
                 "type": word("huggingface"),
-                "path": text(min_length=1),
-                "split": text(min_length=1),
+                "path": text("The dataset's name on the hub, `owner/name`.", min_length=1),
+                "split": text("Which part of it, such as `test`.", min_length=1),
                 "revision": text("Commit or tag; also accepted in `load_dataset_kwargs`.", None),
-                "load_dataset_kwargs": Field(MapOf(Anything()), {}),
+                "load_dataset_kwargs": Field(MapOf(Anything()), {}, "Passed on to `datasets.load_dataset`."),
                 "filters": _FILTERS,
                 "columns": _COLUMNS,
             },
@@ -195,14 +208,14 @@ DATASET = Shaped(
     "a dataset",
     "Where samples come from.",
     {
-        "key": Field(REFERENCED_KEY),
-        "display_name": text(min_length=1),
-        "description": text(default=None),
-        "long_description": text(default=None),
-        "tags": Field(ListOf(Text()), []),
-        "source": Field(SOURCE, None),
+        "key": Field(REFERENCED_KEY, doc="What tasks call it by."),
+        "display_name": NAME,
+        "description": DESCRIPTION,
+        "long_description": LONG_DESCRIPTION,
+        "tags": TAGS,
+        "source": Field(SOURCE, None, "Where the rows are."),
         "file_path": text("Old; use `source`.", None),
-        "generator_specification": Field(Anything(), None),
+        "generator_specification": Field(Anything(), None, "Refused: write `source: {type: generated, …}`."),
     },
     _dataset_rule,
 )

@@ -36,16 +36,20 @@ def snippet(function: str, doc: str = "") -> Field:
     return Field(PythonText(function), doc=doc)
 
 
+NAME = text("The name people see.", min_length=1)
+DESCRIPTION = text("One or two sentences.", None)
+LONG_DESCRIPTION = text("Markdown.", None)
+TAGS = Field(ListOf(Text()), [], "Words to find it by.")
 GENERATION = Field(
     Shaped(
         "generation settings",
         "How the model answers; what is left out is the run's affair.",
         {
-            "temperature": Field(Number(least=0), None),
-            "top_p": Field(Number(above=0), None),
+            "temperature": Field(Number(least=0), None, "0 for the likeliest answer."),
+            "top_p": Field(Number(above=0), None, "The share of the likeliest tokens that are drawn from."),
             "max_tokens": Field(Number(whole=True, least=1), None, "The longest answer."),
             "stop": Field(ListOf(Text(min_length=1), least=1), None, "Texts that end the answer."),
-            "seed": Field(Number(whole=True), None),
+            "seed": Field(Number(whole=True), None, "Passed on to models that take one."),
         },
     ),
     None,

@@ -21,7 +21,11 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
                 op: Shaped(
                     f"a {op} filter",
                     "Compares an expression with a value.",
-                    {"op": Field(Text(words=_COMPARISONS)), "expression": expression, "value": Field(Scalar())},
+                    {
+                        "op": Field(Text(words=_COMPARISONS), doc="How they are compared."),
+                        "expression": expression,
+                        "value": Field(Scalar(), doc="What it is compared with."),
+                    },
                 )
                 for op in _COMPARISONS
             },
@@ -30,9 +34,9 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
                     f"a {op} filter",
                     "Asks whether an expression is among values.",
                     {
-                        "op": Field(Text(words=_MEMBERSHIPS)),
+                        "op": Field(Text(words=_MEMBERSHIPS), doc="Whether it must be among them."),
                         "expression": expression,
-                        "values": Field(ListOf(Scalar())),
+                        "values": Field(ListOf(Scalar()), doc="The values."),
                     },
                 )
                 for op in _MEMBERSHIPS
@@ -41,7 +45,10 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
                 op: Shaped(
                     f"a {op} filter",
                     "Asks about an expression by itself.",
-                    {"op": Field(Text(words=_UNARIES)), "expression": expression},
+                    {
+                        "op": Field(Text(words=_UNARIES), doc="What must hold of it."),
+                        "expression": expression,
+                    },
                 )
                 for op in _UNARIES
             },
@@ -56,8 +63,10 @@ ACTION = Shaped(
     "an action rule",
     "What happens to samples that match a filter.",
     {
-        "key": Field(USER_KEY),
-        "action": Field(Text(words=("exclude_from_metrics",))),
-        "filter": Field(_filter(_READ_BY_RULES)),
+        "key": Field(USER_KEY, doc="The rule's name, as it stands in reports."),
+        "action": Field(Text(words=("exclude_from_metrics",)), doc="What happens to the samples that match."),
+        "filter": Field(
+            _filter(_READ_BY_RULES), doc="Which samples; may read `sample`, `solver_output`, `scores.KEY.VALUE`."
+        ),
     },
 )

@@ -24,15 +24,17 @@ METRIC = Tagged(
     "metric",
     {
         "python": _metric(
-            "python", "The author's `compute_metrics(scores)`.", compute_metrics_snippet=snippet("compute_metrics")
+            "python",
+            "The author's `compute_metrics(scores)`.",
+            compute_metrics_snippet=snippet("compute_metrics", "Returns a mapping of names to numbers."),
         ),
         "binary-classification": _metric(
             "binary-classification",
             "Accuracy, precision, recall and F1 of two answers.",
             field_gt=_FIELD,
             field_pred=_FIELD,
-            positive_answer=Field(Scalar()),
-            negative_answer=Field(Scalar()),
+            positive_answer=Field(Scalar(), doc="The value that counts as positive."),
+            negative_answer=Field(Scalar(), doc="The other one."),
         ),
         "multiclass-classification": _metric(
             "multiclass-classification",
@@ -84,7 +86,7 @@ METRIC = Tagged(
             "weighted_average",
             "The mean weight of the labels.",
             field=_FIELD,
-            weights=Field(MapOf(Number(), least=1)),
+            weights=Field(MapOf(Number(), least=1), doc="The weight of each label."),
             name=_NAME,
         ),
     },

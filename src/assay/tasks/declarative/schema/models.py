@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from assay.tasks.declarative.schema.fields import GENERATION, REFERENCED_KEY, snippet, text, word
+from assay.tasks.declarative.schema.fields import (
+    DESCRIPTION,
+    GENERATION,
+    LONG_DESCRIPTION,
+    NAME,
+    REFERENCED_KEY,
+    snippet,
+    text,
+    word,
+)
 from assay.tasks.declarative.shape import (
     Anything,
     Field,
@@ -20,7 +29,10 @@ from assay.tasks.declarative.yaml_reader import FieldPath
 _CODE = Shaped(
     "adapter code",
     "A template.",
-    {"language": Field(Text(words=("jinja",)), "jinja"), "source_code": Field(TemplateText(None, 1))},
+    {
+        "language": Field(Text(words=("jinja",)), "jinja", "Templates are Jinja."),
+        "source_code": Field(TemplateText(None, 1), doc="The template."),
+    },
 )
 _INPUT = Field(_CODE, doc="Renders the body out of `input`, `model_info` and `kwargs`.")
 _OUTPUT = Field(_CODE, doc="Renders a chat completion out of `body` and `status_code`.")
@@ -28,10 +40,10 @@ ADAPTER = Shaped(
     "a model adapter",
     "Templates between a chat and a model of another shape.",
     {
-        "key": Field(REFERENCED_KEY),
-        "display_name": text(default=None),
-        "description": text(default=None),
-        "long_description": text(default=None),
+        "key": Field(REFERENCED_KEY, doc="What models call it by."),
+        "display_name": text("The name people see.", None),
+        "description": DESCRIPTION,
+        "long_description": LONG_DESCRIPTION,
         "task": Field(Anything(), None, "Old; ignored."),
         "process_input": _INPUT,
         "process_output": _OUTPUT,
@@ -50,13 +62,14 @@ _ADAPTER_REF = Field(
         "an adapter reference",
         "The key of a model adapter, or its two templates.",
         {
-            "key": Field(REFERENCED_KEY, None),
-            "process_input": Field(_CODE, None),
-            "process_output": Field(_CODE, None),
+            "key": Field(REFERENCED_KEY, None, "Of a file in `model_adapters/`, or of the run file."),
+            "process_input": Field(_CODE, None, _INPUT.doc),
+            "process_output": Field(_CODE, None, _OUTPUT.doc),
         },
         _adapter_rule,
     ),
     None,
+    "Templates for a server of another shape than OpenAI's.",
 )
 MODEL_CONFIG = Tagged(
     "connection type",
@@ -67,11 +80,11 @@ MODEL_CONFIG = Tagged(
             {
                 "connection_type": word("custom_connection"),
                 "adapter": _ADAPTER_REF,
-                "url": text(min_length=1),
+                "url": text("The server's base address, such as `http://localhost:8000/v1`.", min_length=1),
                 "api_key": text("A secret: write `$NAME` and set the variable.", None),
                 "model_key": text("The name the server knows the model by.", None),
-                "tls_context": Field(Anything(), None),
-                "custom_headers": Field(MapOf(Text()), None),
+                "tls_context": Field(Anything(), None, "Not used here, with a warning."),
+                "custom_headers": Field(MapOf(Text()), None, "Not used here, with a warning."),
             },
         ),
         "custom_inference": Shaped(
@@ -93,8 +106,8 @@ MODEL_CONFIG = Tagged(
             "A model of a known provider.",
             {
                 "connection_type": word("provider_connection"),
-                "provider_id": text(min_length=1),
-                "model_key": text(min_length=1),
+                "provider_id": text("Such as `openai` or `anthropic`.", min_length=1),
+                "model_key": text("The name the provider knows the model by.", min_length=1),
                 "api_key": text("A secret: write `$NAME` and set the variable.", None),
             },
         ),
@@ -115,15 +128,15 @@ MODEL = Shaped(
     "a model",
     "Something that answers.",
     {
-        "key": Field(REFERENCED_KEY),
-        "display_name": text(min_length=1),
-        "description": text(default=None),
+        "key": Field(REFERENCED_KEY, doc="What tasks and run files call it by."),
+        "display_name": NAME,
+        "description": DESCRIPTION,
         "rate_limit": Field(Number(whole=True, least=1), None, "Requests per minute."),
-        "max_concurrent_requests": Field(Number(whole=True, least=1), None),
-        "task": Field(Text(words=("chat_completion", "embeddings", "custom")), "chat_completion"),
-        "secrets": Field(Anything(), None),
+        "max_concurrent_requests": Field(Number(whole=True, least=1), None, "Requests at once."),
+        "task": Field(Text(words=("chat_completion", "embeddings", "custom")), "chat_completion", "What it is for."),
+        "secrets": Field(Anything(), None, "Ignored: a key is named by its variable."),
         "generation": GENERATION,
-        "config": Field(MODEL_CONFIG),
+        "config": Field(MODEL_CONFIG, doc="How it is reached."),
     },
 )
 PROVIDED = Shaped("a provider model", "A model named by provider.", {"$provider": text("`openai/gpt-4.1-nano`.")})

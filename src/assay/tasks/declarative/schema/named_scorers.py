@@ -119,9 +119,9 @@ EXTRACTED_MATCH = {
     **_TARGETS,
     "value": _VALUE,
     "extract": Field(ListOf(_STEP), [], "What is done to the answer before it is compared, in this order."),
-    "ignore_case": Field(Truth(), False),
-    "ignore_punctuation": Field(Truth(), False),
-    "ignore_numbers": Field(Truth(), False),
+    "ignore_case": Field(Truth(), False, "Compare without regard to case."),
+    "ignore_punctuation": Field(Truth(), False, "Compare without punctuation."),
+    "ignore_numbers": Field(Truth(), False, "Compare without digits."),
     "regexes_to_ignore": Field(ListOf(Text()), [], "Taken out of answer and expected text."),
 }
 
@@ -152,7 +152,7 @@ CODE_EXEC = {
         Text(words=tuple(CATALOG["post_process"])), "extract_code_block", "What is read out of the answer."
     ),
     "cpu_seconds": Field(Number(above=0), None, "Seconds of CPU for one program."),
-    "memory_mb": Field(Number(whole=True, least=64), None),
+    "memory_mb": Field(Number(whole=True, least=64), None, "Memory for one program."),
     "min_tier": text("The weakest sandbox that may run it.", None),
     "all_or_nothing": Field(Truth(), False, "1.0 when all checks hold, else 0.0, as pass@k wants."),
     "imports": Field(TextOr(Text(words=("any",)), ListOf(Text())), None, "Modules allowed besides the pure ones."),
@@ -207,7 +207,10 @@ _OWN_FIELDS: dict[str, tuple[str, dict[str, Field]]] = {
     ),
     "word_count": (
         "The answer has so many words.",
-        {"min": Field(Number(whole=True, least=0), None), "max": Field(Number(whole=True, least=0), None)},
+        {
+            "min": Field(Number(whole=True, least=0), None, "Fewest words."),
+            "max": Field(Number(whole=True, least=0), None, "Most words."),
+        },
     ),
     "cost": (
         "The answer cost no more, by the prices that the run knows.",

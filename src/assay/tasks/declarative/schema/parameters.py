@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.tasks.declarative.config_spec import value_problem
 from assay.tasks.declarative.records import Parameter, record
-from assay.tasks.declarative.schema.fields import USER_KEY, text, word
+from assay.tasks.declarative.schema.fields import DESCRIPTION, USER_KEY, text, word
 from assay.tasks.declarative.shape import (
     Anything,
     Field,
@@ -20,7 +20,11 @@ from assay.tasks.declarative.shape import (
 from assay.tasks.declarative.yaml_reader import FieldPath
 
 _DTYPES = Text(words=("string", "integer", "float", "boolean"))
-_EXAMPLE = Shaped("an example", "A value to try.", {"value": Field(Text()), "display_name": Field(Text(), None)})
+_EXAMPLE = Shaped(
+    "an example",
+    "A value to try.",
+    {"value": Field(Text(), doc="The value."), "display_name": text("The name people see.", None)},
+)
 
 
 def _parameter(kind: str, doc: str, **extra: Field) -> Shaped:
@@ -28,7 +32,7 @@ def _parameter(kind: str, doc: str, **extra: Field) -> Shaped:
         "type": word(kind),
         "key": Field(USER_KEY, doc="The name in `<< config.… >>`.", placeholder=False),
         "display_name": text("The name people see.", min_length=1),
-        "description": text(default=None),
+        "description": DESCRIPTION,
         "default_value": Field(Anything(), None, "Used when no value is given."),
         "nullable": Field(Truth(), False, "Whether null is a value.", placeholder=False),
     }
@@ -55,26 +59,30 @@ CONFIG_PARAMETER = Tagged(
             "string",
             "A text.",
             string_kind=Field(Text(words=("freeform", "python", "jinja")), "freeform", "How an editor treats it."),
-            examples=Field(ListOf(_EXAMPLE), None),
+            examples=Field(ListOf(_EXAMPLE), None, "Values to try."),
         ),
         "model": _parameter(
             "model",
             "The key of a model.",
             usage=Field(
-                Text(words=("model_under_test", "judge_model", "synthesizer_model", "productivity_assistant")), None
+                Text(words=("model_under_test", "judge_model", "synthesizer_model", "productivity_assistant")),
+                None,
+                "What the model is for.",
             ),
         ),
         "dataset": _parameter("dataset", "The key of a dataset."),
         "dataset_column": _parameter("dataset_column", "The name of a column."),
-        "list": _parameter("list", "A list of one kind of value.", dtype=Field(_DTYPES)),
+        "list": _parameter("list", "A list of one kind of value.", dtype=Field(_DTYPES, doc="What its items are.")),
         "categorical": _parameter(
             "categorical",
             "One of the allowed values, or several of them.",
-            allowed_values=Field(ListOf(Text(), least=1)),
+            allowed_values=Field(ListOf(Text(), least=1), doc="The values that may be chosen."),
             multiple=Field(Truth(), False, "Whether several may be chosen."),
-            values_mapping=Field(Anything(), None),
+            values_mapping=Field(Anything(), None, "Read past."),
         ),
-        "dict": _parameter("dict", "A mapping from names to one kind of value.", value_dtype=Field(_DTYPES)),
+        "dict": _parameter(
+            "dict", "A mapping from names to one kind of value.", value_dtype=Field(_DTYPES, doc="What its values are.")
+        ),
         "task_result": _parameter("task_result", "The key of a task's result."),
     },
 )

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 from assay.tasks.declarative.schema.datasets import DATASET
-from assay.tasks.declarative.schema.fields import REFERENCED_KEY, USER_KEY, text, word
+from assay.tasks.declarative.schema.fields import (
+    DESCRIPTION,
+    LONG_DESCRIPTION,
+    NAME,
+    REFERENCED_KEY,
+    TAGS,
+    USER_KEY,
+    text,
+    word,
+)
 from assay.tasks.declarative.schema.models import ADAPTER
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
 from assay.tasks.declarative.schema.tasks import TASK, TRIALS
 from assay.tasks.declarative.shape import Anything, Either, Field, ListOf, MapOf, Number, Shaped, Tagged, Text
 
 _SUBSAMPLING = Field(Text(words=("head", "random")), None, "The first samples, or a fixed random choice.")
+_CACHE_POLICY = Field(
+    Text(words=("reuse", "update", "no-cache")),
+    "reuse",
+    "`no-cache` asks anew; the others take answers that were given before.",
+)
 _COUNT = Field(Number(whole=True, least=1), None, "How many samples; all when absent.")
 TASK_SPECIFICATION = Shaped(
     "a task specification",
     "One task of an evaluation, with its configuration, model or dataset.",
     {
-        "type": Field(Text(words=("standard",)), "standard"),
-        "key": Field(USER_KEY, None),
-        "task_key": Field(REFERENCED_KEY),
-        "task_config": Field(MapOf(Anything()), {}),
-        "model_key": Field(REFERENCED_KEY, None),
-        "dataset_key": Field(REFERENCED_KEY, None),
+        "type": Field(Text(words=("standard",)), "standard", "The only type here."),
+        "key": Field(USER_KEY, None, "The task's name in this run; that of the task when absent."),
+        "task_key": Field(REFERENCED_KEY, doc="Which task of the file."),
+        "task_config": Field(MapOf(Anything()), {}, "Values of its parameters."),
+        "model_key": Field(REFERENCED_KEY, None, "The model that is measured."),
+        "dataset_key": Field(REFERENCED_KEY, None, "The dataset that is evaluated, of a task that names none."),
         "num_samples": _COUNT,
         "subsampling": _SUBSAMPLING,
         "trials": TRIALS,
-        "display_name": text(default=None),
+        "display_name": text("The name people see.", None),
     },
 )
 SPECIFICATIONS = ListOf(TASK_SPECIFICATION, least=1)
@@ -32,16 +46,18 @@ EVALUATION = Shaped(
     "an evaluation",
     "Tasks that are run together.",
     {
-        "key": Field(USER_KEY),
-        "display_name": text(min_length=1),
-        "description": text(default=None),
-        "long_description": text(default=None),
-        "config_spec": Field(ListOf(CONFIG_PARAMETER), []),
-        "task_specifications": Field(SPECIFICATIONS),
+        "key": Field(USER_KEY, doc="The evaluation's identity."),
+        "display_name": NAME,
+        "description": DESCRIPTION,
+        "long_description": LONG_DESCRIPTION,
+        "config_spec": Field(
+            ListOf(CONFIG_PARAMETER), [], "Parameters, used as `<< config.… >>` in the specifications."
+        ),
+        "task_specifications": Field(SPECIFICATIONS, doc="What is run."),
         "num_samples": _COUNT,
         "subsampling": _SUBSAMPLING,
-        "cache_policy": Field(Text(words=("reuse", "update", "no-cache")), "reuse"),
-        "tags": Field(ListOf(Text()), []),
+        "cache_policy": _CACHE_POLICY,
+        "tags": TAGS,
         "mode": Field(Text(words=("debug", "full")), None, "Old: debug is 10 samples."),
     },
 )
@@ -51,7 +67,7 @@ RUN_SETTINGS = Shaped(
     {
         "num_samples": _COUNT,
         "subsampling": _SUBSAMPLING,
-        "cache_policy": Field(Text(words=("reuse", "update", "no-cache")), "reuse"),
+        "cache_policy": _CACHE_POLICY,
         "trials_config": TRIALS,
     },
 )
@@ -64,8 +80,8 @@ _RULE = Tagged(
             {
                 "type": word("threshold"),
                 "metric": text("The name of the number.", min_length=1),
-                "operator": Field(Text(words=(">", ">=", "=", "<", "<="))),
-                "threshold": Field(Number()),
+                "operator": Field(Text(words=(">", ">=", "=", "<", "<=")), doc="How the number is compared."),
+                "threshold": Field(Number(), doc="What it is compared with."),
             },
         ),
         "exists": Shaped(
@@ -79,33 +95,34 @@ _SCOPE = Shaped(
     "a policy scope",
     "Which tasks a rule is about.",
     {
-        "evaluation_keys": Field(ListOf(Text()), None),
-        "task_specification_keys": Field(ListOf(Text()), None),
+        "evaluation_keys": Field(ListOf(Text()), None, "All evaluations when absent."),
+        "task_specification_keys": Field(ListOf(Text()), None, "All tasks when absent."),
     },
 )
 POLICY = Shaped(
     "a policy",
     "What must hold of the numbers of a run: its rules are gates.",
     {
-        "key": Field(USER_KEY),
-        "display_name": text(min_length=1),
-        "description": text(default=None),
-        "long_description": text(default=None),
+        "key": Field(USER_KEY, doc="The policy's name, as it stands before its rules."),
+        "display_name": NAME,
+        "description": DESCRIPTION,
+        "long_description": LONG_DESCRIPTION,
         "rules": Field(
             ListOf(
                 Shaped(
                     "a policy's rule",
                     "One thing that must hold.",
                     {
-                        "key": Field(USER_KEY),
-                        "display_name": text(default=None),
-                        "description": text(default=None),
-                        "definition": Field(_RULE),
-                        "scope": Field(Either(Text(words=("all_latest",)), _SCOPE), "all_latest"),
+                        "key": Field(USER_KEY, doc="The rule's name."),
+                        "display_name": text("The name people see.", None),
+                        "description": DESCRIPTION,
+                        "definition": Field(_RULE, doc="What must hold."),
+                        "scope": Field(Either(Text(words=("all_latest",)), _SCOPE), "all_latest", "Of which tasks."),
                     },
                 ),
                 least=1,
-            )
+            ),
+            doc="Each is a gate of the run.",
         ),
     },
 )
@@ -113,7 +130,7 @@ RUN_FILE = Shaped(
     "a run file",
     "Models, datasets and tasks with the evaluation that uses them.",
     {
-        "secrets": Field(Anything(), None),
+        "secrets": Field(Anything(), None, "Ignored: a key is named by its variable."),
         "model_adapters": Field(ListOf(ADAPTER), [], "Templates for models of another shape."),
         "models": Field(
             ListOf(Anything()), [], "Model files, `$provider: openai/gpt-4.1-nano`, or names as after `--model`."
@@ -123,11 +140,11 @@ RUN_FILE = Shaped(
             [],
             "Text files, each in turn the parameter `prompt` of the tasks, or their last user message.",
         ),
-        "datasets": Field(ListOf(DATASET), []),
-        "tasks": Field(ListOf(TASK), []),
+        "datasets": Field(ListOf(DATASET), [], "Datasets, or `$ref: FILE`; those in `datasets/` need not be named."),
+        "tasks": Field(ListOf(TASK), [], "Tasks, or `$ref: FILE`."),
         "evaluation": Field(EVALUATION, None, "What is run; every task, with every model, when absent."),
         "policies": Field(ListOf(POLICY), [], "Gates of the run."),
-        "config": Field(MapOf(Anything()), {}),
-        "run_config": Field(RUN_SETTINGS, None),
+        "config": Field(MapOf(Anything()), {}, "Values of the evaluation's parameters."),
+        "run_config": Field(RUN_SETTINGS, None, "How much is run."),
     },
 )

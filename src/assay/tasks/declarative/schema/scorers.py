@@ -209,8 +209,8 @@ SCORER = Tagged(
             model_key=_MODEL_KEY,
             system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
             user_prompt=_PROMPT,
-            correct_labels=Field(ListOf(Text(), least=1)),
-            incorrect_labels=Field(ListOf(Text())),
+            correct_labels=Field(ListOf(Text(), least=1), doc="Labels that mean the answer is right."),
+            incorrect_labels=Field(ListOf(Text()), doc="Labels that mean it is wrong."),
             use_structured_outputs=_STRUCTURED,
         ),
         "model_as_a_judge_scorer": _scorer(
@@ -220,8 +220,8 @@ SCORER = Tagged(
             model_key=_MODEL_KEY,
             system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
             user_prompt=_PROMPT,
-            score_min=Field(Number(), 0.0),
-            score_max=Field(Number(), 1.0),
+            score_min=Field(Number(), 0.0, "The worst mark, which becomes 0."),
+            score_max=Field(Number(), 1.0, "The best mark, which becomes 1."),
             use_structured_outputs=_STRUCTURED,
         ),
         "labeler_via_model": _scorer(
@@ -236,12 +236,12 @@ SCORER = Tagged(
         "python": _scorer(
             "python",
             "The author's `compute_scores`, one sample at a time.",
-            compute_scores_snippet=snippet("compute_scores"),
+            compute_scores_snippet=snippet("compute_scores", "Returns a mapping of names to values."),
         ),
         "python_all_samples": _scorer(
             "python_all_samples",
             "The author's `compute_scores` over all samples at once.",
-            compute_scores_snippet=snippet("compute_scores"),
+            compute_scores_snippet=snippet("compute_scores", "Returns a list of such mappings, one per sample."),
         ),
         "rag_checker": _scorer(
             "rag_checker",
@@ -255,7 +255,7 @@ SCORER = Tagged(
             "function_call_coverage",
             "Which of the required function calls were made.",
             function_calls=template("Template of a JSON list of names or {name, arguments}."),
-            mode=Field(Text(words=("any_order", "in_order")), "any_order"),
+            mode=Field(Text(words=("any_order", "in_order")), "any_order", "Whether the order of the list counts."),
         ),
         "evaluator": _scorer(
             "evaluator",

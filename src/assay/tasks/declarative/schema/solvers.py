@@ -21,11 +21,13 @@ from assay.tasks.declarative.shape import (
 )
 from assay.tasks.declarative.yaml_reader import FieldPath
 
+_ROLES = ("system", "user", "assistant", "developer")
+_ROLE = Field(Text(words=_ROLES), doc="Who says it.")
 _FORMAT = Field(Text(words=("latticeflow", "open_responses")), "latticeflow", "Both views are always available.")
 _INPUT_MESSAGE = Shaped(
     "an input message",
     "One message of the conversation.",
-    {"role": Field(Text(words=("system", "user", "assistant", "developer"))), "content": template("Template.")},
+    {"role": _ROLE, "content": template("What is said.")},
 )
 INPUT_BUILDER = Tagged(
     "input builder",
@@ -38,23 +40,29 @@ INPUT_BUILDER = Tagged(
         "chat_completion": Shaped(
             "a chat_completion input builder",
             "Messages whose contents are templates.",
-            {"type": word("chat_completion"), "input_messages": Field(ListOf(_INPUT_MESSAGE, least=1))},
+            {
+                "type": word("chat_completion"),
+                "input_messages": Field(ListOf(_INPUT_MESSAGE, least=1), doc="The messages, in this order."),
+            },
         ),
     },
 )
 _TERMINATE = Shaped(
     "a termination condition",
     "Ends the loop, or the conversation, when the new message includes a text.",
-    {"includes": text("The text looked for."), "keep_iteration": Field(Truth(), True)},
+    {
+        "includes": text("The text looked for."),
+        "keep_iteration": Field(Truth(), True, "Whether the last turn of a loop stays in the conversation."),
+    },
 )
-_TERMINATE_IF = Field(_TERMINATE, None)
+_TERMINATE_IF = Field(_TERMINATE, None, "When to end the loop, or the conversation.")
 _CONVERSATION = (*SAMPLE, "messages", "loop_index")
 _CHAT_MESSAGE = Shaped(
     "a chat_message builder",
     "Appends a rendered message.",
     {
         "type": word("chat_message"),
-        "role": Field(Text(words=("system", "user", "assistant", "developer"))),
+        "role": _ROLE,
         "content": template("Template; may read `sample`, `messages` and, in a loop, `loop_index`.", _CONVERSATION),
         "terminate_if": _TERMINATE_IF,
     },
@@ -64,9 +72,13 @@ _LOOP = Shaped(
     "Repeats its builders.",
     {
         "type": word("loop"),
-        "message_builders": Field(ListOf(Later("message builder", lambda: MESSAGE_BUILDER), least=1)),
-        "max_iterations": Field(Number(whole=True, least=0), 10),
-        "on_max_iterations": Field(Text(words=("error", "continue")), "error"),
+        "message_builders": Field(
+            ListOf(Later("message builder", lambda: MESSAGE_BUILDER), least=1), doc="What is repeated."
+        ),
+        "max_iterations": Field(Number(whole=True, least=0), 10, "How often at most."),
+        "on_max_iterations": Field(
+            Text(words=("error", "continue")), "error", "What happens when no `terminate_if` ended it by then."
+        ),
     },
 )
 MESSAGE_BUILDER: Shape = Tagged(
@@ -83,10 +95,12 @@ MESSAGE_BUILDER: Shape = Tagged(
             "Asks another model and appends its answer.",
             {
                 "type": word("generate_message"),
-                "model_key": Field(REFERENCED_KEY),
-                "extra_input_messages": Field(ListOf(Either(Anything(), _CHAT_MESSAGE), least=1)),
-                "output_role": Field(Text(words=("system", "user", "assistant", "developer")), None),
-                "include_conversation": Field(Truth(), True),
+                "model_key": Field(REFERENCED_KEY, doc="The key of the other model."),
+                "extra_input_messages": Field(
+                    ListOf(Either(Anything(), _CHAT_MESSAGE), least=1), doc="What it is asked after the conversation."
+                ),
+                "output_role": Field(Text(words=_ROLES), None, "Who its answer is said by; `assistant` when absent."),
+                "include_conversation": Field(Truth(), True, "Whether it sees the conversation so far."),
                 "terminate_if": _TERMINATE_IF,
             },
         ),
@@ -94,7 +108,7 @@ MESSAGE_BUILDER: Shape = Tagged(
         "load_trace": Shaped(
             "a load_trace builder",
             "Puts a recorded trace into the conversation.",
-            {"type": word("load_trace"), "trace_column": text(min_length=1)},
+            {"type": word("load_trace"), "trace_column": text("The column that holds it.", min_length=1)},
         ),
     },
 )
@@ -119,7 +133,7 @@ _FEW_SHOT = Shaped(
     "Rows that are asked and answered before the question.",
     {
         "dataset": Field(
-            Shaped("a few-shot dataset", "Where examples come from.", {"key": Field(REFERENCED_KEY)}),
+            Shaped("a few-shot dataset", "Where examples come from.", {"key": Field(REFERENCED_KEY, doc="Its key.")}),
             None,
             "A dataset in files, such as a training split.",
         ),
@@ -143,7 +157,7 @@ SOLVER = Tagged(
             {
                 "type": word("single_turn_solver"),
                 "message_format": _FORMAT,
-                "input_builder": Field(INPUT_BUILDER),
+                "input_builder": Field(INPUT_BUILDER, doc="What is asked."),
                 "few_shot": Field(_FEW_SHOT, None, "Worked examples before the last message."),
                 "generation": GENERATION,
             },
@@ -155,14 +169,18 @@ SOLVER = Tagged(
             {
                 "type": word("multi_turn_solver"),
                 "message_format": _FORMAT,
-                "message_builders": Field(ListOf(MESSAGE_BUILDER, least=1)),
+                "message_builders": Field(ListOf(MESSAGE_BUILDER, least=1), doc="What happens, in this order."),
                 "generation": GENERATION,
             },
         ),
         "pass_through_solver": Shaped(
             "a pass_through_solver",
             "Takes the recorded trace in a column as the answer.",
-            {"type": word("pass_through_solver"), "trace_column": text(min_length=1), "message_format": _FORMAT},
+            {
+                "type": word("pass_through_solver"),
+                "trace_column": text("The column.", min_length=1),
+                "message_format": _FORMAT,
+            },
         ),
         "choice_likelihood_solver": Shaped(
             "a choice_likelihood_solver",
@@ -190,7 +208,7 @@ SOLVER = Tagged(
         "python": Shaped(
             "a python solver",
             "The author's `async def run_solver(sample, model, trace)`.",
-            {"type": word("python"), "run_solver_snippet": snippet("run_solver")},
+            {"type": word("python"), "run_solver_snippet": snippet("run_solver", "Asks `model`, returns `trace`.")},
         ),
     },
     kind="solver",

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from assay.core.errors import UsageError
 from assay.prompts.template import expression_reads, template_reads
 from assay.tasks.declarative.part_keys import scorer_keys
-from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, SAMPLE, USER_KEY, snippet, text, word
+from assay.tasks.declarative.schema.fields import (
+    ANSWER,
+    LONG_DESCRIPTION,
+    REFERENCED_KEY,
+    SAMPLE,
+    TAGS,
+    USER_KEY,
+    snippet,
+    text,
+    word,
+)
 from assay.tasks.declarative.schema.filters import ACTION
 from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
@@ -149,12 +159,13 @@ TRIALS = Field(
         },
     ),
     None,
+    "How often each sample is asked.",
 )
 BENCHMARK = Shaped(
     "a benchmark_task definition",
     "Dataset, solver, scorers and actions of a task.",
     {
-        "type": Field(Text(words=("benchmark_task",)), "benchmark_task"),
+        "type": Field(Text(words=("benchmark_task",)), "benchmark_task", "`benchmark_task`, or another definition."),
         "evaluated_entity_type": Field(_ENTITY, "model", "What is evaluated."),
         "dataset": Field(
             Shaped(
@@ -178,10 +189,11 @@ BENCHMARK = Shaped(
                 _dataset_rule,
             ),
             None,
+            "Where the samples come from; a task about datasets may leave it to `--dataset`.",
         ),
-        "solver": Field(SOLVER, None),
-        "scorers": Field(ListOf(SCORER), []),
-        "actions": Field(ListOf(ACTION), None),
+        "solver": Field(SOLVER, None, "How the model is asked; a task about datasets has none."),
+        "scorers": Field(ListOf(SCORER), [], "How answers are scored; the first number is the task's score."),
+        "actions": Field(ListOf(ACTION), None, "Rules that keep samples out of the numbers."),
         "trials": TRIALS,
     },
     _benchmark_rule,
@@ -189,7 +201,10 @@ BENCHMARK = Shaped(
 SYSTEM = Shaped(
     "a system_task definition",
     "Evidence computed without model or dataset.",
-    {"type": word("system_task"), "compute_evidence_snippet": snippet("compute_evidence")},
+    {
+        "type": word("system_task"),
+        "compute_evidence_snippet": snippet("compute_evidence", "Returns `{metrics: {name: {value, reason}}}`."),
+    },
 )
 DEFINITION = Tagged(
     "task definition",
@@ -204,12 +219,12 @@ TASK = Shaped(
         "key": Field(USER_KEY, doc="The task's identity.", placeholder=False),
         "display_name": text("The name people see.", min_length=1),
         "description": text("One or two sentences."),
-        "long_description": text("Markdown.", None),
-        "tasks": Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), []),
+        "long_description": LONG_DESCRIPTION,
+        "tasks": Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), [], "What models it is for."),
         "evaluated_entity_type": Field(_ENTITY, None, "Old place; belongs in `definition`."),
         "config_spec": Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
-        "definition": Field(DEFINITION),
-        "tags": Field(ListOf(Text()), []),
+        "definition": Field(DEFINITION, doc="What is asked, and how it is scored."),
+        "tags": TAGS,
     },
     _task_rule,
 )
