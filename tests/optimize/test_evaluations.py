@@ -95,7 +95,7 @@ def test_a_failure_is_not_kept_and_not_a_number(tmp_path: Path) -> None:
     assert [batch[0].score for batch in outcomes] == [None, None]
     assert evaluations.failures == {"exit_code": 2}
     assert evaluations.failed_in_a_row == 2
-    assert evaluations.latest({"text": "boom"}, pair[1]).failure is not None
+    assert evaluations.latest({"text": "boom"}, [pair[1]])[0].failure is not None
     assert (len(evaluator.asked), evaluations.retries) == (6, 4)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import IO, Any, Literal
 
 from msgspec import Struct
@@ -73,6 +74,7 @@ def require_engine() -> None:
         raise UsageError("optimize needs the gepa package: pip install 'assay-eval[optimize]'")
 
 
+@cache
 def engine_version() -> str:
     """The engine and its version: with another one a search takes another course."""
     from importlib.metadata import version
@@ -97,84 +99,48 @@ def search(
     result: Search,
 ) -> None:
     """Search until a limit is met. `result` is filled as it goes, so that an interrupted search has one too."""
-    from gepa.optimize_anything import (
-        EngineConfig,
-        GEPAConfig,
-        MergeConfig,
-        ReflectionConfig,
-        TrackingConfig,
-        optimize_anything,
-    )
+    from gepa.api import optimize
     from gepa.strategies.proposal_sampling import IndependentSampling, SameParentSampling
 
     failure = BELOW_EVERY_SCORE[score_range]
     watch = _Watch(result, evaluations, proposer, sets, limits, strategy, failure, bool(strategy.merges))
     listeners: Any = [watch]  # it listens to some of the events, which is all the engine asks
+    adapter: Any = _Adapter(evaluations, ask, strategy, failure)
     samplings = {"same_parent": SameParentSampling, "independent": IndependentSampling}
     perfect = limits.target_score if score_range == "unit" and limits.target_score == 1.0 else None
-    config = GEPAConfig(
-        engine=EngineConfig(
-            max_candidate_proposals=sys.maxsize,  # some limit of its own it must have; ours are in the watch
-            seed=random_seed,
-            use_cloudpickle=False,
-            track_best_outputs=False,
-            cache_evaluation=False,
-            parallel=False,
-            best_example_evals_k=0,
-            raise_on_exception=not strategy.merges,  # see `_Watch.on_error`
-            candidate_selection_strategy=strategy.selector,
-            frontier_type=strategy.frontier,
-            acceptance_criterion=watch,
-            sampling_strategy=samplings[strategy.sampling](strategy.proposals) if strategy.proposals > 1 else None,
-        ),
-        reflection=ReflectionConfig(
-            reflection_lm=_never_asked,
-            reflection_strategy=_Reflecting(watch, proposer, ask, remember),
-            reflection_minibatch_size=minibatch,
-            module_selector=strategy.components,
-            # asking to improve on a perfect minibatch is a proposal thrown away
-            skip_perfect_score=perfect is not None,
-            perfect_score=perfect,
-        ),
-        tracking=TrackingConfig(logger=_Log(log)),
-        merge=MergeConfig(max_merge_invocations=strategy.merges, merge_val_overlap_floor=1)
-        if strategy.merges
-        else None,
+    optimize(
+        dict(seed),
+        trainset=sets.dataset,
+        valset=sets.valset,
+        adapter=adapter,
+        candidate_selection_strategy=strategy.selector,
+        frontier_type=strategy.frontier,
+        acceptance_criterion=watch,
+        sampling_strategy=samplings[strategy.sampling](strategy.proposals) if strategy.proposals > 1 else None,
+        reflection_strategy=_Reflecting(watch, proposer, ask, remember),
+        reflection_minibatch_size=minibatch,
+        module_selector=strategy.components,
+        # asking to improve on a perfect minibatch is a proposal thrown away
+        skip_perfect_score=perfect is not None,
+        perfect_score=perfect or 1.0,
+        use_merge=bool(strategy.merges),
+        max_merge_invocations=strategy.merges,
+        merge_val_overlap_floor=1,
         stop_callbacks=[watch.should_stop],
         callbacks=listeners,
-    )
-    optimize_anything(
-        dict(seed),
-        batch_evaluator=_Batches(evaluations, ask, strategy, failure),
-        dataset=[_Opaque(each) for each in sets.dataset],
-        valset=[_Opaque(each) for each in sets.valset],
-        config=config,
+        logger=_Log(log),
+        track_best_outputs=False,
+        raise_on_exception=not strategy.merges,  # see `_Watch.on_error`
+        seed=random_seed,
     )
     if watch.error is not None:
         raise watch.error
 
 
-class _Opaque:
-    """An example as the engine holds it: it writes every one out to find it again, which this makes cheap."""
+class _Adapter:
+    """Evaluations as the engine asks for them: many pairs at once, a number and what was seen for each."""
 
-    __slots__ = ("example",)
-
-    def __init__(self, example: SetExample) -> None:
-        self.example = example
-
-    def __repr__(self) -> str:
-        return f"{self.example.part} {self.example.index}"
-
-
-def _never_asked(prompt: object) -> str:
-    raise AssertionError("proposals are asked for by the reflection strategy")
-
-
-_never_asked.total_cost = 0.0  # type: ignore[attr-defined]  # or the engine wraps it in one of its own
-
-
-class _Batches:
-    """Evaluations as the engine asks for them: many pairs at once, a number and a dictionary for each."""
+    propose_new_texts = None  # the reflection strategy does
 
     def __init__(self, evaluations: Evaluations, ask: InTheLoop, strategy: SearchStrategy, failure: float) -> None:
         self._evaluations = evaluations
@@ -182,22 +148,39 @@ class _Batches:
         self._strategy = strategy
         self._failure = failure
 
-    def __call__(self, pairs: list[tuple[Texts, _Opaque]]) -> list[tuple[float, dict[str, Any]]]:
-        work = [(dict(texts), opaque.example) for texts, opaque in pairs]
+    def evaluate(self, batch: list[SetExample], candidate: Texts, capture_traces: bool = False) -> Any:
+        return self.batch_evaluate([(candidate, batch)])[0]
+
+    def batch_evaluate(self, items: list[tuple[Texts, list[SetExample]]]) -> list[Any]:
+        work = [(texts, example) for texts, batch in items for example in batch]
         outcomes = self._evaluations.if_known(work)  # which saves a turn of the loop, and most parents are
         if outcomes is None:
             outcomes = self._ask(self._evaluations.evaluate(work))
-        return [
-            (self._failure if outcome.score is None else outcome.score, self._side_info(outcome, texts, example))
-            for outcome, (texts, example) in zip(outcomes, work, strict=True)
-        ]
+        at, batches = 0, []
+        for texts, batch in items:
+            batches.append(self._batch(texts, batch, outcomes[at : at + len(batch)]))
+            at += len(batch)
+        return batches
 
-    def _side_info(self, outcome: ScoreOrFailure, texts: Texts, example: SetExample) -> dict[str, Any]:
-        shown: dict[str, Any] = {"shown": Shown(outcome, example)}
-        if self._strategy.frontier != "instance":
-            names = self._strategy.objectives or (SCORE, *sub_scores(outcome))
-            shown["scores"] = upward(outcome, texts, names, self._failure)
-        return shown
+    def make_reflective_dataset(self, candidate: Texts, batch: Any, components: list[str]) -> dict[str, Any]:
+        return {name: [{"shown": shown} for shown in batch.trajectories] for name in components}
+
+    def _batch(self, texts: Texts, batch: list[SetExample], outcomes: Sequence[ScoreOrFailure]) -> Any:
+        from gepa.core.adapter import EvaluationBatch
+
+        return EvaluationBatch(
+            outputs=[None] * len(batch),
+            scores=[self._failure if outcome.score is None else outcome.score for outcome in outcomes],
+            trajectories=[Shown(*each) for each in zip(outcomes, batch, strict=True)],
+            objective_scores=None
+            if self._strategy.frontier == "instance"
+            else [self._objectives(outcome, texts) for outcome in outcomes],
+            num_metric_calls=len(batch),
+        )
+
+    def _objectives(self, outcome: ScoreOrFailure, texts: Texts) -> dict[str, float]:
+        names = self._strategy.objectives or (SCORE, *sub_scores(outcome))
+        return upward(outcome, texts, names, self._failure)
 
 
 class _Reflecting:
@@ -391,7 +374,7 @@ class _Watch:
             parent=self._numbers[parents[0]] if parents else None,
             iteration=self._result.iterations,
             calls=self._evaluations.calls,
-            outcomes=[self._evaluations.latest(texts, example) for example in self._sets.valset],
+            outcomes=self._evaluations.latest(texts, self._sets.valset),
         )
         if found.parent is None:
             refuse_unknown((self._result.chosen_by, *self._objectives), found.texts, found.outcomes)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,7 @@ from assay.optimize.sets import SetExample
 
 TRIES = 3
 """So often an evaluation is tried that fails, for every candidate alike."""
+_BREATH_SECONDS = 0.01
 
 
 class SearchEnded(BaseException):
@@ -48,6 +50,15 @@ class ScoreOrFailure(Struct, frozen=True, kw_only=True):
     """In money; None where no model was asked, or one whose price nobody knows."""
     repeats: tuple[float, ...] = ()
     """The scores that `score` is the mean of, when the evaluation was repeated."""
+
+
+class _Wanted(NamedTuple):
+    """A pair of candidate and example, and the key of each of its repetitions."""
+
+    number: int
+    texts: Texts
+    example: SetExample
+    keys: Sequence[str]
 
 
 class Evaluations:
@@ -81,12 +92,13 @@ class Evaluations:
         self._evaluator = PatientEvaluator(evaluator, stop, say)
         self._about = canonical_json([identity, task_model])
         self._task_model = task_model
-        self._permits = asyncio.Semaphore(concurrency)
+        self._concurrency = concurrency
         self._stop = stop
         self._money = money
         self._known: dict[str, ScoreOrFailure] = {}
         self._failed: dict[str, ScoreOrFailure] = {}
         self._prefixes: dict[int, bytes] = {}
+        self._keys: dict[tuple[int, str], list[str]] = {}
 
     @property
     def made(self) -> int:
@@ -101,42 +113,67 @@ class Evaluations:
         self, pairs: Sequence[tuple[Texts, SetExample]], *, counted: bool = True
     ) -> list[ScoreOrFailure]:
         """The outcome of each pair of candidate and example, in order; what only failed so far is asked for again."""
-        numbered = self._numbered(pairs)
+        wanted = self._wanted(pairs)
         todo = {
-            key: (*each, repeat)
-            for each in numbered
-            for repeat in range(1, self.repeat + 1)
-            if (key := self._key(each[0], each[1], each[2], repeat)) not in self._known
+            key: (each, repeat) for each in wanted for repeat, key in enumerate(each.keys, 1) if key not in self._known
         }
-        outcomes = await _all_or_none(self._one(key, *each) for key, each in todo.items())
+        made = await self._make(todo)
         self.cached += len(pairs) * self.repeat - len(todo)
-        for (key, (_, _, example, _)), (outcome, reused) in zip(todo.items(), outcomes, strict=True):
+        for key, (each, _) in todo.items():
+            outcome, reused = made[key]
             if counted:
-                self._count(outcome, example, reused)
+                self._count(outcome, each.example, reused)
             (self._known if outcome.failure is None else self._failed)[key] = outcome
-        return [self._outcome(number, texts, example) for number, texts, example in numbered]
+        return [self._outcome(each.keys) for each in wanted]
 
     def if_known(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[ScoreOrFailure] | None:
         """The outcomes where nobody has to be asked for any of them."""
-        numbered = self._numbered(pairs)
-        if any(
-            self._key(*each, repeat) not in self._known for each in numbered for repeat in range(1, self.repeat + 1)
-        ):
+        wanted = self._wanted(pairs)
+        if any(key not in self._known for each in wanted for key in each.keys):
             return None
         self.cached += len(pairs) * self.repeat
-        return [self._outcome(*each) for each in numbered]
+        return [self._outcome(each.keys) for each in wanted]
 
-    def _numbered(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[tuple[int, Texts, SetExample]]:
-        return [(self.journal.number_of(texts), texts, example) for texts, example in pairs]
+    def latest(self, texts: Texts, examples: Sequence[SetExample]) -> list[ScoreOrFailure]:
+        """What the evaluations of a candidate that were made gave last."""
+        return [self._outcome(each.keys) for each in self._wanted([(texts, example) for example in examples])]
 
-    def latest(self, texts: Texts, example: SetExample) -> ScoreOrFailure:
-        """What an evaluation that was made gave last."""
-        return self._outcome(self.journal.number_of(texts), texts, example)
+    def _wanted(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[_Wanted]:
+        numbers: dict[int, int] = {}
+        wanted = []
+        for texts, example in pairs:
+            number = numbers.get(id(texts))  # a batch has few candidates, and each of them many times
+            if number is None:
+                number = numbers[id(texts)] = self.journal.number_of(texts)
+            keys = self._keys.get((number, example.digest))
+            if keys is None:
+                keys = [self._key(number, texts, example, repeat) for repeat in range(1, self.repeat + 1)]
+                self._keys[number, example.digest] = keys
+            wanted.append(_Wanted(number, texts, example, keys))
+        return wanted
 
-    def _outcome(self, number: int, texts: Texts, example: SetExample) -> ScoreOrFailure:
-        keys = [self._key(number, texts, example, repeat) for repeat in range(1, self.repeat + 1)]
+    def _outcome(self, keys: Sequence[str]) -> ScoreOrFailure:
         outcomes = [self._known.get(key) or self._failed[key] for key in keys]
         return outcomes[0] if len(outcomes) == 1 else mean_of(outcomes)
+
+    async def _make(self, todo: Mapping[str, tuple[_Wanted, int]]) -> dict[str, tuple[ScoreOrFailure, bool]]:
+        """Every outcome, so many at a time; when the search ends in between, only after what was begun is finished."""
+        made: dict[str, tuple[ScoreOrFailure, bool]] = {}
+        remaining = iter(todo.items())
+
+        async def work() -> None:
+            breathed = monotonic()
+            for key, (wanted, repeat) in remaining:
+                made[key] = await self._one(key, wanted, repeat)
+                # an evaluator that never waits would keep signals from being heard
+                if monotonic() - breathed > _BREATH_SECONDS:
+                    await asyncio.sleep(0)
+                    breathed = monotonic()
+
+        await asyncio.gather(*(_until_the_end(work()) for _ in range(min(self._concurrency, len(todo)))))
+        if len(made) < len(todo):
+            raise SearchEnded
+        return made
 
     def _key(self, number: int, texts: Texts, example: SetExample, repeat: int) -> str:
         """Of evaluator, task model, texts, example and repetition; the set it is in makes no difference."""
@@ -146,34 +183,42 @@ class Evaluations:
             prefix = self._prefixes[number] = hashlib.blake2b(about, digest_size=16).digest()
         return hashlib.blake2b(prefix + f"{example.digest}/{repeat}".encode(), digest_size=8).hexdigest()
 
-    async def _one(
-        self, key: str, number: int, texts: Texts, example: SetExample, repeat: int
-    ) -> tuple[ScoreOrFailure, bool]:
-        entry = self.journal.find("evaluation", key)
-        asked = SearchEntry(
-            kind="evaluation", key=key, candidate=number, part=example.part, index=example.index, repeat=repeat
-        )
-        entry = entry or self.journal.find_elsewhere(asked)
-        if entry is None:
-            async with self._permits:
-                if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
-                    raise SearchEnded
-                began = monotonic()
-                with Account() as account:
-                    outcome = await self._ask(texts, example)
-            changes = {"score": outcome.score, "side_info": outcome.side_info, "failure": outcome.failure}
-            seconds = round(monotonic() - began, 6)
-            entry = msgspec.structs.replace(asked, **changes, seconds=seconds, usage=usage_of(account))
-            self.journal.add(entry)
+    async def _one(self, key: str, wanted: _Wanted, repeat: int) -> tuple[ScoreOrFailure, bool]:
+        entry = self.journal.find("evaluation", key) or await self._made(key, wanted, repeat)
         found = ScoreOrFailure(
             score=entry.score,
             side_info=entry.side_info,
             failure=entry.failure,
             seconds=entry.seconds,
             usage=entry.usage,
-            cost=None if self._money is None else self._money.cost_of(entry.usage),
+            cost=self._money.cost_of(entry.usage) if self._money is not None and entry.usage else None,
         )
         return found, entry.reused
+
+    async def _made(self, key: str, wanted: _Wanted, repeat: int) -> SearchEntry:
+        """An evaluation that this search has not made yet, in its journal: of another search, or made now."""
+        example = wanted.example
+        asked = SearchEntry(
+            kind="evaluation", key=key, candidate=wanted.number, part=example.part, index=example.index, repeat=repeat
+        )
+        borrowed = self.journal.find_elsewhere(asked)
+        if borrowed is not None:
+            return borrowed
+        if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
+            raise SearchEnded
+        began = monotonic()
+        with Account() as account:
+            outcome = await self._ask(wanted.texts, example)
+        entry = msgspec.structs.replace(
+            asked,
+            score=outcome.score,
+            side_info=outcome.side_info,
+            failure=outcome.failure,
+            seconds=round(monotonic() - began, 6),
+            usage=usage_of(account),
+        )
+        self.journal.add(entry)
+        return entry
 
     async def _ask(self, texts: Texts, example: SetExample) -> ScoreOrFailure:
         for tried in range(1, TRIES + 1):
@@ -220,20 +265,6 @@ def mean_of(outcomes: Sequence[ScoreOrFailure]) -> ScoreOrFailure:
     return ScoreOrFailure(score=mean, side_info=worst.side_info, repeats=scores, **spent)
 
 
-_Counted = tuple[ScoreOrFailure, bool]
-
-
-async def _all_or_none(work: Iterable[Coroutine[Any, Any, _Counted]]) -> list[_Counted]:
-    """Every outcome; when the search ends in between, only after what was begun is finished."""
-    finished = await asyncio.gather(*(_held_back(each) for each in work))
-    outcomes = [outcome for outcome in finished if outcome is not None]
-    if len(outcomes) < len(finished):
-        raise SearchEnded
-    return outcomes
-
-
-async def _held_back(work: Coroutine[Any, Any, _Counted]) -> _Counted | None:
-    try:
-        return await work
-    except SearchEnded:
-        return None
+async def _until_the_end(work: Coroutine[Any, Any, None]) -> None:
+    with suppress(SearchEnded):
+        await work

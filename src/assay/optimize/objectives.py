@@ -75,6 +75,9 @@ def pareto_front(
 
 def mean_objective(texts: Texts, outcomes: Sequence[ScoreOrFailure], name: str) -> float | None:
     """The mean of one objective, turned so that more is better."""
+    if name == SCORE:
+        scores = [outcome.score for outcome in outcomes if outcome.score is not None]
+        return sum(scores) / len(scores) if scores else None
     value = _means(texts, outcomes, [name]).get(name)
     return value if value is None or name not in LOWER_IS_BETTER else -value
 
@@ -88,7 +91,7 @@ def _means(texts: Texts, outcomes: Sequence[ScoreOrFailure], names: Sequence[str
 def _known(outcome: ScoreOrFailure, texts: Texts) -> dict[str, float]:
     if outcome.score is None:
         return {}
-    tokens = sum(usage.tokens_in + usage.tokens_out for usage in outcome.usage)
+    tokens = sum([usage.tokens_in + usage.tokens_out for usage in outcome.usage])
     length = sum(map(len, texts.values()))
     cost = {} if outcome.cost is None else {"cost": outcome.cost}
     always = {SCORE: outcome.score, "length": length, "seconds": outcome.seconds, "tokens": tokens}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Sequence
 from typing import Any
+
+import msgspec
 
 from assay.costs.spending import money
 from assay.optimize.results import (
@@ -24,6 +25,7 @@ from assay.reports.html.plots import CurvePoint, best_so_far
 _SHOWN_EXAMPLES = 500
 _SHOWN_EVALUATIONS = 50
 _WHOLE = 1_000_000
+_encode = msgspec.json.Encoder(enc_hook=repr).encode
 
 _Seen = dict[tuple[int, str, int], list[EvaluationRow]]
 """Evaluations by candidate, set and place."""
@@ -245,4 +247,4 @@ def _score(score: float | None) -> str:
 
 
 def _as_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, default=repr)
+    return msgspec.json.format(_encode(value), indent=1).decode()

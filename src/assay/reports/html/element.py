@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 
 from assay.printable import printable
@@ -21,7 +22,7 @@ Child = str | Html | Iterable["Child"] | None
 
 def tag(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Html:
     """An element; attribute names are written as in Python: `class_`, `aria_label`, `stroke_width`."""
-    said = "".join(_attribute(key, value) for key, value in attributes.items())
+    said = "".join([_attribute(key, value) for key, value in attributes.items()]) if attributes else ""
     if name in _VOID and not children:
         return Html(f"<{name}{said}/>")
     return Html(f"<{name}{said}>{inside(children)}</{name}>")
@@ -29,7 +30,7 @@ def tag(name: str, /, *children: Child, **attributes: str | float | bool | None)
 
 def inside(children: Iterable[Child]) -> Html:
     """Children one after the other: markup as it is, text escaped."""
-    return Html("".join(_child(child) for child in children))
+    return Html("".join(map(_child, children)))
 
 
 def raw(markup: str) -> Html:
@@ -47,6 +48,8 @@ def _child(child: Child) -> str:
     return inside(child)
 
 
+# a page has a handful of attributes, thousands of times; 1 and True are not the same one
+@lru_cache(maxsize=512, typed=True)
 def _attribute(key: str, value: str | float | bool | None) -> str:
     name = key.rstrip("_").replace("_", "-")
     if value is None or value is False:
