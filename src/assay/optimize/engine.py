@@ -151,7 +151,7 @@ class _Adapter:
     def evaluate(self, batch: list[SetExample], candidate: Texts, capture_traces: bool = False) -> Any:
         return self.batch_evaluate([(candidate, batch)])[0]
 
-    def batch_evaluate(self, items: list[tuple[Texts, list[SetExample]]]) -> list[Any]:
+    def batch_evaluate(self, items: list[tuple[Texts, list[SetExample]]], *, capture_traces: bool = True) -> list[Any]:
         work = [(texts, example) for texts, batch in items for example in batch]
         outcomes = self._evaluations.if_known(work)  # which saves a turn of the loop, and most parents are
         if outcomes is None:
