@@ -20,6 +20,9 @@ from assay.core.errors import AssayError, UsageError
 from assay.own_functions import HERE, find_here
 from assay.wording import hint, in_yaml, nearest
 
+OTHER_MODELS = ("model_key", "judge_model_key", "embedding_model")
+"""Options of parts that name another model by key; what was found behind the key stands beside it as `model`."""
+
 CATALOG: dict[str, dict[str, str]] = {
     "metric": {
         "exact_match": "assay.metrics.text:exact_match",
@@ -184,6 +187,16 @@ class OptionError(UsageError):
 
 OWN_NAME = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 """`package.module:object`."""
+
+
+def own_version() -> str:
+    """Of assay, as it is installed; `unreleased` where it runs from its sources."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("assay-eval")
+    except PackageNotFoundError:
+        return "unreleased"
 
 
 def resolve(kind: str, name: str, *, own_code: bool = False) -> Any:

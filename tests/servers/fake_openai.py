@@ -7,6 +7,8 @@ What a prompt makes it do is written in the prompt's first line, so that tests n
     behave: invalid_json      … see `_MISBEHAVIOURS`
     break                     always a 500
 
+`/v1/embeddings` has the same scripts, and tells how often each vowel occurs.
+
 The last line of the prompt is what is answered. `GET /_seen` tells how often each prompt was served. Run it alone with
 `python -m tests.servers.fake_openai --port 0`; it prints its port.
 """
@@ -121,7 +123,8 @@ class _Connection(asyncio.Protocol):
             return
         asked = json.loads(body)
         chat = "messages" in asked
-        prompt = str(asked["messages"][-1]["content"]) if chat else asked["prompt"]
+        embeds = "input" in asked
+        prompt = asked["input"] if embeds else str(asked["messages"][-1]["content"]) if chat else asked["prompt"]
         self._state.seen[prompt] += 1
         self._state.note()
         if self._state.keep_requests:
@@ -140,7 +143,7 @@ class _Connection(asyncio.Protocol):
         if first == "break":
             self.send(500, b'{"error": {"message": "broken on request"}}')
             return
-        self.send(200, self.reply(asked, self._state.answer(prompt), chat))
+        self.send(200, embedded(asked) if embeds else self.reply(asked, self._state.answer(prompt), chat))
 
     def reply(self, asked: dict[str, Any], text: str, chat: bool) -> bytes:
         choice = _chat_choice(asked, text) if chat else _text_choice(asked, text)
@@ -180,6 +183,14 @@ class _Connection(asyncio.Protocol):
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_later(seconds, call)
+
+
+def embedded(asked: dict[str, Any]) -> bytes:
+    """The vowels of the text: a space of five meanings."""
+    vector = [float(asked["input"].lower().count(vowel)) for vowel in "aeiou"]
+    data = [{"object": "embedding", "index": 0, "embedding": vector}]
+    usage = {"prompt_tokens": 4, "total_tokens": 4}
+    return json.dumps({"object": "list", "data": data, "model": asked["model"], "usage": usage}).encode()
 
 
 def _chat_choice(asked: dict[str, Any], text: str) -> dict[str, Any]:

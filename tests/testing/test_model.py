@@ -88,6 +88,16 @@ class Depends(Adds):
         return await super().generate(request)
 
 
+class Drifts(Adds):
+    capabilities = Capabilities(embeds=True)
+    number = itertools.count(1)
+
+    async def generate(self, request: Request) -> Any:
+        if request.embed:
+            return Completion(text="", embedding=(1.0, float(next(self.number))))
+        return await super().generate(request)
+
+
 class Stumbles(Adds):
     async def generate(self, request: Request) -> Any:
         request.text().encode()
@@ -166,6 +176,7 @@ BROKEN = [
     (Mixes, contract.answers_many_at_once_each_with_its_own),
     (LosesOne, contract.answers_a_batch_as_it_answers_one_by_one),
     (Depends, contract.scores_a_continuation_the_same_alone_and_in_company),
+    (Drifts, contract.embeds_a_text_the_same_alone_and_in_company),
     (Stumbles, contract.answers_or_fails_whatever_it_is_asked),
     (ShamesAnother, contract.answers_or_fails_whatever_it_is_asked),
     (Consoles, contract.fails_with_a_failure_error_and_answers_afterwards),

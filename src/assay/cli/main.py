@@ -88,9 +88,9 @@ def _main(arguments: list[str]) -> int:
                 return _run_verb(described.parse_intermixed_args(arguments[1:], argparse.Namespace(verb=verb)))
     options = parser.parse_args(arguments)
     if options.version:
-        from importlib.metadata import version
+        from assay.catalog import own_version
 
-        print(f"assay {version('assay-eval')}")
+        print(f"assay {own_version()}")
         return DONE
     if options.verb is None:
         parser.print_help()

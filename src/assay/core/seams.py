@@ -139,6 +139,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """A model that answers a `Request.continuation` with its log-likelihood."""
     unproven_likelihoods: bool = False
     """They are checked before the first sample: not every server that returns likelihoods returns the right ones."""
+    embeds: bool = False
+    """A model that answers a `Request.embed` with the embedding of its prompt."""
     needs_continuations: bool = False
     """A solver that asks for likelihoods, which most models cannot tell."""
     only_computes: bool = False

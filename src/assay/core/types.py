@@ -72,6 +72,8 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When set, the model scores this text after the prompt instead of writing one."""
     rolling: tuple[int, int] | None = None
     """A long continuation may be scored in windows: their size and how far each moves on, in tokens; 0 is the most."""
+    embed: bool = False
+    """The model says where the prompt lies in its space of meanings instead of writing; see `embedding.py`."""
     attempt: int = 1
     """Which repetition this is, so that the cache keeps repetitions apart."""
     fresh: bool = False
@@ -101,6 +103,8 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     logprob: float | None = None
     """Log-likelihood of the continuation, for requests that have one; whether each of its tokens is the likeliest."""
     is_greedy: bool | None = None
+    embedding: tuple[float, ...] | None = None
+    """For requests that ask to `embed`."""
     cached: bool = False
     retries: int = 0
     raw: dict[str, Any] | None = None

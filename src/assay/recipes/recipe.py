@@ -9,13 +9,12 @@ import importlib
 import json
 import zlib
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
-from assay.catalog import unknown_name
+from assay.catalog import own_version, unknown_name
 from assay.core.errors import UsageError
 from assay.core.run_file import write_text
 
@@ -215,10 +214,6 @@ def _named(source: Source) -> str:
 
 
 def _provenance(recipe: Recipe, settings: RecipeSettings, sources: Sources, counts: dict[str, int]) -> dict[str, Any]:
-    try:
-        made_with = version("assay-eval")
-    except PackageNotFoundError:
-        made_with = "unreleased"
     return {
         "recipe": recipe.name,
         "variant": settings.variant,
@@ -230,5 +225,5 @@ def _provenance(recipe: Recipe, settings: RecipeSettings, sources: Sources, coun
         ],
         "remarks": sources.remarks,
         "tasks": counts,
-        "made_with": made_with,
+        "made_with": own_version(),
     }

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import msgspec
 
+from assay.catalog import OTHER_MODELS
 from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError
 from assay.core.journal import finished_keys
 from assay.core.key_set import KeySet
 from assay.core.model_stack import WithRunSettings, given_settings
-from assay.core.seams import Model
+from assay.core.seams import Model, capabilities_of
 from assay.core.task import Task
 from assay.core.types import Completion, PartSpec, Request, Sample, TaskDefinition, Trace
 from assay.core.usage import about_tokens
@@ -28,6 +29,8 @@ from assay.runs.progress import run_blocking
 
 TRIED = 500
 """Samples of a task whose solver is run; more are estimated from these."""
+SOME_ANSWER = "an answer"
+"""Where no target is known: what scorers ask of other models may depend on there being an answer."""
 
 
 def estimate(definitions: Sequence[TaskDefinition], config: RunConfig, *, folder: Path | None = None) -> RunEstimate:
@@ -45,8 +48,9 @@ async def _estimate(definitions: Sequence[TaskDefinition], config: RunConfig, fo
 class RecordingModel:
     """A model that answers nothing and counts what it is asked."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self.capabilities = capabilities_of(model)
         self.requests = 0
         self.tokens_in = 0
         self.most_tokens_out: int | None = 0
@@ -54,6 +58,8 @@ class RecordingModel:
     async def generate(self, request: Request) -> Completion:
         self.requests += 1
         self.tokens_in += about_tokens(request.text())
+        if request.embed:
+            return Completion(text="", embedding=(1.0,))
         if request.max_tokens is None:
             self.most_tokens_out = None
         elif self.most_tokens_out is not None:
@@ -71,14 +77,14 @@ class RecordingPool(ModelPool):
     def wrap(self, model: Model, **how: float | None) -> Model:
         del how  # nobody waits for an ear
         self._plain.append(model)
-        self.listening.append(RecordingModel(model.name))
+        self.listening.append(RecordingModel(model))
         return self.listening[-1]
 
 
 async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
     config, quotes = parts.run_file.config, parts.quotes
     owed = _owed(task, config.repeat, finished)
-    listening = RecordingModel(parts.model.name)
+    listening = RecordingModel(parts.model)
     recording = parts.models.listening if isinstance(parts.models, RecordingPool) else []
     judges = [each for each in recording if each is not parts.model]
     before = [(judge.requests, judge.tokens_in) for judge in judges]
@@ -127,7 +133,7 @@ async def _listen(task: Task, listening: RecordingModel, config: RunConfig) -> t
         tried += 1
         target_tokens += _answer_tokens(sample, config.max_tokens)
         before = listening.requests
-        trace = Trace(prediction=sample.targets[0] if sample.targets else "")
+        trace = Trace(prediction=sample.targets[0] if sample.targets else SOME_ANSWER)
         with _noting(faults, sample):  # a solver may not know what to do with an empty answer; what it asked is counted
             solved = await task.solver(sample, model)
             trace = msgspec.structs.replace(solved, prediction=solved.prediction or trace.prediction)
@@ -158,7 +164,9 @@ def _noting(faults: dict[str, str], sample: Sample) -> Iterator[None]:
 
 def asks_a_model(part: PartSpec) -> bool:
     """Whether a scorer is known to ask a model and do nothing else: only such may be called when nobody is asked."""
-    return bool({"model_key", "judge_model_key"} & {name for name, value in part.options.items() if value})
+    listed = (each for value in part.options.values() if isinstance(value, list) for each in value)
+    places = [part.options, *(each for each in listed if isinstance(each, dict))]
+    return any(options.get(name) for options in places for name in OTHER_MODELS)
 
 
 def _judge(name: str, requests: float, tokens_in: float, quotes: Quotes) -> JudgeEstimate:

@@ -14,7 +14,7 @@ import msgspec
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import read_answer
-from assay.core.seams import NO_CONTEXT, BuildContext, Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
 from assay.scorers.rehearsed import Verdict
@@ -166,6 +166,8 @@ def judge_model(
 
 class _Absent:
     """Stands for a judge where nothing is run: a task can be built and shown without it."""
+
+    capabilities = Capabilities(embeds=True)
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,7 +1,7 @@
 """A weighted list of assertions about an answer: one score, and evidence for each.
 
-Besides what `assertion_list.py` knows of texts, an assertion may be about how like another text it is, and about what
-the answer cost, how long it took and how it ended.
+Besides what `assertion_list.py` knows of texts, an assertion may be about how like another text it is, by its spelling
+or by its meaning, and about what the answer cost, how long it took and how it ended.
 """
 
 from __future__ import annotations
@@ -9,19 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import BuildContext
+from assay.core.seams import BuildContext, Model
 from assay.core.types import Failure, Sample, Score, Trace
+from assay.embedding import require_embeddings, similarity_of
 from assay.metrics.overlap import edit_similarity
 from assay.patterns.matching import PatternTimeoutError
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.templated_data import TemplatedData
 from assay.scorers.assertion_list import ASSERTIONS
 from assay.scorers.json_schema import unsupported
+from assay.scorers.judge import judge_model
 from assay.scorers.variables import answer_variables
 from assay.wording import shortened
 
 SIMILAR_ENOUGH = 0.8
+ALIKE_ENOUGH = 0.75
+"""What `similar` wants of embeddings where it says nothing, as elsewhere."""
 TEXT_ASSERTIONS = tuple(kind.replace("-", "_") for kind in ASSERTIONS)
 OTHER_ASSERTIONS = ("json_schema", "similar", "word_count", "cost", "latency", "finish_reason")
 NEGATION = "not_"
@@ -39,6 +45,11 @@ class _Assertion(NamedTuple):
     negated: bool
     data: TemplatedData
     weight: float
+    embeds: Model | None
+
+
+_ABOUT_IT = ("type", "weight", "embedding_model", "model")
+"""What is no data of an assertion."""
 
 
 class WeightedAssertions:
@@ -71,12 +82,21 @@ class WeightedAssertions:
         kind = kind.removeprefix(NEGATION)
         if kind not in (*TEXT_ASSERTIONS, *OTHER_ASSERTIONS):
             raise UsageError(f"scorer `{self.name}`: unknown assertion `{given['type']}`")
-        data = {name: value for name, value in given.items() if name not in ("type", "weight") and value is not None}
+        data = {name: value for name, value in given.items() if name not in _ABOUT_IT and value is not None}
         schema = data.get("value")
         if kind in ("is_json", "contains_json", "json_schema") and (problem := schema and unsupported(schema)):
             raise UsageError(f"scorer `{self.name}`: {field}.value: {problem} is not checked here")
         made = TemplatedData(data, field=field, stage="scorer", part=self.name, context=context)
-        return _Assertion(kind, negated, made, float(given.get("weight", 1)))
+        return _Assertion(kind, negated, made, float(given.get("weight", 1)), self._embedding_model(given, context))
+
+    def _embedding_model(self, given: Mapping[str, Any], context: BuildContext) -> Model | None:
+        key = given.get("embedding_model")
+        if key is None:
+            return None
+        model = judge_model(str(key), given.get("model"), context)
+        if context.model_for is not None:
+            require_embeddings(model, f"scorer `{self.name}`: `embedding_model: {key}`")
+        return model
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         variables: dict[str, Any] = {"sample": sample.row or {}}
@@ -86,7 +106,10 @@ class WeightedAssertions:
         evidence, held, total = [], 0.0, 0.0
         for assertion in self._assertions:
             given = assertion.data.render(variables, sample)
-            found = self._looked_up(assertion.kind, text, given, trace)
+            if assertion.embeds is None:
+                found = self._looked_up(assertion.kind, text, given, trace)
+            else:
+                found = await self._alike(assertion.embeds, text, given)
             holds = found.holds is not assertion.negated
             held, total = held + assertion.weight * holds, total + assertion.weight
             evidence.append(_evidence(assertion, given, holds, found.reason))
@@ -113,6 +136,16 @@ class WeightedAssertions:
             raise self._failure("timeout", str(error)) from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise self._failure("bad_input", f"`{kind}` cannot be checked: {type(error).__name__}: {error}") from error
+
+    async def _alike(self, model: Model, text: str, given: Mapping[str, Any]) -> Held:
+        """By meaning: the cosine of the angle between two embeddings."""
+        try:
+            likeness = await similarity_of(model, text, str(given["value"]))
+        except FailureError as error:
+            told = f"embedding model `{model.name}`: {error.failure.message}"
+            failure = msgspec.structs.replace(error.failure, stage="scorer", part=self.name, message=told)
+            raise FailureError(failure, error.retry_after_seconds) from error
+        return Held(likeness >= float(given.get("threshold", ALIKE_ENOUGH)), f"{likeness:.3f}")
 
     def _cost(self, trace: Trace, most: float) -> Held:
         cost = None if self._cost_of is None else self._cost_of(trace.completions)

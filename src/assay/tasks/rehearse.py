@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from assay.core.attempt import apply_rules, failure_of, raise_unless_part_error
 from assay.core.errors import FailureError
-from assay.core.seams import Model, Scorer
+from assay.core.seams import Capabilities, Model, Scorer
 from assay.core.task import Task
 from assay.core.types import Completion, Failure, PartSpec, Request, Sample, Score, Trace
+from assay.models.adapters import toy
 from assay.scorers.judge import said
 from assay.scorers.rehearsed import Judged, KnowsGold
 from assay.stats.metric_snippet import metric_snippet, metric_values
@@ -73,12 +74,16 @@ class _Measured:
 
 
 class _Other:
+    capabilities = Capabilities(embeds=True)
+
     def __init__(self, name: str, script: Script) -> None:
         self.name = name
         self._script = script
 
     async def generate(self, request: Request) -> Completion:
         self._script.others_asked.append(request)
+        if request.embed:
+            return Completion(text="", embedding=toy.embedding(request.text()))
         return Completion(text=self._script.others_say(request))
 
 

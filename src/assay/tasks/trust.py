@@ -35,7 +35,6 @@ _PACKAGE = Path(catalog.__file__).resolve().parent
 """With the tasks that come with assay."""
 _SILENT_MODELS = frozenset({"toy", "stub", "constant", "recorded"})
 """They ask nobody and read nothing, whatever stands after the colon."""
-_MODEL_KEYS = ("model_key", "judge_model_key")
 _WORDS = {
     "code": "run the Python",
     "library": "run the Python",
@@ -250,7 +249,7 @@ def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Ite
             yield from _options(each, f"{where}[{position}]", use, typed)
     if not isinstance(options, Mapping):
         return
-    own_model = any(options.get(name) in typed for name in _MODEL_KEYS if options.get(name))
+    own_model = any(options.get(name) in typed for name in catalog.OTHER_MODELS if options.get(name))
     for name, value in options.items():
         at = f"{where}.{name}"
         if name.endswith("_snippet") and value:
@@ -261,7 +260,7 @@ def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Ite
             yield from _EVALUATOR[name](value, at)
         elif name == "model" and isinstance(value, Mapping):
             yield from () if own_model else _model(value, at)
-        elif name in _MODEL_KEYS and value and not options.get("model"):  # then the key is the model's own name
+        elif name in catalog.OTHER_MODELS and value and not options.get("model"):  # the key is the model's name
             yield from () if own_model else _model({"model": value}, at)
         else:
             yield from _options(value, at, use, typed)

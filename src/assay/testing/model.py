@@ -21,6 +21,7 @@ from assay.core.seams import (
     identity_of,
 )
 from assay.core.types import Completion, Failure, Message, Request
+from assay.embedding import cosine, embedding_of
 from assay.models.adapters.python_callable import as_model
 from assay.testing.contract import expect, given, hold_to, is_name, label, picture, plain_data, same, shown
 from assay.testing.hostile_texts import ODD
@@ -145,6 +146,19 @@ async def scores_a_continuation_the_same_alone_and_in_company(examined: _Examine
                 expect(near, f"the log-likelihood is {alone} alone and {beside.logprob} beside others")
 
 
+async def embeds_a_text_the_same_alone_and_in_company(examined: _Examined) -> None:
+    """For models that say they can."""
+    async with examined.opened() as model:
+        if not capabilities_of(model).embeds:
+            return
+        texts = [f"one two {'three ' * (n % 4)}{n}" for n in range(9)]
+        together = await asyncio.gather(*(embedding_of(model, text) for text in texts))
+        for text, beside in zip(texts, together, strict=True):
+            with given(f"text={shown(text)}"):
+                likeness = cosine(await embedding_of(model, text), beside)
+                expect(likeness >= 1 - CLOSE_ENOUGH, f"alone and beside others, the cosine is {likeness}")
+
+
 async def answers_or_fails_whatever_it_is_asked(examined: _Examined) -> None:
     """Half a character cannot be sent, an empty prompt may be refused: that is a failure, and no other exception."""
     async with examined.opened() as model:
@@ -210,6 +224,7 @@ CLAUSES = (
     answers_many_at_once_each_with_its_own,
     answers_a_batch_as_it_answers_one_by_one,
     scores_a_continuation_the_same_alone_and_in_company,
+    embeds_a_text_the_same_alone_and_in_company,
     answers_or_fails_whatever_it_is_asked,
     fails_with_a_failure_error_and_answers_afterwards,
     can_be_cancelled_and_answers_afterwards,

@@ -65,6 +65,37 @@ def test_it_keeps_the_contract_of_a_model(mode: str) -> None:
     check_model(make_one)
 
 
+# -- embeddings
+
+BAD_EMBEDDINGS = [
+    '{"data": []}',
+    '{"data": [{"embedding": []}]}',
+    '{"data": [{"embedding": ["x"]}]}',
+    '{"choices": []}',
+]
+
+
+@pytest.mark.parametrize("mode", ["chat", "completions"])
+def test_an_embedding_is_asked_for_at_its_own_address(mode: str) -> None:
+    request = Request(prompt="naïve 東京 aie", embed=True)
+    answer, server = asyncio.run(ask_server(request, mode=mode, extra={"dimensions": 5}))
+    assert (answer.embedding, answer.text, answer.tokens_in) == ((2.0, 2.0, 1.0, 0.0, 0.0), "", 4)
+    assert server.headers[0].startswith("POST /v1/embeddings ")
+    assert server.bodies == [{"model": "m", "input": "naïve 東京 aie", "dimensions": 5}]
+
+
+@pytest.mark.parametrize("body", BAD_EMBEDDINGS)
+def test_an_answer_without_an_embedding_is_a_failure(body: str) -> None:
+    assert failure_error(Request(prompt=f"behave: body {body}", embed=True)).failure.kind == "bad_output"
+
+
+def test_what_goes_wrong_with_embeddings_has_its_name() -> None:
+    limited = failure_error(Request(prompt="behave: status 429 1", embed=True)).failure
+    assert (limited.kind, limited.retryable) == ("rate_limit", True)
+    inside = failure_error(Request(prompt='behave: body {"error": {"code": 503, "message": "busy"}}', embed=True))
+    assert (inside.failure.kind, inside.failure.retryable) == ("server_error", True)
+
+
 # -- what is sent
 
 

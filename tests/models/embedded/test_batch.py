@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.models.embedded.batches import PROMPTS, finish, written
 
 from assay.models.embedded import batch as embedded_batch
-from assay.models.embedded.batch import Reading, Writing
-from assay.models.embedded.engine import Engine
+from assay.models.embedded.batch import Embedding, Reading, Writing
+from assay.models.embedded.engine import Engine, Memory, Piece
 
 
 @pytest.mark.parametrize("options", [{}, {"temperature": 0.9, "seed": 4}, {"temperature": 1.5, "top_p": 0.7}])
@@ -28,6 +28,18 @@ def test_likelihoods_are_equal_at_every_batch_size(engine: Engine) -> None:
         return [job.logprob for job in jobs if job.logprob is not None]
 
     np.testing.assert_allclose(all_of(16), all_of(1), atol=1e-4)
+
+
+def test_an_embedding_is_the_mean_of_the_states_whatever_the_company(engine: Engine) -> None:
+    def all_of(slots: int) -> list[list[float]]:
+        jobs = [Embedding(key=n, prompt=PROMPTS[n % 5]) for n in range(10)]
+        finish(engine, [*jobs, Writing(key=99, prompt=PROMPTS[0], most_tokens=3)], slots)
+        return [job.vector for job in jobs if job.vector is not None]
+
+    alone = all_of(1)
+    np.testing.assert_allclose(all_of(16), alone, atol=1e-4)
+    states = engine.read([Piece(Memory(engine.shape, len(PROMPTS[0])), PROMPTS[0])])[0]
+    np.testing.assert_allclose(alone[0], states.mean(axis=0), atol=1e-5)
 
 
 def test_a_continuation_is_greedy_if_it_is_what_the_model_would_write(engine: Engine) -> None:

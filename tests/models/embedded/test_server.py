@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 import signal
 import urllib.error
@@ -19,6 +21,9 @@ pytest.importorskip("tokenizers", reason="needs the extra `embedded`")
 
 from tests.models.embedded.serving import post, started
 
+from assay.core.seams import close_part
+from assay.embedding import cosine, similarity_of
+from assay.models.build import make_model
 from assay.models.embedded.engine import log_softmax
 from assay.models.likelihood.token_texts import TokenTexts
 
@@ -157,3 +162,41 @@ def test_the_token_that_ends_a_text_is_among_its_tokens(address: str, texts: Tok
     told = [(choice["finish_reason"], choice["logprobs"]["tokens"]) for choice in answer["choices"]]
     assert sum(len(tokens) - len(prompt) for _, tokens in told) == answer["usage"]["completion_tokens"]
     assert {tokens[-1] for reason, tokens in told if reason == "stop"} == {"<|im_end|>"}
+
+
+def test_embeddings_are_served_as_numbers_and_as_bytes(address: str) -> None:
+    asked = {"model": "tiny", "input": ["in the thing", "in", "in the thing"]}
+    found = post(f"{address}/v1/embeddings", asked)
+    vectors = [each["embedding"] for each in found["data"]]
+    assert [each["index"] for each in found["data"]] == [0, 1, 2]
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-5)
+    assert len(vectors[0]) == tiny_llama.SHAPE["width"]
+    assert cosine(vectors[0], vectors[1]) < 0.9999
+    assert found["usage"]["prompt_tokens"] > 3
+    (packed,) = post(f"{address}/v1/embeddings", {"input": "in the thing", "encoding_format": "base64"})["data"]
+    bits = np.frombuffer(base64.b64decode(packed["embedding"]), "<f4")
+    np.testing.assert_allclose(bits, vectors[0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [({"input": ""}, 400), ({"input": []}, 400), ({"input": "x", "dimensions": 3}, 400), ({"input": "x " * 999}, 400)],
+)
+def test_texts_that_cannot_be_embedded_are_refused(address: str, body: dict[str, Any], status: int) -> None:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        post(f"{address}/v1/embeddings", body)
+    assert caught.value.code == status
+    assert json.load(caught.value)["error"]["message"]
+
+
+def test_the_adapter_compares_texts_by_the_embeddings_of_the_server(address: str) -> None:
+    async def compare() -> tuple[float, float]:
+        model = make_model(f"openai:tiny@{address}/v1")
+        try:
+            return await similarity_of(model, "in the thing", "in the thing"), await similarity_of(model, "in", "th")
+        finally:
+            await close_part(model)
+
+    same, other = asyncio.run(compare())
+    assert same == pytest.approx(1.0, abs=1e-6)
+    assert other < same

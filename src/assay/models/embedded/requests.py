@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -47,6 +47,16 @@ class TextRequest(ServedRequest, kw_only=True):
     echo: bool = False
     suffix: str | None = None
     best_of: int | None = None
+
+
+class EmbeddingRequest(Struct, kw_only=True):
+    """The body of `/v1/embeddings`."""
+
+    input: str | list[Any]
+    """A text, texts, token numbers, or lists of them."""
+    model: str | None = None
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: int | None = None
 
 
 class Wrong(Exception):  # noqa: N818 - an answer rather than an accident

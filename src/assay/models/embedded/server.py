@@ -1,14 +1,16 @@
 """The embedded model as an OpenAI-compatible server on loopback: `assay model serve`.
 
 Chat completions, text completions with `echo` and true log-probabilities of the prompt, texts or token numbers, several
-prompts at once, streams, and the tokenizer's own addresses (`/tokenize`, `/detokenize`, `/tokenizer_info`) that other
-evaluation programs look for. Requests that arrive together are computed together. Without a temperature it writes
-greedily.
+prompts at once, streams, embeddings, and the tokenizer's own addresses (`/tokenize`, `/detokenize`, `/tokenizer_info`)
+that other evaluation programs look for. Requests that arrive together are computed together. Without a temperature it
+writes greedily.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import struct
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +26,7 @@ from assay.models.embedded import event_stream
 from assay.models.embedded import weights as embedded_weights
 from assay.models.embedded.event_stream import Piece, chat_choice, send_pieces, text_choice
 from assay.models.embedded.model import DEFAULT_MAX_TOKENS, EmbeddedModel
-from assay.models.embedded.requests import ChatRequest, ServedRequest, TextRequest, Wrong
+from assay.models.embedded.requests import ChatRequest, EmbeddingRequest, ServedRequest, TextRequest, Wrong
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question
 from assay.models.likelihood.token_texts import TokenTexts
 
@@ -64,6 +66,7 @@ class EmbeddedServer:
                 web.get("/v1/models/{name}", self._one_model),
                 web.post("/v1/chat/completions", self._chat),
                 web.post("/v1/completions", self._text),
+                web.post("/v1/embeddings", self._embeddings),
                 web.post("/tokenize", self._tokenize),
                 web.post("/detokenize", self._detokenize),
                 web.get("/tokenizer_info", self._tokenizer_info),
@@ -182,6 +185,28 @@ class EmbeddedServer:
         answer = {**self._about_answer(*_TEXT), "choices": choices}
         return await _sent(request, asked, answer, _usage(found[:: asked.n], found))
 
+    async def _embeddings(self, request: web.Request) -> web.Response:
+        asked = await _body(request, EmbeddingRequest)
+        self._check_name(asked.model)
+        if asked.dimensions is not None:
+            raise Wrong("`dimensions` is not supported", param="dimensions")
+        texts = self._prompts(asked.input, "input")
+        if len(texts) > MOST_PROMPTS:
+            raise Wrong(f"{len(texts)} texts in one request; at most {MOST_PROMPTS}", param="input")
+        if not all(texts):
+            raise Wrong("`input` must not be an empty text", param="input")
+        one = Request(prompt="", embed=True)
+        found = await self._answers(
+            [Question(id=0, request=one, chat=False, max_tokens=0, prompt_tokens=tokens) for tokens in texts]
+        )
+        data = [
+            {"object": "embedding", "index": index, "embedding": _encoded(each.embedding or (), asked.encoding_format)}
+            for index, each in enumerate(found)
+        ]
+        read = sum(each.tokens_in or 0 for each in found)
+        usage = {"prompt_tokens": read, "total_tokens": read}
+        return _json({"object": "list", "model": self.name, "data": data, "usage": usage})
+
     def _text_choice(self, index: int, asked: TextRequest, prompt: list[int], found: Completion) -> dict[str, Any]:
         before = self._texts.decode(prompt) if asked.echo else ""
         logprobs = None if asked.logprobs is None else self._logprobs(asked, prompt, before, found)
@@ -235,15 +260,15 @@ class EmbeddedServer:
             message = f"there is no model `{name}` here; the one there is is called `{self.name}`"
             raise Wrong(message, status=404, param="model", code="model_not_found")
 
-    def _prompts(self, given: str | list[Any]) -> list[list[int]]:
+    def _prompts(self, given: str | list[Any], param: str = "prompt") -> list[list[int]]:
         if isinstance(given, str):
             return [[*self._begin, *self._texts.encode(given)]]
         if not given:
-            raise Wrong("`prompt` must not be an empty list", param="prompt")
+            raise Wrong(f"`{param}` must not be an empty list", param=param)
         if all(isinstance(each, int) for each in given):
-            return [self._numbers(given, "prompt")]
+            return [self._numbers(given, param)]
         return [
-            [*self._begin, *self._texts.encode(each)] if isinstance(each, str) else self._numbers(each, "prompt")
+            [*self._begin, *self._texts.encode(each)] if isinstance(each, str) else self._numbers(each, param)
             for each in given
         ]
 
@@ -301,6 +326,13 @@ def _request(asked: ServedRequest, most: int | None, alternatives: int | None, *
         logprobs=alternatives,
         **said,
     )
+
+
+def _encoded(vector: Sequence[float], encoding: str) -> list[float] | str:
+    """As numbers, or as the bytes of 32-bit floats, which the vendor's own client asks for."""
+    if encoding == "float":
+        return list(vector)
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
 def _repeated(request: Request, count: int) -> list[Request]:

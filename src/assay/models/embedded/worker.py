@@ -26,7 +26,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from assay.core.types import Completion, Message, Request
-from assay.models.embedded.batch import Batch, Job, Reading, Writing
+from assay.models.embedded.batch import Batch, Embedding, Job, Reading, Writing
 from assay.models.embedded.engine import Engine, load_weights
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question, Reply
 from assay.models.likelihood.rolling import window_size, windows
@@ -62,10 +62,14 @@ class Talker:
         jobs: list[Job]
         if request.continuation is not None:
             jobs = list(self._in_windows(self._reading(question, self.text_of(request, chat=False))))
+        elif request.embed:
+            tokens = question.prompt_tokens or self._encode(self.text_of(request, chat=False))
+            jobs = [Embedding(key=question, prompt=tokens or [self._mark])]
         else:
             jobs = [self._writing(question)]
         size, most = jobs[0].room, self.engine.shape.context
-        if len(jobs[0].prompt) >= most + question.echo or size > most:
+        written = 0 if question.echo or request.embed else 1  # tokens that have to fit besides
+        if len(jobs[0].prompt) + written > most or size > most:
             raise CannotAnswerError("too_long", f"the request has {size} tokens, and the model can read {most}")
         return jobs
 
@@ -138,6 +142,9 @@ class Talker:
                 seconds=seconds,
                 raw=told,
             )
+        if isinstance(job, Embedding):
+            vector = tuple(job.vector or ())
+            return Completion(text="", embedding=vector, tokens_in=len(job.prompt), seconds=seconds)
         text = self._decode(job.tokens)
         cut = _cut(text, job.key.request.stop or ())
         return Completion(

@@ -10,7 +10,7 @@ from random import Random
 import msgspec
 from msgspec import Struct
 
-from assay.catalog import CATALOG, OptionError
+from assay.catalog import CATALOG, OTHER_MODELS, OptionError
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.tasks.declarative.aggregates import aggregates_of, headline
@@ -223,8 +223,8 @@ def _benchmark_parts(document: Document, where: FieldPath, definition: Benchmark
         solver = _solver(definition.solver, definition.scorers, library)
     scorers = []
     for at, (key, scorer) in enumerate(keyed):
-        with _at(document, (*where, "scorers", at, "model_key")):
-            scorers.append(_scorer(key, scorer, has_solver, library))
+        given = _with_models_behind(document, (*where, "scorers", at), scorer, library)
+        scorers.append(_scorer(key, scorer, given, has_solver))
     aggregates = aggregates_of(keyed)
     return _Parts(
         solver=solver,
@@ -307,11 +307,27 @@ def _with_models(builders: Plain, library: Library) -> list[Plain]:
     return made
 
 
-def _scorer(key: str, scorer: ScorerEntry, has_solver: bool, library: Library) -> PartSpec:
+def _with_models_behind(document: Document, where: FieldPath, scorer: ScorerEntry, library: Library) -> Options:
+    """The options that were given; beside every key of another model, what is behind it."""
     given: Options = {name: value for name, value in scorer.options.items() if value is not None}
-    for name in ("model_key", "judge_model_key"):
-        if name in given:
-            given["model"] = library.other_model(str(given[name]))
+    if isinstance(listed := given.get("assertions"), list):
+        inside = (*where, "assertions")
+        given["assertions"] = [
+            _with_model(document, (*inside, at), each, library) if isinstance(each, dict) else each
+            for at, each in enumerate(listed)
+        ]
+    return _with_model(document, where, given, library)
+
+
+def _with_model(document: Document, where: FieldPath, options: Options, library: Library) -> Options:
+    for name in OTHER_MODELS:
+        if (key := options.get(name)) is not None:
+            with _at(document, (*where, name)):
+                return {**options, "model": library.other_model(str(key))}
+    return options
+
+
+def _scorer(key: str, scorer: ScorerEntry, given: Options, has_solver: bool) -> PartSpec:
     use, options = _catalog_part(scorer.type, given)
     if not has_solver and use in CATALOG["scorer"]:
         options["has_solver"] = False

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -103,7 +102,7 @@ def generate(name: str, recipe: Mapping[str, Any], path: Path) -> None:
         "rows": recipe["num_samples"],
         "sha256": file_sha256(path),
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "assay": version("assay-eval"),
+        "assay": catalog.own_version(),
     }
     write_whole(path.with_suffix(".json"), msgspec.json.format(msgspec.json.encode(provenance), indent=2))
     partial.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypedDict, Unpack
 
 import msgspec
 
+from assay.catalog import OTHER_MODELS
 from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.core.types import DatasetSpec, TaskDefinition
@@ -279,7 +280,7 @@ def _models_asked_by(value: Plain) -> Iterator[str]:
             yield from _models_asked_by(item)
     elif isinstance(value, dict):
         for name, item in value.items():
-            if name in ("model_key", "judge_model_key") and isinstance(item, str):
+            if name in OTHER_MODELS and isinstance(item, str):
                 yield item
             else:
                 yield from _models_asked_by(item)

@@ -8,8 +8,8 @@ from assay.catalog import CATALOG
 from assay.metrics.instructions import CHECKS
 from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.scorers.json_schema import unsupported
-from assay.scorers.weighted_assertions import NEGATION, SIMILAR_ENOUGH
-from assay.tasks.declarative.schema.fields import ANSWER, template, text, word
+from assay.scorers.weighted_assertions import ALIKE_ENOUGH, NEGATION, SIMILAR_ENOUGH
+from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, template, text, word
 from assay.tasks.declarative.shape import (
     Anything,
     Either,
@@ -202,8 +202,18 @@ _OWN_FIELDS: dict[str, tuple[str, dict[str, Field]]] = {
     "contains_json": ("A JSON object stands in the answer.", {"value": Field(_ASSERTED, None, _SCHEMA)}),
     "json_schema": ("The answer is JSON, and as the schema demands.", {"value": Field(_ASSERTED, doc=_SCHEMA)}),
     "similar": (
-        "The answer is written much like the text: a share of common characters, not of meaning.",
-        {"value": _EXPECTED, "threshold": Field(Number(least=0), SIMILAR_ENOUGH, "From 0 to 1.")},
+        "The answer is like the text: in its meaning with an `embedding_model`, else in its spelling.",
+        {
+            "value": _EXPECTED,
+            "threshold": Field(
+                Number(least=0),
+                None,
+                f"From 0 to 1; {ALIKE_ENOUGH:g} with an `embedding_model`, {SIMILAR_ENOUGH:g} without.",
+            ),
+            "embedding_model": Field(
+                REFERENCED_KEY, None, "The model whose embeddings are compared, by the cosine of their angle."
+            ),
+        },
     ),
     "word_count": (
         "The answer has so many words.",

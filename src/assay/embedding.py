@@ -1,0 +1,68 @@
+"""Embeddings: any model that can `embed` says where texts lie in its space of meanings, as any other answer.
+
+An embedding is asked for with a `Request` and comes in a `Completion`, so whatever is around a model (cache, retries,
+limits, budget, account) is around its embeddings too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.model_stack import read_answer
+from assay.core.seams import Model, capabilities_of
+from assay.core.types import Completion, Failure, Request
+
+Vector = tuple[float, ...]
+
+
+def require_embeddings(model: Model, why: str) -> None:
+    """Refuse a model that has no embeddings before anything is asked."""
+    if not capabilities_of(model).embeds:
+        raise UsageError(
+            f"{why}: the model `{model.name}` has no embeddings; name one that has, such as "
+            "`openai:text-embedding-3-small`, a model of another server with `/v1/embeddings`, or `embedded`"
+        )
+
+
+async def embedding_of(model: Model, text: str) -> Vector:
+    """Where the text lies. `FailureError` when the model has no embeddings, or sends none that can be used."""
+    if not capabilities_of(model).embeds:
+        raise _failure(model, "unsupported", "it has no embeddings")
+    return (await read_answer(model, Request(prompt=text, embed=True), lambda answer: _usable(model, answer)))[1]
+
+
+async def similarity_of(model: Model, one: str, other: str) -> float:
+    """The cosine of the angle between two texts, from -1 to 1.
+
+    Nothing is like an empty text but another one; servers refuse to embed it, so none is asked.
+    """
+    if not one.strip() or not other.strip():
+        return float(one.strip() == other.strip())
+    first, second = await asyncio.gather(embedding_of(model, one), embedding_of(model, other))
+    if len(first) != len(second):
+        raise _failure(model, "bad_output", f"its embeddings have {len(first)} and {len(second)} numbers")
+    return cosine(first, second)
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """The cosine of the angle between two vectors of the same length, neither of which is zero."""
+    lengths = math.hypot(*one), math.hypot(*other)
+    # scaled first: the product of two long vectors may be more than a number can hold
+    return max(-1.0, min(1.0, math.fsum((a / lengths[0]) * (b / lengths[1]) for a, b in zip(one, other, strict=True))))
+
+
+def _usable(model: Model, answer: Completion) -> Vector:
+    found = answer.embedding
+    if not found:
+        raise _failure(model, "bad_output", "it answered without an embedding")
+    length = math.hypot(*found)
+    if not math.isfinite(length) or length == 0:
+        raise _failure(model, "bad_output", "its embedding is no direction: it is zero, or not finite")
+    return found
+
+
+def _failure(model: Model, kind: str, message: str) -> FailureError:
+    return FailureError(Failure(stage="model", part=model.name, kind=kind, message=message))
