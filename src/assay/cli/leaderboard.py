@@ -41,7 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shape.add_argument("--json", action="store_true", help="as JSON")
     shape.add_argument("--csv", action="store_true", help="as CSV, one line per model")
     add_form_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page that opens from disk")
+    parser.add_argument("--html", metavar="FILE", help="write a page with charts that opens from disk")
+    parser.add_argument(
+        "--baseline", metavar="MODEL", help="the model that the heatmap compares with (default: of the first run)"
+    )
     add_view_arguments(parser)
 
 
@@ -53,14 +56,19 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.output import show
     from assay.cli.run_names import without_searches
     from assay.cli.view_flags import view_of_runs
+    from assay.core.errors import UsageError
+    from assay.reports.diff.columns import read_side
     from assay.reports.documents.standings import standings_csv, standings_document
-    from assay.reports.standings.build import build_standings
+    from assay.reports.standings.against import against_baseline
+    from assay.reports.standings.build import side_labels, standings_of
     from assay.runs.exit_status import DONE
 
     runs = without_searches(options.runs)
-    found = build_standings(
-        runs,
-        view_of_runs(options, runs),
+    view = view_of_runs(options, runs)
+    sides = [read_side(run, view) for run in runs]
+    found = standings_of(
+        sides,
+        view,
         normalisation=options.normalise,
         chance=chances(options.chance),
         allow_unequal=options.allow_unequal,
@@ -68,7 +76,12 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         from assay.reports.html.standings_page import write_standings_page
 
-        write_standings_page(Path(options.html), found)
+        labels = side_labels(sides)
+        baseline = options.baseline or labels[0]
+        if baseline not in labels:
+            raise UsageError(f"--baseline {baseline}: no model is called that. Models: {', '.join(labels)}")
+        cells = against_baseline(list(zip(labels, sides, strict=True)), baseline, view)
+        write_standings_page(Path(options.html), found, cells, baseline)
         print(f"wrote {options.html}", file=sys.stderr)
     if options.json:
         print(msgspec.json.encode(found).decode())

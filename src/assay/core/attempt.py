@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any
 
 import msgspec
@@ -58,6 +58,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
         failures=failures,
         excluded=excluded,
         seconds=int((perf_counter() - started) * 1e6) / 1e6,  # to the microsecond; `round` takes one
+        finished=int(time() * 1e3) / 1e3,
         usage=usage_of(account, trace) if account else (),
     )
 

@@ -191,6 +191,7 @@ def _short_enough(record: Record) -> Record:
         attempt=record.attempt,
         failures=(failure,),
         seconds=record.seconds,
+        finished=record.finished,
         usage=record.usage,
     )
 

@@ -194,6 +194,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     excluded: tuple[str, ...] = ()
     """Keys of the action rules that took this sample out of the aggregates."""
     seconds: float = 0.0
+    finished: float | None = None
+    """When the attempt ended, in Unix time; None in journals of older versions."""
     usage: tuple[Usage, ...] = ()
     """What judges and other models used, and the evaluated one where no trace tells."""
 

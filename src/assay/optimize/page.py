@@ -18,9 +18,10 @@ from assay.optimize.results import (
     in_both,
     proposals_in_words,
 )
+from assay.reports.charts.course import ScoredText, search_chart
+from assay.reports.charts.figure import figures
 from assay.reports.html import page as html
 from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.plots import CurvePoint, best_so_far
 
 _SHOWN_EXAMPLES = 500
 _SHOWN_EVALUATIONS = 50
@@ -78,25 +79,21 @@ def head(result: Result) -> Child:
 
 
 def curve(result: Result) -> Child:
-    """The best so far as a line, kept texts as points, rejected ones as crosses at their minibatch mean."""
+    """The best score so far over the calls, with every text that was scored."""
     kept = [
-        CurvePoint(at=each.calls, score=each.mean, title=f"candidate {each.number}: {each.mean:.4f}")
+        ScoredText(calls=each.calls, score=each.mean, name=f"candidate {each.number}")
         for each in result.lineage
         if each.mean is not None
     ]
     if not kept:
         return tag("p", "Nothing was scored.")
-    dropped = [
-        CurvePoint(at=each.calls, score=each.score, title=f"candidate {each.number}: {each.score:.4f}, rejected")
+    rejected = [
+        ScoredText(calls=each.calls, score=each.score, name=f"candidate {each.number}")
         for each in result.rejected
         if each.score is not None
     ]
-    label, unit = "score over evaluator calls", result.score_range == "unit"
-    legend = f"line: best on the {result.selected_on} so far · points: accepted · crosses: rejected (minibatch mean)"
-    return [
-        best_so_far(kept, dropped, last=result.calls["used"], label=label, unit=unit),
-        tag("p", legend, class_="soft"),
-    ]
+    unit = result.score_range == "unit"
+    return figures([search_chart(kept, rejected, last=result.calls["used"], unit=unit, on=result.selected_on)])
 
 
 def changes(seed: str, best: str) -> Html:

@@ -124,6 +124,7 @@ def rank_ranges(
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
+    tested: PairTests | None = None,
 ) -> list[RankRange]:
     """Rank ranges from paired tests of every two models, corrected by Holm.
 
@@ -132,20 +133,18 @@ def rank_ranges(
     equal models would be denied rank 1 (Hall & Miller 2009). Each task is a samples × models matrix of scores, with
     `groups` naming the cluster of each sample. What is compared is the mean over tasks of the scores, normalised
     between chance and 1 where chance is given. Win rate, mean rank and the column `normalised` are resampled, for all
-    models at once, so that what the models share cancels.
+    models at once, so that what the models share cancels. `tested` are the same tasks' tests, where they were made.
     """
     check_level(level)
     random = np.random.default_rng(seed)
     lows = list(chance) if chance is not None else [0.0] * len(tasks)
     point = np.zeros(len(models))
     fewest = sys.maxsize
-    pairs = PairTests(len(models))
     columns, wins, rank_sums = (np.zeros((resamples, len(models))) for _ in range(3))
     for matrix, low, clusters in zip(tasks, lows, groups or [None] * len(tasks), strict=True):
         rows = _checked(matrix, len(models))
         units = _units(rows, clusters)
         fewest = min(fewest, len(units))
-        pairs.add(rows, clusters, weight=1.0 / (1.0 - low))
         sums = resampled_sums(*row_histogram(units), resamples, random)
         draws = sums[:, :-1] / sums[:, -1:]
         point += normalised(rows.mean(axis=0), "chance", low)
@@ -155,6 +154,7 @@ def rank_ranges(
         rank_sums += (better + worst) / 2.0
         # others that are worse are wins, others that are level are half of one
         wins += len(models) - worst + (worst - better) / 2.0
+    pairs = tested or pair_tests(len(models), tasks, groups=groups, chance=chance)
     ranges = ranges_of(pairs.p_values(), pairs.differences(), level)
     tails = _tails(level, fewest)
     others = max(1, len(models) - 1)
@@ -172,6 +172,21 @@ def rank_ranges(
         for i, model in enumerate(models)
     ]
     return sorted(found, key=lambda each: (-each.score, each.model))
+
+
+def pair_tests(
+    models: int,
+    tasks: Sequence[ArrayLike],
+    *,
+    groups: Sequence[ArrayLike | None] | None = None,
+    chance: Sequence[float] | None = None,
+) -> PairTests:
+    """Every two models tested on the mean over tasks, normalised between chance and 1."""
+    found = PairTests(models)
+    lows = list(chance) if chance is not None else [0.0] * len(tasks)
+    for matrix, low, clusters in zip(tasks, lows, groups or [None] * len(tasks), strict=True):
+        found.add(_checked(matrix, models), clusters, weight=1.0 / (1.0 - low))
+    return found
 
 
 def rank_ranges_of_scores(
@@ -212,13 +227,18 @@ def rank_ranges_of_scores(
 def ranges_of(p_values: Floats, differences: Floats, level: float) -> list[tuple[int, int]]:
     """Each model's best and worst rank, from a p-value and a difference (row minus column) of every two models."""
     count = len(p_values)
-    pairs = [(i, j) for i in range(count) for j in range(i)]
     apart = np.zeros((count, count), dtype=bool)
-    for (i, j), p in zip(pairs, holm([float(p_values[pair]) for pair in pairs]), strict=True):
+    for (i, j), p in adjusted_pairs(p_values).items():
         apart[i, j] = apart[j, i] = p < 1.0 - level
     better = (apart & (differences < 0.0)).sum(axis=1)
     worse = (apart & (differences > 0.0)).sum(axis=1)
     return [(1 + int(above), count - int(below)) for above, below in zip(better, worse, strict=True)]
+
+
+def adjusted_pairs(p_values: Floats) -> dict[tuple[int, int], float]:
+    """The p-value of every two models, the later one first, corrected by Holm for their number."""
+    pairs = [(i, j) for i in range(len(p_values)) for j in range(i)]
+    return dict(zip(pairs, holm([float(p_values[pair]) for pair in pairs]), strict=True))
 
 
 def _error(interval: Interval | None) -> float:

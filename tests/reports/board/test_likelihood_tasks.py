@@ -85,7 +85,7 @@ def test_ranks_turn_it_round(runs: Path) -> None:
 
 
 def test_the_report_gives_it_a_scale_of_its_own(runs: Path) -> None:
-    assert "Lower is better:" in report_page([runs / "fair", runs / "good"], View())
+    assert "Scores where lower is better" in report_page([runs / "fair", runs / "good"], View())
 
 
 def test_the_viewer_calls_no_bits_right_or_wrong_and_fewer_of_them_better(runs: Path) -> None:

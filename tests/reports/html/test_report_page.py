@@ -22,7 +22,7 @@ def test_the_report_is_silent_and_stays_on_the_disk(name: str, reports: Path, tm
         assert await page.evaluate("document.images.length") == 0
         assert "owned" not in await page.evaluate("document.title")
         headings = await page.evaluate("[...document.querySelectorAll('h2')].map(each => each.innerText)")
-        assert {"Leaderboard", "Scores and intervals", "Slices", "Failures by kind"} <= set(headings)
+        assert {"Leaderboard", "Scores per task", "Slices", "Failures by kind"} <= set(headings)
         assert {"Calibration and likelihood", "Repetitions", "What produced these numbers"} <= set(headings)
         assert ("Flips" in headings) is (name == "two.html")
         shown = await page.evaluate("document.body.textContent")

@@ -24,6 +24,7 @@ from assay.reports.board.build import build_leaderboard
 from assay.reports.board.journal_table import AttemptLine, TraceLine
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.measure import Measure, measure_of
+from assay.reports.pace import Pace
 from assay.reports.per_example import PerExample, per_example, question
 from assay.reports.view import View, metadata_value
 
@@ -106,6 +107,8 @@ class Side:
     tasks: dict[str, Columns]
     """Only tasks whose attempts are known one by one."""
     measures: dict[str, Measure]
+    paces: dict[str, Pace] = field(default_factory=dict)
+    """Per task; of a run folder only."""
 
     def example(self, task: str, place: int) -> PerExample:
         """The attempt at that place of the journal, or of the list."""
@@ -149,6 +152,7 @@ class _Line(AttemptLine, gc=False):
 
     targets: tuple[str, ...] = ()
     trace: _Trace | None = None
+    finished: float | None = None
 
 
 def _from_run(folder: Path, view: View) -> Side:
@@ -156,7 +160,8 @@ def _from_run(folder: Path, view: View) -> Side:
     run = read_run_file(folder)
     reading = _Reading(folder, {definition.name: measure_of(definition) for definition in run.definitions}, view)
     board = build_leaderboard(folder, view, kind=_Line, watch=reading.add)
-    return Side(folder, board, reading.finished({row.task: row.score for row in board.tasks}), reading.measures)
+    columns = reading.finished({row.task: row.score for row in board.tasks})
+    return Side(folder, board, columns, reading.measures, reading.paces)
 
 
 class _Reading:
@@ -167,6 +172,7 @@ class _Reading:
         self._folder = folder
         self._view = view
         self._rows = {name: _Rows() for name in measures}
+        self.paces = {name: Pace() for name in measures}
 
     def finished(self, means: Mapping[str, float | None]) -> dict[str, Columns]:
         found = {name: _finished(rows, f"{self._folder}: task `{name}`") for name, rows in self._rows.items()}
@@ -176,6 +182,7 @@ class _Reading:
         }
 
     def add(self, place: int, line: _Line) -> None:
+        self._pace(line)
         if line.excluded:
             return
         measure = self.measures[line.task]
@@ -192,6 +199,16 @@ class _Reading:
             line.metadata,
             place,
         )
+
+    def _pace(self, line: _Line) -> None:
+        answer, tokens = None, None
+        if line.trace is not None:
+            answer = line.trace.prediction
+            for each in line.trace.completions:
+                if each.tokens_out is not None:
+                    tokens = (tokens or 0) + each.tokens_out
+        pace = self.paces[line.task]
+        pace.add(line.seconds, answer, tokens, line.finished, failed=bool(line.failures))
 
 
 def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> _Rows:

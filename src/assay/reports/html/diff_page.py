@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.core.run_file import write_whole
+from assay.reports.charts.figure import figures
+from assay.reports.charts.forest import differences_chart
 from assay.reports.diff.types import BoardDiff, Flip, TaskDiff
 from assay.reports.diff.words import probability
 from assay.reports.documents.diff import comparison_cells, interval_text, no_number_changed, signed, what_changed
 from assay.reports.documents.leaderboard import number
 from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import asked, folded, grid, listed, page, said
-from assay.reports.html.plots import PlotRow, forest
 
 
 def write_diff_page(path: Path, found: BoardDiff) -> None:
@@ -36,18 +37,12 @@ def diff_page(found: BoardDiff) -> str:
 
 
 def differences(found: BoardDiff) -> Child:
-    """Forest plot, table and a sentence per task."""
-    marks = [_mark(task) for task in found.tasks if task.comparison is not None]
-    if found.overall is not None:
-        interval = found.overall.interval
-        tone = _tone(found.overall.difference) if found.overall.significant else ""
-        marks.append(
-            PlotRow(label="overall", value=found.overall.difference, low=interval.low, high=interval.high, tone=tone)
-        )
+    """A chart, a table and a sentence per task."""
+    chart = differences_chart(found)
     header = ["task", "A", "B", "difference", f"{found.level * 100:g} % interval", "p", "p (Holm)"]
     header += ["better", "worse", "same", "effect", "detectable"]
     return [
-        forest(marks, zero=True) if marks else None,
+        figures([chart]) if chart is not None else None,
         grid(header, [_row(task) for task in found.tasks], numeric=range(1, 12)),
         listed([[tag("b", task.task), ": ", task.verdict] for task in found.tasks]),
         tag(
@@ -130,15 +125,6 @@ def _flip(flip: Flip) -> Html:
     )
 
 
-def _mark(task: TaskDiff) -> PlotRow:
-    comparison = task.comparison
-    if comparison is None:
-        return PlotRow(label=task.task, value=None)
-    tone = _tone(comparison.difference or 0.0) if task.significant else ""
-    interval = comparison.interval
-    return PlotRow(label=task.task, value=comparison.difference, low=interval.low, high=interval.high, tone=tone)
-
-
 def _row(task: TaskDiff) -> list[Child]:
     cells: list[Child] = [task.task, number(task.score_a), number(task.score_b)]
     comparison = task.comparison
@@ -152,7 +138,3 @@ def _signed(value: float | None, *, marked: bool) -> Child:
     if not marked or value is None:
         return signed(value)
     return tag("b", f"{signed(value)} *", class_="good" if value > 0 else "bad")
-
-
-def _tone(value: float) -> str:
-    return "better" if value > 0 else "worse"

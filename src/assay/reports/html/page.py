@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import resources
 
+from assay.reports.charts.figure import style_sheet as chart_styles
 from assay.reports.conversation import ends_kept
 from assay.reports.html.element import Child, Html, inside, raw, tag
 
@@ -35,7 +36,8 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
 
 
 def style_sheet() -> str:
-    return resources.files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
+    page = resources.files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
+    return page + chart_styles()
 
 
 def grid(

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.reports.charts.figure import figures
+from assay.reports.charts.forest import scores_chart
+from assay.reports.charts.sections import comparison_charts, pace_charts
 from assay.reports.diff.build import diff_of
 from assay.reports.diff.columns import Side, read_side
 from assay.reports.html.diff_page import changed, differences, flips
 from assay.reports.html.element import Child, tag
 from assay.reports.html.page import page
 from assay.reports.html.run_sections import (
-    bars_section,
     calibration_section,
     failures_section,
-    forest_section,
     notes_section,
     provenance_section,
     repetitions_section,
@@ -24,8 +25,9 @@ from assay.reports.html.run_sections import (
     wrong_section,
 )
 from assay.reports.html.standings_page import scores_section, standings_section
-from assay.reports.standings.build import side_labels, standings_of
-from assay.reports.standings.shared_samples import over_shared, unequal_tasks
+from assay.reports.standings.against import against_baseline
+from assay.reports.standings.build import Standings, side_labels, standings_of
+from assay.reports.standings.shared_samples import over_shared
 from assay.reports.view import View
 
 SAMPLES = 5
@@ -40,16 +42,21 @@ def report_page(
     then every score is over the samples they share.
     """
     sides = [read_side(source, view) for source in sources]
-    labels = side_labels(sides)
-    named = list(zip(labels, sides, strict=True))
-    sections: list[tuple[str, str, Child]] = [
-        ("leaderboard", "Leaderboard", _leaderboard(sides, view, allow_unequal=allow_unequal))
-    ]
+    found = standings_of(sides, view, allow_unequal=allow_unequal) if len(sides) > 1 else None
+    named = _ranked(list(zip(side_labels(sides), sides, strict=True)), found)
+    labels = [label for label, _ in named]
     compared = named
-    if len(sides) > 1 and unequal_tasks(sides, labels):
-        compared = list(zip(labels, over_shared(sides, view), strict=True))
-    sections.append(("intervals", "Scores and intervals", forest_section(compared)))
-    sections.append(("bars", "Scores per task", bars_section(compared)))
+    if found is not None and found.unequal:
+        compared = list(zip(labels, over_shared([side for _, side in named], view), strict=True))
+    boards = [(label, side.board) for label, side in compared]
+    sections: list[tuple[str, str, Child]] = [
+        ("leaderboard", "Leaderboard", task_table(sides[0].board) if found is None else _leaderboard(found)),
+        ("scores", "Scores per task", figures(scores_chart(boards))),
+    ]
+    if found is not None:
+        baseline = side_labels(sides)[0]
+        cells = against_baseline(compared, baseline, view)
+        sections.append(("models", "Models side by side", figures(comparison_charts(found, cells, baseline))))
     optional: list[tuple[str, str, Child]] = [
         ("notes", "What to know besides", notes_section(named)),
         ("repetitions", "Repetitions", repetitions_section(compared)),
@@ -57,6 +64,7 @@ def report_page(
         ("calibration", "Calibration and likelihood", calibration_section(compared)),
         ("failures", "Failures by kind", failures_section(named)),
         ("tokens", "Tokens and cost", tokens_section(named)),
+        ("pace", "Time, length and throughput", figures(pace_charts([(label, side.paces) for label, side in named]))),
     ]
     sections += [each for each in optional if each[2] is not None]
     if len(sides) == 2:
@@ -90,10 +98,13 @@ def view_level(sides: Sequence[Side]) -> str:
     return f"{sides[0].board.level * 100:g} %"
 
 
-def _leaderboard(sides: Sequence[Side], view: View, *, allow_unequal: bool) -> Child:
-    if len(sides) == 1:
-        return task_table(sides[0].board)
-    found = standings_of(sides, view, allow_unequal=allow_unequal)
+def _ranked(named: list[tuple[str, Side]], found: Standings | None) -> list[tuple[str, Side]]:
+    """In the order of their ranks, as the leaderboard has them."""
+    places = {row.label: place for place, row in enumerate(found.models)} if found is not None else {}
+    return sorted(named, key=lambda each: places.get(each[0], 0))
+
+
+def _leaderboard(found: Standings) -> Child:
     return [standings_section(found), scores_section(found)]
 
 

@@ -11,6 +11,9 @@ from assay.core.types import Summary
 from assay.costs.spending import is_told, money
 from assay.reports.board.cost_notes import price_notes
 from assay.reports.board.types import Leaderboard, TaskRow
+from assay.reports.charts.figure import figures
+from assay.reports.charts.forest import slices_chart
+from assay.reports.charts.sections import calibration_charts
 from assay.reports.diff.columns import Side
 from assay.reports.documents.leaderboard import interval, notes, number, optional_cells, optional_columns
 from assay.reports.documents.more_tables import (
@@ -25,7 +28,6 @@ from assay.reports.documents.more_tables import (
 )
 from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import asked, folded, grid, listed, said
-from assay.reports.html.plots import PlotRow, bars, forest, reliability
 from assay.reports.per_example import PerExample
 
 Named = Sequence[tuple[str, Side]]
@@ -70,45 +72,6 @@ def _task_cells(row: TaskRow, shown: list[str]) -> list[Child]:
         "–" if row.latency is None else f"{row.latency.p95:.1f}",
         money(row.cost),
     ]
-
-
-def forest_section(named: Named) -> Child:
-    """Every task's interval, the models side by side, and the overall score; what falls has a scale of its own."""
-    marks = _marks(named, lower_is_better=False)
-    for label, side in named:
-        board = side.board
-        low, high = (
-            (board.overall_interval.low, board.overall_interval.high) if board.overall_interval else (None, None)
-        )
-        series = label if len(named) > 1 else ""
-        marks.append(PlotRow(label="overall", series=series, value=board.overall_score, low=low, high=high))
-    falling = _marks(named, lower_is_better=True)
-    return [forest(marks), [tag("p", "Lower is better:", class_="soft"), forest(falling)] if falling else None]
-
-
-def _marks(named: Named, *, lower_is_better: bool) -> list[PlotRow]:
-    return [
-        _mark(task, label if len(named) > 1 else "", row)
-        for task in _tasks(named)
-        for label, side in named
-        if (row := _row(side, task)) is not None and row.lower_is_better is lower_is_better
-    ]
-
-
-def bars_section(named: Named) -> Html:
-    marks = [
-        PlotRow(
-            label=task,
-            series=label if len(named) > 1 else "",
-            value=row.score,
-            note=(f"{row.scored:,} scored" if row.correct is None else f"{row.correct:,} of {row.scored:,} right")
-            + _broken(row),
-        )
-        for task in _tasks(named)
-        for label, side in named
-        if (row := _row(side, task)) is not None and not row.lower_is_better
-    ]
-    return bars(marks) if marks else tag("p", "No task has a score that goes up.")
 
 
 def notes_section(named: Named) -> Child:
@@ -162,19 +125,20 @@ def slices_section(named: Named) -> Child:
         return None
     first = ["model", "task"] if len(named) > 1 else ["task"]
     header = [*first, "slice", "score", f"{named[0][1].board.level * 100:g} % interval", "scored", "rest", "note"]
-    return grid(header, rows, numeric=range(len(first) + 1, len(first) + 5))
+    chart = slices_chart([(label, side.board) for label, side in named])
+    return [
+        figures([chart]) if chart is not None else None,
+        grid(header, rows, numeric=range(len(first) + 1, len(first) + 5)),
+    ]
 
 
 def calibration_section(named: Named) -> Child:
     """Reliability diagrams, and a table of errors and likelihoods."""
-    figures: list[Child] = []
+    charts = calibration_charts([(label, side.board) for label, side in named])
     rows: list[list[Child]] = []
     for label, side in named:
         for row in side.board.tasks:
             name = f"{label}: {row.task}" if len(named) > 1 else row.task
-            if row.calibration is not None:
-                caption = tag("figcaption", f"{name}, {row.calibration.answers:,} answers")
-                figures.append(tag("figure", caption, reliability(row.calibration.bins, name)))
             if row.calibration is not None or row.likelihood is not None:
                 rows.append([name, *_likelihood_cells(row)])
     if not rows:
@@ -188,16 +152,15 @@ def calibration_section(named: Named) -> Child:
         "bits per byte",
     ]
     return [
-        tag("div", figures, class_="figures") if figures else None,
+        figures(charts),
         grid(header, rows, numeric=range(1, 6)),
         tag(
             "p",
-            "On the dashed line answers are right as often as their confidence says; the size of a point is how many "
-            "answers it stands for. “If calibrated” is the error that a model which is right as often as it says would "
+            "“If calibrated” is the error that a model which is right as often as it says would "
             "show by chance with these confidences, and how likely one as large as this is.",
             class_="soft",
         )
-        if figures
+        if charts
         else None,
     ]
 
@@ -372,21 +335,3 @@ def _prices(board: Leaderboard) -> str | None:
     if board.cost is None or board.cost.source is None:
         return None
     return f"{board.cost.source}, {board.cost.date}"
-
-
-def _tasks(named: Named) -> list[str]:
-    return list(dict.fromkeys(row.task for _, side in named for row in side.board.tasks))
-
-
-def _row(side: Side, task: str) -> TaskRow | None:
-    return next((row for row in side.board.tasks if row.task == task), None)
-
-
-def _mark(task: str, series: str, row: TaskRow) -> PlotRow:
-    low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
-    return PlotRow(label=task, series=series, value=row.score, low=low, high=high)
-
-
-def _broken(row: TaskRow) -> str:
-    broken = row.failed + row.timeouts
-    return f", {broken:,} failed" if broken else ""

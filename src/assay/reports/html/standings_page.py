@@ -1,10 +1,13 @@
-"""Many models as one HTML file: ranks, a forest plot of overall scores, scores per task and slice."""
+"""Many models as one HTML file: ranks, charts of the models side by side, scores per task and slice."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from assay.core.run_file import write_whole
+from assay.reports.charts.figure import figures
+from assay.reports.charts.sections import comparison_charts
 from assay.reports.documents.leaderboard import interval, number
 from assay.reports.documents.standings import (
     NORMALISED,
@@ -17,19 +20,20 @@ from assay.reports.documents.standings import (
 )
 from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import grid, listed, page
-from assay.reports.html.plots import PlotRow, forest
+from assay.reports.standings.against import BaselineCell
 from assay.reports.standings.build import ModelRow, Standings
 
 
-def write_standings_page(path: Path, found: Standings) -> None:
-    write_whole(path, standings_page(found).encode())
+def write_standings_page(path: Path, found: Standings, cells: Sequence[BaselineCell], baseline: str) -> None:
+    write_whole(path, standings_page(found, cells, baseline).encode())
 
 
-def standings_page(found: Standings) -> str:
+def standings_page(found: Standings, cells: Sequence[BaselineCell] = (), baseline: str | None = None) -> str:
+    """The whole document; `cells` compare every model with the baseline, task by task."""
     sections: list[tuple[str, str, Child]] = [
         ("leaderboard", "Leaderboard", standings_section(found)),
-        ("overall", "Overall scores", overall_forest(found)),
-        ("tasks", "Scores per task", [scores_section(found), tasks_forest(found)]),
+        ("models", "Models side by side", figures(comparison_charts(found, cells, baseline or found.models[0].label))),
+        ("tasks", "Scores per task", scores_section(found)),
     ]
     if any(cell.slices for row in found.models for cell in row.tasks.values()):
         sections.append(("slices", "Slices", slices_section(found)))
@@ -50,10 +54,6 @@ def standings_section(found: Standings) -> Child:
     ]
 
 
-def overall_forest(found: Standings) -> Html:
-    return forest([_mark(row) for row in found.models])
-
-
 def scores_section(found: Standings) -> Child:
     """Every model on every task, and per category."""
     rows: list[list[Child]] = [[row.label, *(_cell(row, task) for task in found.tasks)] for row in found.models]
@@ -65,23 +65,6 @@ def scores_section(found: Standings) -> Child:
         ]
         parts.append(grid(["model", *names], sums, numeric=range(1, len(names) + 1), caption="Means per category"))
     return parts
-
-
-def tasks_forest(found: Standings) -> Html:
-    """Every task's interval, the models side by side."""
-    marks = [
-        PlotRow(
-            label=task,
-            series=row.label,
-            value=cell.score,
-            low=cell.interval.low if cell.interval else None,
-            high=cell.interval.high if cell.interval else None,
-        )
-        for task in found.tasks
-        for row in found.models
-        if (cell := row.tasks.get(task)) is not None
-    ]
-    return forest(marks)
 
 
 def slices_section(found: Standings) -> Html:
@@ -101,11 +84,6 @@ def slices_section(found: Standings) -> Html:
     ]
     header = ["model", "task", "slice", "score", f"{found.level * 100:g} % interval", "scored", "note"]
     return grid(header, rows, numeric=range(3, 6))
-
-
-def _mark(row: ModelRow) -> PlotRow:
-    low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
-    return PlotRow(label=row.label, value=row.overall, low=low, high=high)
 
 
 def _cell(row: ModelRow, task: str) -> Child:

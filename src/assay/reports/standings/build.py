@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.core.types import Bounds
 from assay.costs.spending import Cost
-from assay.reports.board.cost_notes import price_notes
 from assay.reports.board.overall import (
     bounds_of,
     failed_attempts,
@@ -29,10 +28,12 @@ from assay.reports.board.types import Latency, ScoreInterval, SliceRow, TaskRow
 from assay.reports.diff.columns import Columns, Side, read_side
 from assay.reports.diff.ends import filled, is_unbounded
 from assay.reports.diff.words import NO_NUMBERS
+from assay.reports.standings.notes import notes_of
+from assay.reports.standings.pairs import ModelPair, model_pairs
 from assay.reports.standings.shared_samples import over_columns, over_shared, shared_attempts, unequal_tasks
 from assay.reports.view import View
 from assay.stats import intervals
-from assay.stats.ranking import RankRange, Standing, rank_ranges, rank_ranges_of_scores, standings
+from assay.stats.ranking import RankRange, Standing, pair_tests, rank_ranges, rank_ranges_of_scores, standings
 
 Normalisation = Literal["z", "chance", "none"]
 
@@ -116,6 +117,8 @@ class Standings(Struct, frozen=True, kw_only=True):
     unequal: list[str] = []
     """Why some samples compare nothing. Then every score is over those that every model was scored on with the same
     targets; costs, tokens and latency stay those of whole runs."""
+    pairs: list[ModelPair] = []
+    """Every two models on the samples that all share; none where samples cannot be paired."""
 
 
 def build_standings(
@@ -170,7 +173,7 @@ def standings_of(
     ]
     how = _How(labels, view, normalisation, dict(chance or {}))
     rising = [name for name in shared if not rows[0][name].lower_is_better]
-    ranges, ranking = _ranges(how, compared, rising or shared)
+    ranges, ranking, pairs = _ranges(how, compared, rising or shared)
     # what is turned round has a part in wins and ranks, none in the overall score
     spread = ranges if len(rising) in (0, len(shared)) else _ranges(how, compared, shared)[0]
     at_worst = _at_worst(how, sides) if unequal else None
@@ -192,8 +195,9 @@ def standings_of(
         tasks=names,
         shared=shared,
         ranking=ranking,
-        notes=[*_notes(names, shared, unequal, models), *_notices(sides), *_cost_notes(sides)],
+        notes=[*_notes(names, shared, unequal, models), *notes_of(sides)],
         unequal=list(unequal.values()),
+        pairs=pairs,
     )
 
 
@@ -325,19 +329,19 @@ def _asked(side: Side) -> str:
     return f"{side.board.adapter}, {prompt}" if prompt else side.board.adapter
 
 
-def _ranges(how: _How, sides: Sequence[Side], shared: Sequence[str]) -> tuple[dict[str, RankRange], str]:
+def _ranges(
+    how: _How, sides: Sequence[Side], shared: Sequence[str]
+) -> tuple[dict[str, RankRange], str, list[ModelPair]]:
     """By paired tests over the samples that all models have; without per-example records by the scores' intervals."""
     labels, view, normalisation, chance = how
     found = [_matrix([side.tasks.get(name) for side in sides]) for name in shared]
     matrices = [matrix for matrix in found if matrix is not None and matrix.units > 1]
     if len(labels) > 1 and shared and len(matrices) == len(shared):
+        scores, groups = [each.scores for each in matrices], [each.groups for each in matrices]
+        lows = [chance.get(name, 0.0) for name in shared]
+        tested = pair_tests(len(labels), scores, groups=groups, chance=lows)
         ranges = rank_ranges(
-            labels,
-            [each.scores for each in matrices],
-            groups=[each.groups for each in matrices],
-            normalisation=normalisation,
-            chance=[chance.get(name, 0.0) for name in shared],
-            level=view.level,
+            labels, scores, groups=groups, normalisation=normalisation, chance=lows, level=view.level, tested=tested
         )
         samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
         clusters = "" if units == samples else f" in {units:,} clusters"
@@ -345,13 +349,13 @@ def _ranges(how: _How, sides: Sequence[Side], shared: Sequence[str]) -> tuple[di
         told = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
         if normalisation == "z":
             told += "; z-scores are distances from the other models, in their own spread, and have no interval"
-        return {each.model: each for each in ranges}, told
+        return {each.model: each for each in ranges}, told, model_pairs(labels, scores, tested, view.level)
     if len(labels) > 1 and shared and None not in found:
         # one sample says nothing about the next one
         ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
     else:
         ranks = _of_scores(labels, sides, shared, view.level)
-    return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, found)
+    return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, found), []
 
 
 def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], level: float) -> list[RankRange]:
@@ -470,18 +474,6 @@ def _around(value: float | None, found: tuple[float, float] | None, level: float
     if low == high:
         return None
     return ScoreInterval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
-
-
-def _notices(sides: Sequence[Side]) -> list[str]:
-    """What the results' own leaderboards say, each thing once."""
-    return list(dict.fromkeys(notice for side in sides for notice in side.board.notices))
-
-
-def _cost_notes(sides: Sequence[Side]) -> list[str]:
-    """Which prices, and why a cost is unknown: here every model has a cell for its cost."""
-    unknown = (side.board.cost for side in sides if side.board.cost is not None and side.board.cost.amount is None)
-    said = [*price_notes([side.board for side in sides]), *(f"cost: {cost.reason}" for cost in unknown)]
-    return list(dict.fromkeys(said))
 
 
 def _notes(

@@ -1,0 +1,90 @@
+"""The course of things: attempts and failures over a run, and the best score over the calls of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from assay.reports.charts.chart import AnyMark, Bar, Behind, Chart, Curve, Dot, Scale
+from assay.reports.charts.ticks import padded, round_ends, seconds_text
+from assay.reports.pace import Timeline
+
+
+def timeline_chart(found: Timeline | None, model: str = "", slot: int = 0) -> Chart | None:
+    """Attempts per minute over the time of the run, in the colour of its model, the failed ones apart."""
+    if found is None:
+        return None
+    to_minute = 60.0 / found.bucket_seconds
+    marks: list[AnyMark] = []
+    table = []
+    for place, (made, failed) in enumerate(zip(found.made, found.failed, strict=True)):
+        start, end = place * found.bucket_seconds, (place + 1) * found.bucket_seconds
+        when = f"{seconds_text(start)} to {seconds_text(end)}" if start else f"the first {seconds_text(end)}"
+        tip = f"{when}: {made:,} attempts, {failed:,} failed"
+        if made > failed:
+            marks.append(Bar(x=(start, end), y=(failed * to_minute, made * to_minute), series=model, tip=tip))
+        if failed:
+            marks.append(Bar(x=(start, end), y=(0.0, failed * to_minute), tone="worse", tip=tip))
+        table.append([seconds_text(start) if start else "0", f"{made:,}", f"{failed:,}", f"{made * to_minute:.4g}"])
+    note = f"{sum(found.made):,} attempts; the orange ones failed."
+    if found.pauses:
+        note += f" {found.pauses:,} pauses of more than ten minutes are left out."
+    return Chart(
+        name="timeline",
+        title="Throughput and failures over the run",
+        x=Scale(low=0.0, high=len(found.made) * found.bucket_seconds, label="time since the start", form="seconds"),
+        y=Scale(low=0.0, high=round_ends(0.0, max(max(found.made) * to_minute, 1e-9))[1], label="attempts per minute"),
+        marks=marks,
+        behind=Behind(header=["from", "attempts", "failed", "per minute"], rows=table),
+        note=note,
+        colours={model: slot},
+        full_width=True,
+    )
+
+
+class ScoredText(Struct, frozen=True, kw_only=True):
+    """A text of a search: after how many calls it was scored, and what it scored."""
+
+    calls: int
+    score: float
+    name: str
+
+
+def search_chart(
+    kept: Sequence[ScoredText], rejected: Sequence[ScoredText], *, last: int, unit: bool, on: str
+) -> Chart:
+    """The best score so far as a line; what was kept as filled points, what was rejected as hollow ones."""
+    low, high = (0.0, 1.0) if unit else padded([each.score for each in (*kept, *rejected)])
+    best, path = kept[0].score, [(float(kept[0].calls), kept[0].score)]
+    for each in kept[1:]:
+        best = max(best, each.score)
+        path.append((float(each.calls), best))
+    marks: list[AnyMark] = [Curve(points=[*path, (float(last), best)], steps=True)]
+    marks += [
+        Dot(
+            x=each.calls,
+            y=each.score,
+            tone="worse",
+            size=0.7,
+            hollow=True,
+            tip=f"{each.name}: {each.score:.4f}, rejected",
+        )
+        for each in rejected
+    ]
+    marks += [
+        Dot(x=each.calls, y=each.score, tip=f"{each.name}: {each.score:.4f}, after {each.calls:,} calls")
+        for each in kept
+    ]
+    rows = [[each.name, "kept", f"{each.calls:,}", f"{each.score:.4f}"] for each in kept]
+    rows += [[each.name, "rejected", f"{each.calls:,}", f"{each.score:.4f}"] for each in rejected]
+    return Chart(
+        name="search",
+        title="Score over evaluator calls",
+        x=Scale(low=0.0, high=max(float(last), 1.0), label="evaluator calls"),
+        y=Scale(low=low, high=high, label="score"),
+        marks=marks,
+        behind=Behind(header=["text", "", "calls", "score"], rows=rows, numeric_from=2),
+        note=f"Curve: the best on the {on} so far. Filled: kept. Hollow: rejected, at their minibatch mean.",
+        full_width=True,
+    )

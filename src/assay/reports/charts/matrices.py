@@ -1,0 +1,143 @@
+"""Models beside each other in squares: every model on every task against a baseline, and every two models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.reports.charts.chart import Bands, Behind, Chart, Tile
+from assay.reports.standings.against import BaselineCell
+from assay.reports.standings.build import Standings
+from assay.reports.standings.pairs import ModelPair
+
+MOST = 30
+"""More tasks or models than this are no picture."""
+
+
+def heatmap_chart(found: Standings, cells: Sequence[BaselineCell], baseline: str, level: float) -> Chart | None:
+    """Every model's score on every task, on a ground that says how far it is from the baseline's."""
+    rows = [row for row in found.models if row.label == baseline] + [
+        row for row in found.models if row.label != baseline
+    ]
+    if len(rows) < 2 or not found.tasks or len(rows) > MOST or len(found.tasks) > MOST:
+        return None
+    against = {(cell.model, cell.task): cell for cell in cells}
+    reach = max((abs(cell.difference) for cell in cells if cell.difference is not None), default=0.0) or 1.0
+    marks, table = [], []
+    for place, row in enumerate(rows):
+        for column, task in enumerate(found.tasks):
+            cell, compared = row.tasks.get(task), against.get((row.label, task))
+            score = None if cell is None else cell.score
+            difference = None if compared is None else compared.difference
+            sure = compared is not None and compared.significant
+            sign = "" if not sure or difference is None else " ▲" if difference > 0 else " ▼"
+            marks.append(
+                Tile(
+                    column=column,
+                    row=place,
+                    text="–" if score is None else f"{score:.3f}{sign}",
+                    level=0.0 if difference is None else difference / reach,
+                    strong=sure,
+                    tip=_cell_tip(row.label, task, score, compared, baseline),
+                )
+            )
+            table.append([row.label, task, _number(score), _signed(difference), _p(compared), "yes" if sure else ""])
+    return Chart(
+        name="heatmap",
+        title=f"Scores, against {baseline}",
+        x=Bands(names=list(found.tasks)),
+        y=Bands(names=[row.label for row in rows]),
+        marks=marks,
+        behind=Behind(
+            header=["model", "task", "score", f"against {baseline}", "p (Holm)", "significant"],
+            rows=table,
+            numeric_from=2,
+        ),
+        note=(
+            f"Blue is better than {baseline}, orange worse. ▲ and ▼: the paired test finds a difference at "
+            f"{level * 100:g} %, corrected by Holm for all {len(cells):,} comparisons."
+        ),
+        full_width=len(found.tasks) > 6,
+    )
+
+
+def wins_chart(found: Standings) -> Chart | None:
+    """For every two models, how often the one in the row did better on the same sample; ties are left out."""
+    labels = [row.label for row in found.models]
+    if len(labels) < 2 or not found.pairs or len(labels) > MOST:
+        return None
+    known = {(pair.first, pair.second): pair for pair in found.pairs}
+    marks, table = [], []
+    for row, one in enumerate(labels):
+        for column, other in enumerate(labels):
+            if one == other:
+                marks.append(Tile(column=column, row=row, text="", tip=one))
+                continue
+            pair = known.get((one, other)) or _turned(known[other, one])
+            share = pair.win_share
+            sure = pair.significant
+            sign = "" if not sure else " ▲" if pair.difference > 0 else " ▼"
+            marks.append(
+                Tile(
+                    column=column,
+                    row=row,
+                    text="–" if share is None else f"{share * 100:.0f} %{sign}",
+                    level=0.0 if share is None else 2.0 * share - 1.0,
+                    strong=sure,
+                    tip=f"{one} against {other}: better on {pair.wins:,}, worse on {pair.losses:,}, "
+                    f"the same on {pair.ties:,} samples; p {pair.adjusted_p:.2g}",
+                )
+            )
+            table.append([one, other, f"{pair.wins:,}", f"{pair.losses:,}", f"{pair.ties:,}", _share(share)])
+            table[-1] += [_signed(pair.difference), f"{pair.adjusted_p:.2g}"]
+    return Chart(
+        name="wins",
+        title="Who wins against whom",
+        x=Bands(names=labels),
+        y=Bands(names=labels),
+        marks=marks,
+        behind=Behind(
+            header=["model", "against", "better", "worse", "same", "share won", "difference", "p (Holm)"],
+            rows=table,
+            numeric_from=2,
+        ),
+        note=(
+            "The share of samples that the model in the row wins, of those on which the two differ. ▲ and ▼ mark pairs "
+            "that the ranking tells apart."
+        ),
+    )
+
+
+def _turned(pair: ModelPair) -> ModelPair:
+    return ModelPair(
+        first=pair.second,
+        second=pair.first,
+        wins=pair.losses,
+        losses=pair.wins,
+        ties=pair.ties,
+        difference=-pair.difference,
+        adjusted_p=pair.adjusted_p,
+        significant=pair.significant,
+    )
+
+
+def _cell_tip(label: str, task: str, score: float | None, found: BaselineCell | None, baseline: str) -> str:
+    said = f"{label} on {task}: {_number(score)}"
+    if found is None or found.difference is None:
+        return said
+    return f"{said}\n{_signed(found.difference)} against {baseline} over {found.pairs:,} pairs, p {_p(found)}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.3f}"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _p(found: BaselineCell | None) -> str:
+    return "–" if found is None or found.adjusted_p is None else f"{found.adjusted_p:.2g}"
