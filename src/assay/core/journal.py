@@ -183,17 +183,15 @@ def _short_enough(record: Record) -> Record:
         return record
     message = f"the attempt came to {size >> 20:,} MB, and a journal line holds at most {MAX_LINE_BYTES >> 20:,} MB"
     failure = Failure(stage="solver", kind="bad_output", message=message)
-    return Record(
-        key=record.key,
-        task=record.task,
-        sample_id=record.sample_id,
-        index=record.index,
-        attempt=record.attempt,
-        failures=(failure,),
-        seconds=record.seconds,
-        finished=record.finished,
-        usage=record.usage,
-    )
+    nothing: dict[str, Any] = {
+        "targets": (),
+        "metadata": {},
+        "trace": None,
+        "asked": None,
+        "scores": (),
+        "excluded": (),
+    }
+    return msgspec.structs.replace(record, failures=(failure,), **nothing)
 
 
 def read_records(path: Path) -> Iterator[Record]:
