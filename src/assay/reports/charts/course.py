@@ -84,7 +84,7 @@ def search_chart(
         x=Scale(low=0.0, high=max(float(last), 1.0), label="evaluator calls"),
         y=Scale(low=low, high=high, label="score"),
         marks=marks,
-        behind=Behind(header=["text", "", "calls", "score"], rows=rows, numeric_from=2),
+        behind=Behind(header=["text", "outcome", "calls", "score"], rows=rows, numeric_from=2),
         note=f"Curve: the best on the {on} so far. Filled: kept. Hollow: rejected, at their minibatch mean.",
         full_width=True,
     )

@@ -272,7 +272,7 @@ def _tip(row: ForestRow, *, signed: bool) -> str:
 
 def _behind(rows: Sequence[ForestRow], value_head: str, level: float, *, signed: bool) -> Behind:
     grouped, noted = bool(_groups(rows)), any(row.note for row in rows)
-    header = [*(["group"] if grouped else []), "", *(["note"] if noted else [])]
+    header = [*(["group"] if grouped else []), "name", *(["note"] if noted else [])]
     header += [value_head, f"{level * 100:g} % low", f"{level * 100:g} % high"]
     sign = "+" if signed else ""
     cells = [

@@ -78,7 +78,7 @@ def spread_chart(quantity: Quantity, rows: Mapping[str, Amounts], colours: Mappi
         x=Scale(low=low, high=high, label=quantity.label, log=True, form=quantity.form),
         y=Bands(names=list(bins)),
         marks=marks,
-        behind=Behind(header=["", "attempts", "p50", "p95", "mean"], rows=table),
+        behind=Behind(header=["name", "attempts", "p50", "p95", "mean"], rows=table),
         note="Each row is scaled to its own number of attempts. Filled: the median; hollow: the 95th percentile.",
         colours=dict(colours),
     )
