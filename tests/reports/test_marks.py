@@ -11,7 +11,15 @@ from tests.end_to_end.commands import assay
 from tests.viewer.demo_runs import make_demo, run_file
 
 from assay.core.errors import UsageError
-from assay.reports.marks import Mark, Verdict, append_mark, marks_agreement, read_marks
+from assay.reports.marks import (
+    Mark,
+    Verdict,
+    append_mark,
+    marks_agreement,
+    people_agreement,
+    read_marks,
+    standing_marks,
+)
 
 
 def line(key: str, value: float | None) -> str:
@@ -37,6 +45,18 @@ def test_the_last_mark_of_a_sample_counts_and_none_takes_it_back(tmp_path: Path)
     append_mark(tmp_path, Mark(key="b", task="t", sample_id="s", verdict="right"))
     append_mark(tmp_path, Mark(key="b", task="t", sample_id="s"))
     assert {key: mark.verdict for key, mark in read_marks(tmp_path).items()} == {"a": "unclear"}
+
+
+def test_every_person_has_a_mark_of_their_own_and_people_are_compared(tmp_path: Path) -> None:
+    said: dict[str, list[Verdict | None]] = {"ann": ["right", "wrong", "right"], "bob": ["right", "right", None]}
+    for name, verdicts in said.items():
+        for key, verdict in zip("abc", verdicts, strict=True):
+            append_mark(tmp_path, Mark(key=key, task="t", sample_id=key, verdict=verdict, by=name, blind=True))
+    standing = standing_marks(tmp_path)
+    assert len(standing) == 5
+    assert {key: mark.by for key, mark in read_marks(tmp_path).items()} == {"a": "bob", "b": "bob", "c": "ann"}
+    (found,) = people_agreement(standing)
+    assert (found.first, found.second, found.agreement.n, found.agreement.raw) == ("ann", "bob", 2, 0.5)
 
 
 def test_agreement_is_raw_and_beyond_chance(tmp_path: Path) -> None:

@@ -284,13 +284,26 @@ def test_a_reader_marks_samples_and_sees_the_agreement(browser: str, tmp_path: P
         assert "the <target> is wrong" in body
         await to(page, "#/run/run/samples?mark=disagree", ".samples tbody tr")
         assert await page.run("document.querySelectorAll('.samples tbody tr').length") == 1
+        await page.run("document.querySelector('.samples tbody .c-id a').click()")
+        await page.until("document.querySelector('.glance .value')")
+        await write(page, "Your name", "ann", "change")
+        await click(page, ".marking button", "Blind")
+        await page.until("document.querySelector('.glance').innerText.includes('hidden until you have marked it')")
+        hidden = "document.querySelectorAll('.glance .badge, .glance .value, .score').length"
+        assert await page.run(hidden) == 0
+        assert "marked right" not in await page.run("document.querySelector('.page').innerText")
+        await page.key("2")
+        await page.until("document.querySelector('.glance .value')")
+        assert "somebody marked right" in await page.run("document.querySelector('.marking').innerText")
+        await page.run("localStorage.clear()")
 
     with viewing(folder) as viewer:
         visit(browser, viewer.link, steps)
     kept = marks(folder)
-    assert [(each["verdict"], each.get("note", "")) for each in kept][-2:] == [
-        ("right", "the <target> is wrong"),
-        ("wrong", ""),
+    assert [(each["verdict"], each.get("note", ""), each.get("by"), each.get("blind")) for each in kept][-3:] == [
+        ("right", "the <target> is wrong", None, None),
+        ("wrong", "", None, None),
+        ("wrong", "", "ann", True),
     ]
 
 
@@ -309,7 +322,7 @@ def test_hostile_content_is_text_everywhere(browser: str, viewer: Viewer) -> Non
             )
         for row in rows:
             await page.run(f"location.hash = '#/run/hostile/sample/{row['key']}'")
-            await page.until(f"document.title.startsWith({json.dumps(row['key'])}) && document.querySelector('.facts')")
+            await page.until(f"document.querySelector('.page-sample')?.dataset.key === {json.dumps(row['key'])}")
             await page.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
             assert await page.run(f"document.querySelectorAll({json.dumps(ACTIVE)}).length") == 0
         await page.run(

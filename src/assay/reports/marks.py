@@ -1,6 +1,7 @@
 """Human marks: what people said about samples, kept in `marks.jsonl` beside the journal, and how the scores agree.
 
-One line per mark, append only; the last line for a sample counts, and one without a verdict takes the mark back.
+One line per mark, append only; the last line that a person wrote for a sample counts, and one without a verdict takes
+that person's mark back.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import os
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,6 +42,10 @@ class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """None takes an earlier mark back."""
     note: str = ""
     time: str = ""
+    by: str = ""
+    """Who said so."""
+    blind: bool = False
+    """Whether score, outcome and reasons were out of sight until it was said."""
 
 
 class MarksAgreement(Struct, frozen=True, kw_only=True):
@@ -57,12 +63,25 @@ class MarksAgreement(Struct, frozen=True, kw_only=True):
     """`right_right`: people and score say right; `right_wrong`: people say right, the score says wrong; …"""
 
 
+class PeopleAgreement(Struct, frozen=True, kw_only=True):
+    """Two people, over the samples that both called right or wrong."""
+
+    first: str
+    second: str
+    agreement: Agreement
+
+
 def read_marks(folder: Path) -> dict[str, Mark]:
-    """The marks that stand, by the key of their attempt."""
+    """By the key of its attempt the mark that was made last, of all that stand."""
+    return {mark.key: mark for mark in standing_marks(folder)}
+
+
+def standing_marks(folder: Path) -> list[Mark]:
+    """Every person's mark of every attempt, in the order in which they were made."""
     path = folder / FILE_NAME
     if not path.exists():
-        return {}
-    found: dict[str, Mark] = {}
+        return []
+    found: dict[tuple[str, str], Mark] = {}
     for number, line in enumerate(read_regular(path).splitlines(), start=1):
         if not line.strip():
             continue
@@ -70,10 +89,10 @@ def read_marks(folder: Path) -> dict[str, Mark]:
             mark = msgspec.json.decode(line, type=Mark)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}, line {number}: not a mark ({error}). Mend or delete this line.") from error
-        found.pop(mark.key, None)
+        found.pop((mark.key, mark.by), None)
         if mark.verdict is not None:
-            found[mark.key] = mark
-    return found
+            found[mark.key, mark.by] = mark
+    return list(found.values())
 
 
 def append_mark(folder: Path, mark: Mark) -> None:
@@ -139,6 +158,21 @@ def agreement_of(
         },
         counts=counts,
     )
+
+
+def people_agreement(marks: Sequence[Mark], level: float = 0.95) -> list[PeopleAgreement]:
+    """Every two people who called samples in common right or wrong, in the order of their names."""
+    said: dict[str, dict[str, str]] = defaultdict(dict)
+    for mark in marks:
+        if mark.verdict in ("right", "wrong"):
+            said[mark.by][mark.key] = str(mark.verdict)
+    found = []
+    for first, second in combinations(sorted(said), 2):
+        both = [key for key in said[first] if key in said[second]]
+        if both:
+            agreed = agreement([said[first][key] for key in both], [said[second][key] for key in both], level=level)
+            found.append(PeopleAgreement(first=first, second=second, agreement=agreed))
+    return found
 
 
 def _agreement(pairs: list[tuple[str, str, str]], level: float) -> Agreement:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from assay.core.errors import SearchFolderError, UsageError
-from assay.reports.marks import Mark, Verdict, agreement_of, append_mark
+from assay.reports.marks import Mark, Verdict, agreement_of, append_mark, people_agreement
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.fields import FLIPS, MARKED
 from assay.viewer import comparing, overview, samples
@@ -24,6 +24,7 @@ from assay.viewer.searches import search_of
 
 MOST_ROWS = 500
 LONGEST_NOTE = 10_000
+LONGEST_NAME = 100
 
 
 class Params:
@@ -135,7 +136,13 @@ class Api:
         """Every mark of a run, to take along, and how the scores agree with them."""
         view = self._run(params)
         with view.reading():
-            return {"run": view.name, "marks": list(view.marks().values()), "agreement": self._agreement(view)}
+            marks = view.all_marks()
+            return {
+                "run": view.name,
+                "marks": marks,
+                "agreement": self._agreement(view),
+                "people": people_agreement(marks),
+            }
 
     def mark(self, body: bytes) -> Any:
         """Write one mark down: the only thing the viewer ever writes into a run."""
@@ -145,6 +152,8 @@ class Api:
             raise UsageError(f"not a mark: {error}") from error
         if len(asked.note) > LONGEST_NOTE:
             raise UsageError(f"a note holds at most {LONGEST_NOTE:,} characters")
+        if len(asked.by) > LONGEST_NAME:
+            raise UsageError(f"a name holds at most {LONGEST_NAME} characters")
         view = self.library.run(asked.run)
         with view.reading():
             row = view.row_of(asked.key)
@@ -156,6 +165,8 @@ class Api:
                 attempt=int(view.snapshot().column("attempt")[row]),
                 verdict=asked.verdict,
                 note=asked.note,
+                by=asked.by,
+                blind=asked.blind,
                 time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             )
             append_mark(view.folder, mark)
@@ -196,6 +207,8 @@ class AskedMark(Struct, frozen=True, forbid_unknown_fields=True):
     key: str
     verdict: Verdict | None = None
     note: str = ""
+    by: str = ""
+    blind: bool = False
 
 
 def filters_of(params: Params) -> Filters:

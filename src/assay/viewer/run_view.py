@@ -18,7 +18,7 @@ from assay.core.errors import UsageError
 from assay.core.journal import key_number
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
 from assay.costs.prices import find_prices
-from assay.reports.marks import Mark, read_marks
+from assay.reports.marks import Mark, standing_marks
 from assay.reports.outcomes import FAILED, TIMEOUT
 from assay.reports.query.evaluate import Mask, evaluate, texts_of
 from assay.reports.query.fields import Schema
@@ -386,9 +386,13 @@ class RunView:
         return found
 
     def marks(self) -> dict[str, Mark]:
+        """Of every marked attempt the mark that was made last."""
+        return {mark.key: mark for mark in self.all_marks()}
+
+    def all_marks(self) -> list[Mark]:
         stamp = self._marks_stamp()
         found = self._kept.get(("marks", stamp))
-        return found if found is not None else self._kept.put(("marks", stamp), read_marks(self.folder))
+        return found if found is not None else self._kept.put(("marks", stamp), standing_marks(self.folder))
 
     def marked_rows(self) -> dict[int, Mark]:
         """Marks by row, for those whose attempt is in the journal."""

@@ -136,6 +136,9 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
         "line": row + 1,
         "request": None if whole else shortened(request_of(run.run_file(), record), "", []),
         "mark": msgspec.to_builtins(mark) if mark is not None else None,
+        "marks": []
+        if mark is None
+        else msgspec.to_builtins([each for each in run.all_marks() if each.key == mark.key]),
         "earlier": [shortened(run.record(old), "", []) for old in rows[:-1][-10:]],
     }
 

@@ -55,20 +55,17 @@ async function go() {
   clearTimeout(waiting);
   const main = fill(byId("page"), root);
   if (mine > 1) main.focus({ preventScroll: true });
-  document.title = title(route);
+  document.title = title(route, shownPage.title);
   if (!shownPage.keepsScroll) scrollTo(0, 0);
   // a search has no samples, marks or provenance of its own
   if (shownPage.tabs === false) document.querySelector(".tabs")?.remove();
   if (shownPage.ready) shownPage.ready();
 }
 
-function title(route) {
-  const parts = [
-    route.key,
-    route.page === "compare" ? "compare" : route.page === "overview" || route.page === "runs" ? null : route.page,
-    route.run,
-  ];
-  return [...parts.filter(Boolean), "assay"].join(" · ");
+// The sample's own id, not its key: that is what a reader looks for among tabs.
+function title(route, name) {
+  const page = route.page === "overview" || route.page === "runs" ? null : route.page;
+  return [name || route.key, page, route.run, "assay"].filter(Boolean).join(" · ");
 }
 
 function header(route) {

@@ -8,7 +8,7 @@ import { MARKS, count, interval, number, percent, plural } from "./words.js";
 export async function pageMarks(root, route) {
   async function load() {
     const found = await get("marks", { run: route.run });
-    const { marks, agreement } = found;
+    const { marks, agreement, people } = found;
     fill(
       root,
       h(
@@ -28,12 +28,16 @@ export async function pageMarks(root, route) {
             h(
               "p",
               null,
-              "Open a sample and press 1 (right), 2 (wrong) or 3 (unclear). ",
-              "Marks are kept in marks.jsonl beside the run, and tell how far the scores can be trusted.",
+              isStatic
+                ? "This is a copy, in which no marks can be made: open the run with assay view."
+                : "Open a sample and press 1 (right), 2 (wrong) or 3 (unclear). Choose Blind there, and the score " +
+                    "stays hidden until you have marked it. Marks are kept in marks.jsonl beside the run, and show how " +
+                    "far the scores can be trusted.",
             ),
             link(toSamples(route.run), { class: "button primary" }, "Read the samples"),
           ),
       marks.length ? agreementCard(agreement, route.run) : null,
+      marks.length ? peopleTable(people || [], marks) : null,
       marks.length ? list(marks, route.run) : null,
     );
   }
@@ -92,7 +96,7 @@ function agreementCard(found, run) {
         { class: "card" },
         table(
           "People against scores",
-          [th(""), th("score: right", { class: "num" }), th("score: wrong", { class: "num" })],
+          [th("people"), th("score: right", { class: "num" }), th("score: wrong", { class: "num" })],
           [
             h("tr", null, h("th", { scope: "row" }, "people: right"), cell("right_right"), cell("right_wrong")),
             h("tr", null, h("th", { scope: "row" }, "people: wrong"), cell("wrong_right"), cell("wrong_wrong")),
@@ -117,17 +121,50 @@ function agreementCard(found, run) {
   );
 }
 
+// How far people agree with each other: what scores are to be measured by is no better than that.
+function peopleTable(people, marks) {
+  const blind = marks.filter((mark) => mark.blind).length;
+  const rows = people.map(({ first, second, agreement }) =>
+    h(
+      "tr",
+      null,
+      h("td", null, `${first || "somebody"} and ${second || "somebody"}`),
+      h("td", { class: "num" }, count(agreement.n)),
+      h("td", { class: "num" }, percent(agreement.raw)),
+      h("td", { class: "num" }, number(agreement.kappa, 2)),
+      h(
+        "td",
+        { class: "quiet" },
+        agreement.kappa === null ? agreement.reason || "" : interval(agreement.kappa_interval, 2),
+      ),
+    ),
+  );
+  const heads = [
+    th("people"),
+    th("samples of both", { class: "num" }),
+    th("agreement", { class: "num" }),
+    th("kappa", { class: "num" }),
+    th("interval"),
+  ];
+  return section(
+    "People and people",
+    h("p", { class: "quiet" }, `${count(blind)} of ${plural(marks.length, "mark")} made blind.`),
+    rows.length ? table("Agreement of people", heads, rows) : h("p", { class: "quiet" }, "No sample has two marks."),
+  );
+}
+
 function list(marks, run) {
   return section(
     "All marks",
     table(
       "Marks",
-      [th("mark"), th("sample"), th("task"), th("note"), th("when", { class: "num" })],
+      [th("mark"), th("by"), th("sample"), th("task"), th("note"), th("when", { class: "num" })],
       marks.map((mark) =>
         h(
           "tr",
           null,
           h("td", null, MARKS[mark.verdict]),
+          h("td", { class: "quiet" }, mark.by || "–", mark.blind ? " (blind)" : ""),
           h("td", null, link(toSample(run, mark.key), null, mark.sample_id)),
           h("td", { class: "quiet" }, mark.task),
           h("td", null, mark.note || ""),

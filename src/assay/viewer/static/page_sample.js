@@ -1,8 +1,9 @@
 // One sample: what was asked, what was answered, what was made of it, and what a person says to that.
 
-import { get, isStatic, messageOf, sendMark } from "./api.js";
-import { button, copy, fill, h, link, section, toast } from "./dom.js";
+import { get, isStatic } from "./api.js";
+import { button, copy, fill, h, link, section } from "./dom.js";
 import { badge, weakTag } from "./charts.js";
+import { isBlindTo, markingBar } from "./marking.js";
 import { paramsOf, stateOf } from "./filters.js";
 import {
   block,
@@ -18,7 +19,7 @@ import {
   targetsCard,
 } from "./sample_parts.js";
 import { lastSeen, replace, toCompare, toSample, toSamples } from "./route.js";
-import { count, number } from "./words.js";
+import { count, number, oneLineOf } from "./words.js";
 
 export async function pageSample(root, route) {
   const from = (route.params.from || [""])[0];
@@ -30,6 +31,7 @@ export async function pageSample(root, route) {
     from === "compare" && params.against
       ? toCompare([route.run, ...params.against], { flip: params.flip || "all" })
       : toSamples(route.run, params);
+  root.dataset.key = sample.key;
   lastSeen.set(route.run, sample.key);
   let near = { position: null, total: 0, previous: null, next: null };
   // answers that are run rather than read are shown as the code they are, where no fence says so
@@ -39,12 +41,13 @@ export async function pageSample(root, route) {
   const glance = h("div", { class: "card glance" });
   const places = h("div", { class: "places" });
   const body = h("div", { class: "sample-body" });
-  const marking = h("div", { class: "marking" });
+  let marking = markingBar(route.run, sample, () => draw());
 
   function draw() {
     const { record } = sample;
-    const compared = record.trace ? targetsCard(sample) : null;
-    fill(glance, glanceAt());
+    const blind = isBlindTo(sample);
+    const compared = record.trace && !blind ? targetsCard(sample) : null;
+    fill(glance, glanceAt(blind));
     fill(
       body,
       h(
@@ -65,8 +68,8 @@ export async function pageSample(root, route) {
         { class: "column" },
         (record.failures || []).length ? section("What broke", record.failures.map(failureCard)) : null,
         compared ? section("Answer and target", compared) : null,
-        (record.scores || []).length ? section("Scores", record.scores.map(scoreCard)) : null,
-        (record.excluded || []).length
+        (record.scores || []).length && !blind ? section("Scores", record.scores.map(scoreCard)) : null,
+        (record.excluded || []).length && !blind
           ? section("Excluded", h("p", null, `taken out of the aggregates by: ${record.excluded.join(", ")}`))
           : null,
         section("Facts", facts(sample)),
@@ -78,14 +81,15 @@ export async function pageSample(root, route) {
         sample.earlier.length
           ? fold(`Earlier lines of this attempt (${sample.earlier.length})`, sample.earlier.map(json))
           : null,
-        fold("The whole record as JSON", json(record)),
+        blind ? null : fold("The whole record as JSON", json(record)),
       ),
     );
-    drawMark();
+    marking.draw();
+    besides();
   }
 
   // Input, target, answer, score, outcome and attempts, before anything has to be scrolled or opened.
-  function glanceAt() {
+  function glanceAt(blind) {
     const { record } = sample;
     const box = (label, ...children) => h("div", null, h("div", { class: "label" }, label), ...children);
     const text = (value) =>
@@ -106,13 +110,15 @@ export async function pageSample(root, route) {
         sample.extracted === null ? "Answer" : "Answer (as read)",
         record.trace ? text(sample.extracted ?? sample.answer) : h("div", { class: "quiet" }, "none"),
       ),
-      box(
-        "Score",
-        h("div", { class: "value" }, number(sample.score)),
-        badge(sample.outcome, true),
-        weakTag(sample),
-        attemptLinks(),
-      ),
+      blind
+        ? box("Score", h("div", { class: "quiet" }, "hidden until you have marked it"))
+        : box(
+            "Score",
+            h("div", { class: "value" }, number(sample.score)),
+            badge(sample.outcome, true),
+            weakTag(sample),
+            attemptLinks(),
+          ),
     ];
   }
 
@@ -142,7 +148,6 @@ export async function pageSample(root, route) {
           chooseText(kind);
           made.replaceWith(textSwitch());
           draw();
-          besides();
         },
         {
           class: isRendered() === (kind === "rendered") ? "toggle on" : "toggle",
@@ -173,66 +178,16 @@ export async function pageSample(root, route) {
     whole = true;
     const all = await get("sample", { run: route.run, key: route.key, whole: 1 });
     sample = { ...all, request: sample.request, others: sample.others };
+    const before = marking.bar;
+    marking = markingBar(route.run, sample, () => draw());
+    before.replaceWith(marking.bar);
     draw();
-    await besides();
   }
 
   function completionNotes(trace) {
     return (trace.completions || []).map((each) =>
       each.finish_reason === "length" ? h("p", { class: "note" }, "the answer was cut off at the token limit") : null,
     );
-  }
-
-  function drawMark() {
-    if (isStatic) {
-      fill(
-        marking,
-        sample.mark
-          ? h("p", null, `marked ${sample.mark.verdict}`, sample.mark.note ? `: ${sample.mark.note}` : "")
-          : null,
-      );
-      return;
-    }
-    const now = sample.mark ? sample.mark.verdict : null;
-    const note = h("input", {
-      type: "text",
-      class: "grow",
-      placeholder: "a note",
-      "aria-label": "Note",
-      value: sample.mark ? sample.mark.note || "" : "",
-      maxlength: 10000,
-      onchange: () => mark(now || "unclear", note.value),
-    });
-    const choice = (verdict, sign, key) =>
-      button(
-        [h("span", { "aria-hidden": "true" }, sign + " "), verdict, h("kbd", null, key)],
-        () => mark(now === verdict ? null : verdict, note.value),
-        { class: now === verdict ? `toggle on m-${verdict}` : "toggle", "aria-pressed": now === verdict },
-      );
-    fill(
-      marking,
-      h("span", { class: "label" }, "Your mark"),
-      choice("right", "✓", "1"),
-      choice("wrong", "✗", "2"),
-      choice("unclear", "~", "3"),
-      note,
-    );
-  }
-
-  async function mark(verdict, note) {
-    try {
-      const done = await sendMark({
-        run: route.run,
-        key: sample.key,
-        verdict,
-        note: verdict === null ? "" : (note ?? (sample.mark ? sample.mark.note || "" : "")),
-      });
-      sample.mark = verdict === null ? null : done.mark;
-      toast(verdict === null ? "Mark taken back" : `Marked ${verdict}`);
-      drawMark();
-    } catch (error) {
-      toast(messageOf(error));
-    }
   }
 
   async function drawPlaces() {
@@ -283,30 +238,30 @@ export async function pageSample(root, route) {
       places,
     ),
     glance,
-    marking,
+    marking.bar,
     body,
   );
   draw();
-  await Promise.all([drawPlaces(), besides()]);
+  await drawPlaces();
 
+  // The same sample in other runs, below its conversation.
   async function besides() {
+    const [column, blind] = [body.querySelector(".column"), isBlindTo(sample)];
     for (const name of route.params.against || []) {
       const key = (sample.others || {})[name];
       const other = key ? await get("sample", { run: name, key }).catch(() => null) : null;
-      body
-        .querySelector(".column")
-        .append(
-          section(
-            `In ${name}`,
-            other
-              ? [
-                  badge(other.outcome, true),
-                  other.score !== null ? h("b", null, " " + number(other.score)) : null,
-                  block((other.record.trace || {}).prediction || other.failure || ""),
-                ]
-              : h("p", { class: "quiet" }, "this run has no such sample"),
-          ),
-        );
+      column.append(
+        section(
+          `In ${name}`,
+          other
+            ? [
+                blind ? null : badge(other.outcome, true),
+                blind || other.score === null ? null : h("b", null, " " + number(other.score)),
+                block((other.record.trace || {}).prediction || other.failure || ""),
+              ]
+            : h("p", { class: "quiet" }, "this run has no such sample"),
+        ),
+      );
     }
   }
 
@@ -317,14 +272,15 @@ export async function pageSample(root, route) {
       ArrowRight: () => step(near.next),
       ArrowLeft: () => step(near.previous),
       c: copyJson,
-      1: () => isStatic || mark("right"),
-      2: () => isStatic || mark("wrong"),
-      3: () => isStatic || mark("unclear"),
-      0: () => isStatic || mark(null),
+      1: () => isStatic || marking.mark("right"),
+      2: () => isStatic || marking.mark("wrong"),
+      3: () => isStatic || marking.mark("unclear"),
+      0: () => isStatic || marking.mark(null),
       Escape: () => {
         location.hash = back();
       },
     },
     refresh: drawPlaces,
+    title: oneLineOf(sample.id).slice(0, 80) || sample.key,
   };
 }
