@@ -18,7 +18,7 @@ from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.core.types import Completion, Request, Usage
 from assay.core.usage import about_tokens, note
-from assay.costs.prices import Price, Quotes, find_prices
+from assay.costs.prices import Price, Quote, Quotes, find_prices
 from assay.costs.spending import Spending, Spent, money_of, spent_in, spent_rows
 
 
@@ -82,13 +82,16 @@ class Budget:
             judge.spend_from(self)
         return Budgeted(model, self)
 
+    def quote(self, model: str) -> Quote | None:
+        return self._quotes.get(model)
+
     def price(self, model: str) -> Price | None:
-        quote = self._quotes.get(model)
+        quote = self.quote(model)
         return quote.price if quote is not None else None
 
-    def add_earlier(self, model: str, journals: Iterable[Path]) -> None:
-        """What the attempts in these journals have used; see `already`."""
-        tokens, money, answers = 0, 0.0, 0
+    def add_earlier(self, model: str, journals: Iterable[Path], generation: Iterable[Usage] = ()) -> None:
+        """What the attempts in these journals have used, and what the generation of samples did; see `already`."""
+        tokens, money, answers = used_by(generation, self._quotes)
         for journal in journals:
             spent, by_judge = spent_in(journal)
             used = [(model, spent), *by_judge.items()]
@@ -174,6 +177,27 @@ class Judging(Wrapper):
         completion = await self._asked.generate(request)
         note(self.name, request, completion, judge=True)
         return completion
+
+
+def keep_to_budget(models: Iterable[Judging], limits: SpendingLimits, stop: Stop, used: Iterable[Usage]) -> None:
+    """Let models outside a run spend no more than this in all, less what they have used already."""
+    models = list(models)
+    budget = Budget(limits, prices_for([model.name for model in models], limits), stop)
+    budget.already(*used_by(used, {model.name: budget.quote(model.name) for model in models}))
+    for model in models:
+        model.spend_from(budget)
+
+
+def used_by(usages: Iterable[Usage], quotes: Quotes) -> tuple[int, float, int]:
+    """Tokens and money of usages, and the answers that they paid for."""
+    tokens, money, answers = 0, 0.0, 0
+    for usage in usages:
+        spent = Spending()
+        spent.add_usage(usage)
+        tokens += spent.tokens_paid
+        money += money_of(spent, quotes.get(usage.model))
+        answers += spent.answers - spent.cached
+    return tokens, money, answers
 
 
 class SearchBudget:

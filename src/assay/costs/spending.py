@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from assay.core.journal import counting_lines
-from assay.core.types import Usage
+from assay.core.types import TaskDefinition, Usage
 from assay.core.usage import about_tokens
 from assay.costs.prices import Prices, Quote, cost_at
 
@@ -106,6 +107,31 @@ class Spending:
     def add_usage(self, usage: Usage) -> None:
         for name in SUMS:
             setattr(self, name, getattr(self, name) + getattr(usage, name))
+
+
+def summed(usages: Iterable[Usage]) -> list[Usage]:
+    """One usage for each model."""
+    sums: dict[str, Spending] = {}
+    for usage in usages:
+        sums.setdefault(usage.model, Spending()).add_usage(usage)
+    return [Usage(model=model, **{name: getattr(spent, name) for name in SUMS}) for model, spent in sums.items()]
+
+
+GENERATION = "generation"
+"""Under this word a definition's metadata say what models used to write its samples, in the run that had them written:
+in later ones they are there, as answers in the cache are."""
+
+
+def generation_usage(definition: TaskDefinition) -> list[Usage]:
+    return msgspec.convert(definition.metadata.get(GENERATION, []), list[Usage])
+
+
+def with_generation(judges: Mapping[str, Spending], definitions: Iterable[TaskDefinition]) -> dict[str, Spending]:
+    """What other models used, with what they used to write samples."""
+    found = {name: replace(spent) for name, spent in judges.items()}
+    for usage in (usage for definition in definitions for usage in generation_usage(definition)):
+        found.setdefault(usage.model, Spending()).add_usage(usage)
+    return found
 
 
 class _HasCompletions(Protocol):

@@ -30,6 +30,7 @@ from assay.core.task import Task, task_fingerprint
 from assay.core.types import Completion, Request, Sample, TaskDefinition
 from assay.costs.budget import Budget, SpendingLimits, prices_for
 from assay.costs.prices import Quotes, cost_of_answers
+from assay.costs.spending import generation_usage
 from assay.datasets.content import is_elsewhere
 from assay.models.adapters.python_callable import as_model
 from assay.models.build import make_model
@@ -272,11 +273,19 @@ class Parts(BuiltTasks):
                 f"tell: {wrong}. {offer(definition)}"
             )
 
-    def keep_to_budget(self, stop: Stop, earlier: Iterable[Path], *, sharers: int = 1) -> None:
-        """Spend no more than the config allows, one of so many shares of it, less what `earlier` journals tell of."""
+    def keep_to_budget(
+        self, stop: Stop, earlier: Iterable[Path], *, sharers: int = 1, generated_for: RunFile | None = None
+    ) -> None:
+        """Spend no more than the config allows, one of so many shares of it, less what `earlier` journals tell of.
+
+        What models were paid to write the samples counts too; `generated_for` is the run as it was begun.
+        """
         if limits := SpendingLimits.of(self.config):
-            budget = Budget(limits.shared_by(sharers), self.quotes, stop)
-            budget.add_earlier(self.model.name, earlier)
+            definitions = (generated_for or self.run_file).definitions
+            generation = [usage for each in definitions for usage in generation_usage(each)]
+            quotes = {**prices_for([usage.model for usage in generation], limits), **self.quotes}
+            budget = Budget(limits.shared_by(sharers), quotes, stop)
+            budget.add_earlier(self.model.name, earlier, generation)
             self.spend_from(budget)
 
     def spend_from(self, budget: Budget) -> None:

@@ -279,7 +279,7 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
             with closing(Journal(folder / "journal.jsonl")) as journal:
                 merge_shards(folder, journal)  # what shards of this run have finished need not be made again
                 finished = finished_keys(journal.path)
-                parts.keep_to_budget(stop, [journal.path])
+                parts.keep_to_budget(stop, [journal.path], generated_for=read_run_file(folder))
                 begin(folder, parts.run_file, len(finished), progress, listeners)
                 with signals(stop, progress):
                     await run_here(parts, journal, finished, stop, progress, on_records=heard(progress, listeners))

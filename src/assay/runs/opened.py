@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay.core.errors import UsageError
 from assay.core.run_file import RunFile
-from assay.costs.spending import Spent, spent_in, spent_rows
+from assay.costs.spending import Spent, spent_in, spent_rows, with_generation
 from assay.printable import one_line
 from assay.reports.board.types import Leaderboard
 from assay.reports.diff.build import SAMPLES, diff
@@ -135,8 +135,10 @@ class Run:
         return self._source.failed(task)
 
     def costs(self) -> list[Spent]:
-        """What the evaluated model and each judge used and cost, attempts that failed and were made again included."""
+        """What the evaluated model, each judge and whoever wrote samples for this run used and cost; attempts that
+        failed and were made again are included."""
         spent, judges = spent_in(self._source.journal)
+        judges = with_generation(judges, self._source.run.definitions)
         sums = {("task model", self.model): spent, **{("judge", name): used for name, used in judges.items()}}
         return spent_rows(sums, self._source.prices)
 

@@ -15,6 +15,7 @@ from assay.catalog import unknown_name
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
+from assay.costs.budget import SpendingLimits
 from assay.models.adapters.python_callable import as_model
 from assay.tasks.build import build_dataset
 from assay.tasks.load import load_tasks
@@ -128,6 +129,7 @@ def read_tasks(
         dataset=dataset,
         allow_outside=allow_outside,
         may_ask=may_ask,
+        limits=SpendingLimits.of(config),
         lm_eval=lm_eval,
     )
     if config.task_config:

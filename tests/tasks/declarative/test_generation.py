@@ -164,3 +164,82 @@ def test_a_model_of_the_dataset_gets_no_key_of_another_provider(project: Path) -
     task = dataset(project, "    - {type: model, model_key: w, user_prompt: x, column: a}\n")
     with pytest.raises(UsageError, match=r"generating would send `OPENAI_API_KEY to http://127\.0\.0\.1:9/v1`"):
         read_yaml_tasks(task)
+
+
+# -- what the models of a generator are paid
+
+WRITES = """\
+    - {type: model, model_key: writer, user_prompt: 'a {{ index }}', column: a}
+    - {type: template, columns: {b: x}}
+"""
+WRITER = """\
+from assay import Completion
+
+class Writes:
+    name = "writes"
+
+    async def generate(self, request):
+        return Completion(text=request.text(), tokens_in=1, tokens_out=1)
+"""
+PRICES = "date: 2026-02-03\nmodels: {writes: {input: 1000000, output: 1000000}, echo: {input: 0, output: 0}}\n"
+
+
+@pytest.fixture
+def paid(project: Path) -> Path:
+    """Three rows, each of which costs one for the prompt and one for the answer."""
+    (project / "writers.py").write_text(WRITER)
+    (project / "prices.yaml").write_text(PRICES)
+    return dataset(project, WRITES, rows=3)
+
+
+FLAGS = ["--model-for", "writer=writers:Writes", "--run-dir", "run", "--concurrency", "1", "--quiet"]
+
+
+def board(folder: str = "run") -> dict[str, object]:
+    found: dict[str, object] = json.loads(Path(folder, "leaderboard.json").read_text())["tasks"][0]
+    return found
+
+
+def test_the_run_that_has_rows_written_counts_what_that_cost(paid: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(paid), *FLAGS]) == 0
+    (writer,) = board()["judges"]  # type: ignore[misc]
+    assert (writer["model"], writer["answers"], writer["cost"]["amount"]) == ("writes", 3, 6)
+    assert board()["judge_cost"]["amount"] == 6  # type: ignore[index]
+    assert "$6.00" in capsys.readouterr().out
+    (row,) = (row for row in assay.open_run("run").costs() if row.role == "judge")
+    assert (row.model, row.cost.amount) == ("writes", 6)
+    provenance = json.loads(next(Path(".assay/generated").glob("*.json")).read_text())
+    assert [(used["model"], used["answers"]) for used in provenance["used"]] == [("writes", 3)]
+    # the same run, resumed; another one finds the rows there
+    assert main(["run", str(paid), *FLAGS]) == 0
+    assert board()["judge_cost"]["amount"] == 6  # type: ignore[index]
+    assert main(["run", str(paid), *FLAGS, "--run-dir", "other"]) == 0
+    assert board("other")["judges"] == []
+
+
+def test_writing_rows_ends_with_the_budget_and_is_resumed_with_a_larger_one(
+    paid: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset(paid.parent, WRITES, rows=40)
+    assert main(["run", str(paid), *FLAGS, "--max-cost", "1"]) == 2
+    error = capsys.readouterr().err
+    assert "dataset `made`: the budget of 1 USD (--max-cost) is used up while it was generated" in error
+    assert "rerun with more to resume" in error
+    assert not Path("run").exists()
+    assert main(["run", str(paid), *FLAGS, "--max-cost", "200"]) == 0
+    (writer,) = board()["judges"]  # type: ignore[misc]
+    assert writer["cost"]["amount"] == 80
+
+
+def test_a_writer_without_a_price_is_refused_where_money_is_limited(
+    paid: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("prices.yaml").unlink()
+    assert main(["run", str(paid), *FLAGS, "--max-cost", "1"]) == 2
+    assert "--max-cost needs the price of `writes`" in capsys.readouterr().err
+
+
+def test_a_dry_run_says_what_writing_the_rows_would_take(paid: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(paid), *FLAGS, "--dry-run"]) == 2
+    assert "3 requests to `writers:Writes` with at least about 12 tokens" in capsys.readouterr().err
+    assert not Path(".assay/generated").exists()

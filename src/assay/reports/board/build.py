@@ -19,7 +19,7 @@ from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
 from assay.costs.prices import Prices, find_prices
-from assay.costs.spending import cost_of, judge_rows, total_cost
+from assay.costs.spending import cost_of, judge_rows, total_cost, with_generation
 from assay.reports.board.groups import group_rows
 from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
 from assay.reports.board.latencies import Latencies
@@ -170,7 +170,7 @@ def _row(
         likelihood=likelihood_of(table.likelihoods, view.level),
         per_example=UNSET if examples is None else _examples(examples.get(definition.name, []), table, headline),
         **_counted(definition, table, run, headline, broken_metrics(python, definition, table)),
-        **_spent(table, prices, str(run.model["name"])),
+        **_spent(definition, table, prices, str(run.model["name"])),
     )
 
 
@@ -248,9 +248,9 @@ def _refused(table: TaskTable) -> str | None:
     return next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None)
 
 
-def _spent(table: TaskTable, prices: Prices, model: str) -> dict[str, Any]:
-    """Tokens and money, of the measured model and of those that judged."""
-    judges = judge_rows(table.judges, prices)
+def _spent(definition: TaskDefinition, table: TaskTable, prices: Prices, model: str) -> dict[str, Any]:
+    """Tokens and money, of the measured model, of those that judged, and of those that wrote the samples."""
+    judges = judge_rows(with_generation(table.judges, [definition]), prices)
     return {
         "cached": table.spent.cached,
         "tokens_in": table.spent.tokens_in,

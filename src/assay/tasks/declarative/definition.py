@@ -13,6 +13,7 @@ from msgspec import Struct
 from assay.catalog import CATALOG, OTHER_MODELS, OptionError
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.costs.spending import GENERATION
 from assay.tasks.declarative.aggregates import aggregates_of, headline
 from assay.tasks.declarative.config_spec import (
     Need,
@@ -111,10 +112,12 @@ def task_definition(
         ("paces", dict(library.paces)),
         ("typed_models", sorted(library.typed)),
         ("missing_models", sorted(set(library.missing_models))),
+        (GENERATION, [msgspec.to_builtins(each) for each in library.generation]),
         ("variables", sorted({*document.variables, *library.variables})),
     ):
         if value:
             metadata[field] = value
+    library.generation.clear()
     metadata["files"] = sorted({str(path) for path in (*document.files, *library.files)})
     if found := [*document.warnings, *library.warnings, *warnings]:
         metadata["warnings"] = list(dict.fromkeys(found))

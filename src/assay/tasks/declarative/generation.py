@@ -1,8 +1,9 @@
 """Rows made by templates, Python and models: written to a file with their provenance before anything is scored.
 
 Every row depends on the recipe, the seed and its own number alone, so rows can be made in any order, and generation
-that was interrupted is resumed: rows that are finished stand in a partial file. A row that cannot be made ends the
-generation; there is never a row with less in it.
+that was interrupted is resumed: rows that are finished stand in a partial file, with what their models used. A row that
+cannot be made ends the generation; there is never a row with less in it. What models are paid for it is part of the
+budget and of the costs of the run that had the rows generated.
 """
 
 from __future__ import annotations
@@ -25,9 +26,14 @@ from assay import catalog
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.regular_file import open_regular, read_regular
+from assay.core.run import Stop
 from assay.core.run_file import write_whole, writing_whole
-from assay.core.seams import BuildContext, Model, close_part
-from assay.core.types import Message, Request
+from assay.core.seams import BuildContext, close_part
+from assay.core.types import Message, Request, Usage
+from assay.core.usage import Account, about_tokens, usage_of
+from assay.costs.budget import Judging, SpendingLimits, keep_to_budget
+from assay.costs.prices import cost_at, find_prices
+from assay.costs.spending import summed
 from assay.datasets.content import content_hash
 from assay.datasets.json_lines import file_sha256
 from assay.models.build import make_model
@@ -80,17 +86,44 @@ class _Provenance(Struct):
     sha256: str
 
 
+class _Made(Struct, array_like=True):
+    """A line of the partial file: a row, or what the models of a row that failed used."""
+
+    index: int
+    row: Row | None
+    usage: tuple[Usage, ...] = ()
+
+
 def asks_models(recipe: Mapping[str, Any]) -> bool:
     return any(step["type"] == "model" for step in recipe["steps"])
 
 
-def generate(name: str, recipe: Mapping[str, Any], path: Path) -> None:
-    """Make every row that is not made yet, and write all of them to `path`, with `path`.json saying what they are."""
+def estimate(recipe: Mapping[str, Any], limits: SpendingLimits) -> str:
+    """What writing the rows takes, in words: how often each model is asked, with how many tokens at least."""
+    prices = find_prices(Path(limits.prices) if limits.prices else None)
+    said = []
+    for step in recipe["steps"]:
+        if step["type"] == "model":
+            rows, model = recipe["num_samples"], str(step["model"]["model"])
+            prompts = (step.get("system_prompt") or "", step["user_prompt"])
+            tokens = rows * sum(about_tokens(text) for text in prompts if text)  # what a row adds is not known yet
+            quote = prices.quote(model)
+            cost = cost_at(quote, tokens, 0)
+            money = "" if quote is None else f", {cost:.2g} {quote.currency} for the prompts"
+            said.append(f"{rows:,} requests to `{model}` with at least about {tokens:,} tokens in all{money}")
+    return "; ".join(said)
+
+
+def generate(name: str, recipe: Mapping[str, Any], path: Path, limits: SpendingLimits) -> list[Usage]:
+    """Make every row that is not made yet, and write all of them to `path`, with `path`.json saying what they are.
+
+    What its models used for all of them, those of earlier sessions included.
+    """
     partial = path.with_suffix(".partial")
-    done = _finished_rows(partial)
+    done, used = _finished_rows(partial)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        wait_for(_generate(name, recipe, partial, done))
+        wait_for(_generate(name, recipe, partial, done, used, limits))
     except OSError as error:
         raise UsageError(f"dataset `{name}`: {partial} could not be written: {error.strerror}") from error
     with writing_whole(path) as file:
@@ -101,17 +134,29 @@ def generate(name: str, recipe: Mapping[str, Any], path: Path) -> None:
         "recipe": recipe,
         "rows": recipe["num_samples"],
         "sha256": file_sha256(path),
+        "used": summed(used),
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "assay": catalog.own_version(),
     }
     write_whole(path.with_suffix(".json"), msgspec.json.format(msgspec.json.encode(provenance), indent=2))
     partial.unlink(missing_ok=True)
+    return summed(used)
 
 
-async def _generate(name: str, recipe: Mapping[str, Any], partial: Path, done: dict[int, Row]) -> None:
+async def _generate(
+    name: str,
+    recipe: Mapping[str, Any],
+    partial: Path,
+    done: dict[int, Row],
+    used: list[Usage],
+    limits: SpendingLimits,
+) -> None:
     sources = _source_rows(name, recipe)
+    stop = Stop()
     async with AsyncExitStack() as stack:
         steps = [await _made(step, recipe, stack) for step in recipe["steps"]]
+        if limits:
+            keep_to_budget([step.model for step in steps if isinstance(step, _ModelStep)], limits, stop, used)
         missing = iter([index for index in range(recipe["num_samples"]) if index not in done])
         file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         stack.callback(os.close, file)
@@ -119,24 +164,29 @@ async def _generate(name: str, recipe: Mapping[str, Any], partial: Path, done: d
         failed: list[tuple[int, str]] = []
 
         async def work() -> None:
-            for index in missing:
-                try:
-                    row = await _row(recipe, steps, sources, index)
-                except (FailureError, RenderError, UsageError) as error:
-                    failed.append((index, error.failure.message if isinstance(error, FailureError) else str(error)))
-                else:
-                    os.write(file, msgspec.json.encode([index, row]) + b"\n")
-                    done[index] = row
-                if failed:
-                    return  # rows under way are finished and kept: a model may have been paid for them
+            while not (failed or stop.asked):  # rows under way are finished and kept: a model was paid for them
+                if (index := next(missing, None)) is None:
+                    return
+                row: Row | None = None
+                with Account() as account:
+                    try:
+                        row = done[index] = await _row(recipe, steps, sources, index)
+                    except (FailureError, RenderError, UsageError) as error:
+                        failed.append((index, error.failure.message if isinstance(error, FailureError) else str(error)))
+                usage = usage_of(account)
+                used.extend(usage)
+                os.write(file, msgspec.json.encode(_Made(index, row, usage)) + b"\n")
 
         await asyncio.gather(*(work() for _ in range(ROWS_AT_ONCE)))
+    kept = f"{len(done):,} of {recipe['num_samples']:,} rows are kept"
     if failed:
         index, message = min(failed)
         raise UsageError(
-            f"dataset `{name}`: row {index + 1} could not be generated: {message}. {len(done):,} of "
-            f"{recipe['num_samples']:,} rows are kept: rerun the same command to resume"
+            f"dataset `{name}`: row {index + 1} could not be generated: {message}. {kept}: rerun the same command to "
+            "resume"
         )
+    if len(done) < recipe["num_samples"]:
+        raise UsageError(f"dataset `{name}`: {stop.reason} while it was generated. {kept}: rerun with more to resume")
 
 
 async def _row(recipe: Mapping[str, Any], steps: Sequence[Step], sources: Sequence[Row], index: int) -> Row:
@@ -181,7 +231,7 @@ async def _made(step: Mapping[str, Any], recipe: Mapping[str, Any], stack: Async
     model = wrap_alone(made, concurrency=ROWS_AT_ONCE, say=lambda sentence: print(sentence, file=sys.stderr))
     if generation := behind.get("generation"):
         model = WithSettings(model, generation)
-    return _ModelStep(model, step, recipe["seed"])
+    return _ModelStep(Judging(model), step, recipe["seed"])
 
 
 class _TemplateStep:
@@ -214,8 +264,8 @@ class _PythonStep:
 class _ModelStep:
     """A column that a model writes, or the fields of the JSON object that it writes."""
 
-    def __init__(self, model: Model, step: Mapping[str, Any], seed: int) -> None:
-        self._model, self._seed = model, seed
+    def __init__(self, model: Judging, step: Mapping[str, Any], seed: int) -> None:
+        self.model, self._seed = model, seed
         self._column, self._json = step["column"], step["json"]
         prompts = (("system", step.get("system_prompt")), ("user", step["user_prompt"]))
         self._messages = [(role, Template(text, where=f"{role}_prompt")) for role, text in prompts if text]
@@ -225,10 +275,10 @@ class _ModelStep:
         messages = tuple(Message(role=role, content=template.render(variables)) for role, template in self._messages)
         # a seed of its own makes rows with equal prompts different
         own_seed = Random(f"{self._seed} {index}").randrange(2**31)
-        text = (await self._model.generate(Request(messages=messages, seed=own_seed))).text.strip()
+        text = (await self.model.generate(Request(messages=messages, seed=own_seed))).text.strip()
         if not text:
-            raise UsageError(f"the model {self._model.name} answered nothing")
-        return _object_in(text, self._model.name) if self._json else {self._column: text}
+            raise UsageError(f"the model {self.model.name} answered nothing")
+        return _object_in(text, self.model.name) if self._json else {self._column: text}
 
 
 def _object_in(text: str, model: str) -> Row:
@@ -242,17 +292,20 @@ def _object_in(text: str, model: str) -> Row:
         raise UsageError(f"the model {model} was to answer with one JSON object: {error}") from error
 
 
-def _finished_rows(partial: Path) -> dict[int, Row]:
-    """The rows that an earlier generation has made; a torn last line is a row that is made again."""
+def _finished_rows(partial: Path) -> tuple[dict[int, Row], list[Usage]]:
+    """The rows that an earlier generation has made, and what it used; a torn last line is a row that is made again."""
     done: dict[int, Row] = {}
+    used: list[Usage] = []
     try:
         with open_regular(partial) as file:
             for line in file:
                 try:
-                    index, row = msgspec.json.decode(line, type=tuple[int, Row])
+                    made = msgspec.json.decode(line, type=_Made)
                 except msgspec.MsgspecError:
                     continue
-                done[index] = row
+                used.extend(made.usage)
+                if made.row is not None:
+                    done[made.index] = made.row
     except FileNotFoundError:
         pass
-    return done
+    return done, used

@@ -14,7 +14,8 @@ from msgspec import Struct
 from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.types import DatasetSpec
+from assay.core.types import DatasetSpec, Usage
+from assay.costs.budget import SpendingLimits
 from assay.costs.prices import model_names
 from assay.datasets.content import Pinnable, content_hash, is_elsewhere
 from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
@@ -100,6 +101,10 @@ class Library:
     """False where nothing is asked: a key without a model behind it then stands for itself."""
     may_ask: bool = True
     """False where no model may be asked to write a dataset."""
+    limits: SpendingLimits = field(default_factory=SpendingLimits)
+    """What they may be paid for it."""
+    generation: list[Usage] = field(default_factory=list)
+    """What they used to write datasets now; taken by the first task that reads one."""
     only_reads: bool = False
     """True where no server may be asked for a dataset."""
     typed: frozenset[str] = frozenset()
@@ -178,7 +183,7 @@ class Library:
 
     def _generated(self, options: Options) -> Options:
         """The same with the file of the rows, which are made now if they never were and may be."""
-        from assay.tasks.declarative.generation import asks_models, generate, generated_file, is_generated
+        from assay.tasks.declarative.generation import asks_models, estimate, generate, generated_file, is_generated
 
         name, recipe = str(options["name"]), options["recipe"]
         assert isinstance(recipe, dict)  # noqa: S101 - `_source` made it
@@ -191,14 +196,17 @@ class Library:
         if self.only_reads:
             return options
         if asks_models(recipe) and not (self.models_needed and self.may_ask):
-            raise UsageError(f"the dataset `{name}` is not generated yet, and a model writes it: run the task once")
+            raise UsageError(
+                f"the dataset `{name}` is not generated yet, and a model writes it: run the task once. That takes "
+                f"{estimate(recipe, self.limits)}"
+            )
         for step in mappings(recipe["steps"]):
             if step["type"] == "model" and step["model_key"] not in self.typed and isinstance(step["model"], dict):
                 for reach in keys_sent_elsewhere(step["model"], f"dataset `{name}`"):
                     raise UsageError(
                         f"generating would {reach}; name the model with --model-for '{step['model_key']}=…'"
                     )
-        generate(name, recipe, path)
+        self.generation += generate(name, recipe, path, self.limits)
         return {**options, "path": str(path)}
 
     def _recipe(self, source: GeneratedSource) -> Options:

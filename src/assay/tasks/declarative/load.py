@@ -14,6 +14,7 @@ from assay.catalog import OTHER_MODELS
 from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.core.types import DatasetSpec, TaskDefinition
+from assay.costs.budget import SpendingLimits
 from assay.datasets.content import is_elsewhere
 from assay.env_file import variables
 from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
@@ -68,6 +69,8 @@ class ReadingOptions(TypedDict, total=False):
     """Nobody else is asked for anything either, so a dataset of the hub has no size."""
     may_ask: bool
     """Whether models may be asked to write datasets."""
+    limits: SpendingLimits
+    """What they may be paid for it."""
 
 
 def read_yaml_tasks(path: Path, **how: Unpack[ReadingOptions]) -> list[TaskDefinition]:
@@ -100,6 +103,7 @@ def read_located_tasks(
     models_needed: bool = True,
     only_reads: bool = False,
     may_ask: bool = True,
+    limits: SpendingLimits | None = None,
 ) -> list[LocatedTask]:
     """The same, with the places of their fields."""
     reading = _Reading(
@@ -111,6 +115,7 @@ def read_located_tasks(
         models_needed=models_needed and not only_reads,
         only_reads=only_reads,
         may_ask=may_ask,
+        limits=limits or SpendingLimits(),
     )
     if trust or (is_of_this_project(path) and not allow_outside):
         return _read_tasks(path, variables(), reading)
@@ -135,6 +140,7 @@ class _Reading:
     models_needed: bool
     only_reads: bool
     may_ask: bool
+    limits: SpendingLimits
 
 
 def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: _Reading) -> list[LocatedTask]:
@@ -149,6 +155,7 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: _Reading
         models_needed=reading.models_needed,
         only_reads=reading.only_reads,
         may_ask=reading.may_ask,
+        limits=reading.limits,
     )
     kind = kind_of(document.value)
     if kind == "run":
