@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +98,23 @@ def test_a_shard_has_nothing_to_gate() -> None:
     with pytest.raises(UsageError, match="until the shards are merged"):
         refuse_contradictions(options("--shard", "1/2", "--gate", "overall > 0"))
     refuse_contradictions(options("--shard", "1/2"))
+
+
+def test_a_system_message_is_a_text_or_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("brief.txt").write_text("Be brief.\n", encoding="utf-8")
+    assert config("--system", "You are kind. Answer in one word.").system == "You are kind. Answer in one word."
+    assert config("--system", "brief.txt").system == "Be brief.\n"
+    assert config("--system", "Terse").system == "Terse"
+    with pytest.raises(UsageError, match="--system breif.txt: "):
+        config("--system", "breif.txt")
+
+
+def test_how_a_model_is_talked_to_is_part_of_the_run() -> None:
+    found = config("--prefill", "It is", "--reasoning-effort", "low", "--keep-thinking")
+    assert (found.prefill, found.settings().reasoning_effort, found.keep_thinking) == ("It is", "low", True)
+
+
+def test_several_models_may_be_named() -> None:
+    assert options("--model", "toy", "--model", "stub").model == ["toy", "stub"]
+    assert options().model is None

@@ -107,3 +107,27 @@ def test_a_preview_shows_samples_and_asks_nobody(tmp_path: Path) -> None:
     [definition] = tasks(tmp_path, "a")
     [(sample, requests)] = preview(definition, 5)
     assert (sample.prompt, requests) == ("compute: 1 + 1", [])
+
+
+class Remembers(Closable):
+    """A model that remembers what it was asked, and thinks aloud."""
+
+    name = "remembers"
+
+    async def generate(self, request: Request) -> Completion:
+        self.asked = request
+        return Completion(text="<think>1 + 1</think>2")
+
+
+def test_the_measured_model_is_asked_with_the_runs_system_message_prefill_and_effort(tmp_path: Path) -> None:
+    model = Remembers()
+    config = RunConfig(system="Be brief.", prefill="It is", reasoning_effort="low")
+
+    async def answer() -> Completion:
+        async with assemble(tasks(tmp_path, "sums"), config, model=model) as parts:
+            return await parts.model.generate(Request(prompt="1 + 1?"))
+
+    completion = asyncio.run(answer())
+    said = [(message.role, message.content) for message in model.asked.messages or ()]
+    assert said == [("system", "Be brief."), ("user", "1 + 1?"), ("assistant", "It is")]
+    assert (completion.text, completion.reasoning) == ("2", "1 + 1")

@@ -47,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
     config = config_of(options)
     refuse_contradictions(options)
     env_file.choose(Path(options.env) if options.env else None)
-    planned = plan_runs(definitions_of(options, config), config, None if options.model is None else [options.model])
+    planned = plan_runs(definitions_of(options, config), config, options.model)
     if len(planned) > 1 and (options.run_dir or options.output):
-        raise UsageError("these tasks name several models, one run each: leave out --run-dir and --output")
+        raise UsageError("several models are one run each: leave out --run-dir and --output")
     if options.dry_run:
         return tell_estimate(planned, options)
     if options.shard is not None:
@@ -71,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
             on_result=tell_result,
         )
     )
-    if len(results) > 1 and any(each.metadata.get("variant") for run in planned for each in run.definitions):
+    variants = any(each.metadata.get("variant") for run in planned for each in run.definitions)
+    if len(results) > 1 and (variants or options.model):
         tell_matrix([result.folder for result in results], options)
     return max(codes) if all(result.gates_met for result in results) else GATE_NOT_MET
 

@@ -54,9 +54,10 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is asked of whom")
     what.add_argument(
         "--model",
+        action="append",
         metavar="NAME",
         help="toy (the default), embedded, openai:MODEL, anthropic:MODEL, gemini:MODEL, ollama:MODEL, vllm:MODEL@URL, "
-        "transformers:FOLDER, command:…, module:name, …; `assay list models` tells all",
+        "transformers:FOLDER, command:…, module:name, …: see `assay list models`; repeatable, for one leaderboard of all",
     )
     what.add_argument(
         "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the model (repeatable)"
@@ -67,9 +68,31 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--stop", action="append", metavar="TEXT", help="end the answer at this text (repeatable)")
     what.add_argument("--logprobs", type=int, metavar="N", help="ask for log-probabilities, N alternatives a token")
     what.add_argument("--seed", type=int, metavar="N", help="passed to the model")
+    add_chat_arguments(what)
     what.add_argument("--repeat", type=int, default=1, metavar="N", help="attempts per sample (default 1)")
     what.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
     _add_task_arguments(what)
+
+
+def add_chat_arguments(what: argparse._ArgumentGroup) -> None:
+    what.add_argument(
+        "--system", metavar="TEXT|FILE", help="a system message before everything; a file's text where there is one"
+    )
+    what.add_argument(
+        "--prefill",
+        metavar="TEXT",
+        help="how each answer begins: sent as the model's own words, for servers that continue them",
+    )
+    what.add_argument(
+        "--reasoning-effort",
+        choices=("none", "minimal", "low", "medium", "high"),
+        help="how long a model that thinks may think, in the words or the tokens of its API",
+    )
+    what.add_argument(
+        "--keep-thinking",
+        action="store_true",
+        help="score `<think>…</think>` with the answer (by default it is kept apart, as reasoning)",
+    )
 
 
 def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
@@ -207,7 +230,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
     if options.logprobs is not None and options.logprobs < 0:
         raise UsageError(f"--logprobs must not be negative, not {options.logprobs}")
     return make_config(
-        model=options.model or "toy",
+        model=options.model[0] if options.model else "toy",
         model_options=key_values(options.model_arg, "--model-arg"),
         temperature=options.temperature,
         top_p=options.top_p,
@@ -215,6 +238,10 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         stop=tuple(options.stop) if options.stop else None,
         seed=options.seed,
         logprobs=options.logprobs,
+        reasoning_effort=options.reasoning_effort,
+        system=system_text(options.system),
+        prefill=options.prefill,
+        keep_thinking=options.keep_thinking,
         repeat=options.repeat,
         limit=options.limit,
         task_config=dict(key_texts(options.config, "--config")),
@@ -238,6 +265,27 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         min_sandbox=options.min_sandbox,
         trust=options.trust,
     )
+
+
+def system_text(given: str | None) -> str | None:
+    """The text itself, or that of the file with this name; a file that is not there is no text."""
+    from pathlib import Path
+
+    from assay.core.errors import UsageError
+    from assay.core.regular_file import read_regular
+    from assay.os_errors import reason
+
+    if given is None or any(letter.isspace() for letter in given):
+        return given
+    path = Path(given)
+    if path.suffix not in (".txt", ".md") and not path.is_file():
+        return given
+    try:
+        return read_regular(path).decode()
+    except OSError as error:
+        raise UsageError(f"--system {given}: {reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--system {given}: is not UTF-8 ({error})") from error
 
 
 def key_values(pairs: list[str], flag: str) -> dict[str, Any]:

@@ -21,6 +21,11 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     stop: tuple[str, ...] | None = None
     seed: int | None = None
     logprobs: int | None = None
+    reasoning_effort: str | None = None
+    system: str | None = None
+    prefill: str | None = None
+    keep_thinking: bool = False
+    """Of the measured model: what stands before all it is asked, how it begins, and whether thoughts are scored."""
     repeat: int = 1
     limit: int | None = None
     """Only the first so many samples of each task."""
@@ -64,7 +69,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
 
     def settings(self) -> Request:
         """The generation settings, as the request they fill in."""
-        names = ("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs")
+        names = ("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs", "reasoning_effort")
         return Request(**{name: getattr(self, name) for name in names})
 
     def samples_of(self, definition: TaskDefinition) -> int:
@@ -79,5 +84,6 @@ class RunConfig(Struct, frozen=True, kw_only=True):
         """The settings a result depends on. How fast it was made, and how patiently, is not among them."""
         settings: dict[str, Any] = msgspec.to_builtins(self.settings())
         settings.pop("attempt", None)
-        prompt = {} if self.prompt is None else {"prompt": self.prompt}
-        return {"generation": settings, "repeat": self.repeat, "limit": self.limit, **prompt}
+        names = ("prompt", "system", "prefill", "keep_thinking")
+        others = {name: value for name in names if (value := getattr(self, name))}
+        return {"generation": settings, "repeat": self.repeat, "limit": self.limit, **others}

@@ -64,6 +64,8 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int | None = None
     logprobs: int | None = None
     """How many alternatives per token to ask for; None asks for none."""
+    reasoning_effort: str | None = None
+    """`none`, `minimal`, `low`, `medium`, `high`: how long a model that thinks may think."""
     response_format: dict[str, Any] | None = None
     tools: list[dict[str, Any]] | None = None
     extra: dict[str, Any] | None = None
@@ -95,6 +97,8 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens_in: int | None = None
     tokens_out: int | None = None
     tokens_cached: int | None = None
+    tokens_reasoning: int | None = None
+    """Those of `tokens_out` that were thought and not said, where the model counts them."""
     seconds: float = 0.0
     reasoning: str | None = None
     refusal: str | None = None

@@ -28,6 +28,7 @@ from assay.models.layers.batched import Batched
 from assay.models.layers.outage import NAP_SECONDS, WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.settings import WithSettings
+from assay.models.layers.thinking import WithoutThinking
 from assay.user.folder import secret_for_cache
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class ModelPool:
             )
         if can.cacheable if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
-        return wrapped
+        return wrapped if config.keep_thinking else WithoutThinking(wrapped)
 
     def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
         """Whom to tell when a server is away, what to end when it stays away, and what ends waiting to retry."""

@@ -239,7 +239,7 @@ class Parts(BuiltTasks):
         self.unproven = likelihood_tasks(self.tasks) if capabilities_of(measured).unproven_likelihoods else ()
         self.in_flight = attempts_in_flight(config, measured)
         # last, because it may open the cache; the pool closes what it has wrapped
-        self.model, self._unwrapped = self.models.wrap(measured), None
+        self.model, self._unwrapped = with_frame(self.models.wrap(measured), config), None
 
     def cost_of(self, completions: Sequence[Completion]) -> float | None:
         """What answers of the measured model cost, where its price is known and it counted its tokens."""
@@ -290,6 +290,15 @@ class Parts(BuiltTasks):
 
     def spend_from(self, budget: Budget) -> None:
         self.model = budget.around(self.model, self.models.judges)
+
+
+def with_frame(model: Model, config: RunConfig) -> Model:
+    """The measured model with the run's system message and prefill around each request, where it has any."""
+    if not config.system and not config.prefill:
+        return model
+    from assay.models.layers.conversation import WithFrame  # which few runs need
+
+    return WithFrame(model, system=config.system, prefill=config.prefill)
 
 
 def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:

@@ -55,6 +55,10 @@ class RunKeywords(TypedDict, total=False):
     stop: tuple[str, ...] | None
     seed: int | None
     logprobs: int | None
+    reasoning_effort: str | None
+    system: str | None
+    prefill: str | None
+    keep_thinking: bool
     repeat: int
     limit: int | None
     task_config: dict[str, Any]

@@ -25,6 +25,7 @@ from assay.models.adapters.chat_messages import (
 )
 from assay.models.adapters.content_parts import Media, read_part, text_of_content
 from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of
+from assay.models.adapters.reasoning import thinking_budget
 
 OFFICIAL_BASE_URL = "https://api.anthropic.com"
 VENDOR = "anthropic"
@@ -121,6 +122,9 @@ class AnthropicModel(HttpModel):
             "tools": [_tool(tool) for tool in request.tools] if request.tools else None,
         }
         body |= {name: value for name, value in optional.items() if value is not None}
+        if request.reasoning_effort is not None and (budget := thinking_budget(request.reasoning_effort)):
+            body["thinking"] = {"type": "enabled", "budget_tokens": budget}
+            body["max_tokens"] += budget  # which counts what is thought, and is meant for what is said
         return {**body, **self._extra, **(request.extra or {})}
 
     def _messages(self, messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from assay.models.adapters.chat_messages import (
 )
 from assay.models.adapters.content_parts import Media, read_part
 from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of, retry_after_seconds
+from assay.models.adapters.reasoning import thinking_budget
 from assay.transport.connection import HttpAnswer
 
 OFFICIAL_BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -112,6 +113,7 @@ class GeminiModel(HttpModel):
             "seed": request.seed,
             "responseLogprobs": True if request.logprobs is not None else None,
             "logprobs": request.logprobs or None,
+            "thinkingConfig": _thinking(request.reasoning_effort),
             **_format(request.response_format),
         }
         return {name: value for name, value in config.items() if value is not None}
@@ -141,6 +143,7 @@ class GeminiModel(HttpModel):
             tokens_in=counted(usage.promptTokenCount),
             tokens_out=counted(usage.all_out()),
             tokens_cached=counted(usage.cachedContentTokenCount),
+            tokens_reasoning=counted(usage.thoughtsTokenCount),
             seconds=seconds,
             reasoning=self._redactor.joined([part.text or "" for part in parts if part.thought]) or None,
             tool_calls=calls or None,
@@ -241,6 +244,13 @@ def _media(media: Media) -> dict[str, Any]:
     if media.url:
         return {"fileData": {"fileUri": media.url}}
     return {"inlineData": {"mimeType": media.mime_type, "data": media.data}}
+
+
+def _thinking(effort: str | None) -> dict[str, Any] | None:
+    if effort is None:
+        return None
+    budget = thinking_budget(effort)
+    return {"thinkingBudget": budget, "includeThoughts": budget > 0}
 
 
 def _format(wanted: dict[str, Any] | None) -> dict[str, Any]:

@@ -252,6 +252,8 @@ class OpenAIModel(HttpModel):
             body["stop"] = request.stop
         if request.seed is not None:
             body["seed"] = request.seed
+        if request.reasoning_effort is not None:
+            body["reasoning_effort"] = request.reasoning_effort
         if request.response_format is not None:
             body["response_format"] = request.response_format
         body.update(self._extra)
@@ -313,6 +315,7 @@ class OpenAIModel(HttpModel):
             tokens_in=counted(usage.prompt_tokens),
             tokens_out=counted(usage.completion_tokens),
             tokens_cached=usage.cached(),
+            tokens_reasoning=usage.thought(),
             seconds=seconds,
             reasoning=reasoning,
             refusal=message.refusal or None,
@@ -381,6 +384,10 @@ class _Usage(Struct, frozen=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: dict[str, Any] | None = None
+    completion_tokens_details: dict[str, Any] | None = None
+
+    def thought(self) -> int | None:
+        return counted((self.completion_tokens_details or {}).get("reasoning_tokens"))
 
     def cached(self) -> int | None:
         return counted((self.prompt_tokens_details or {}).get("cached_tokens"))

@@ -24,6 +24,8 @@ class Attempt(Struct, frozen=True, kw_only=True):
     """`right`, `partial`, `wrong`, `scored`, `unparsed`, `unscored`, `excluded`, `failed` or `timeout`."""
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_reasoning: int = 0
+    """Those of `tokens_out` that the model thought and did not say, where it counts them."""
     cached: int = 0
     """Answers that came from assay's own cache, which cost nothing."""
     cost: Cost | None = None

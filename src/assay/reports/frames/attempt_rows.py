@@ -37,6 +37,7 @@ _LAST: tuple[tuple[Column, Read], ...] = (
     (Column("seconds", "float"), lambda run, each: each.seconds),
     (Column("tokens_in", "int"), lambda run, each: each.tokens_in),
     (Column("tokens_out", "int"), lambda run, each: each.tokens_out),
+    (Column("tokens_reasoning", "int"), lambda run, each: each.tokens_reasoning),
     (Column("cached", "int"), lambda run, each: each.cached),
     (Column("cost", "float", nullable=True), lambda run, each: amount(each.cost)),
     (Column("judge_tokens_in", "int"), lambda run, each: each.judge_tokens_in),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines, lines_at
 from assay.core.run_file import RunFile, read_run_file
-from assay.core.types import Record, Score
+from assay.core.types import Completion, Record, Score
 from assay.costs.prices import Prices, Quote, find_prices
 from assay.costs.spending import Cost, Spending, add_attempt, cost_of, judge_rows, total_cost
 from assay.reports.board.build import build_leaderboard
@@ -204,6 +204,7 @@ class RunSource:
             outcome=outcome,
             tokens_in=spent.tokens_in,
             tokens_out=spent.tokens_out,
+            tokens_reasoning=sum(each.tokens_reasoning or 0 for each in _completions(record)),
             cached=spent.cached,
             cost=self._cost(spent),
             judge_tokens_in=sum(each.tokens_in for each in judged_by),
@@ -218,6 +219,10 @@ class RunSource:
     @cached_property
     def _quote(self) -> Quote | None:
         return self.prices.quote(self.model)
+
+
+def _completions(record: Record) -> Sequence[Completion]:
+    return record.trace.completions if record.trace is not None else ()
 
 
 @dataclass(slots=True)

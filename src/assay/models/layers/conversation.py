@@ -1,0 +1,47 @@
+"""A system message before everything a model is asked, and the beginning of its answer behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.core.model_stack import Wrapper
+from assay.core.seams import Model
+from assay.core.types import Completion, Message, Request
+
+
+class WithFrame(Wrapper):
+    """Asks with the run's `--system` and `--prefill` around each request.
+
+    A task's own system message follows the run's, in one message. A text that is scored or continued, and so has no
+    turns, gets the system text before it and the beginning of the answer behind it.
+    """
+
+    def __init__(self, model: Model, *, system: str | None, prefill: str | None) -> None:
+        super().__init__(model)
+        self._system = system
+        self._prefill = prefill
+
+    async def generate(self, request: Request) -> Completion:
+        return await self.model.generate(framed(request, self._system, self._prefill))
+
+
+def framed(request: Request, system: str | None, prefill: str | None) -> Request:
+    if request.continuation is not None and request.prompt is not None:
+        before = f"{system}\n\n" if system else ""
+        return msgspec.structs.replace(request, prompt=f"{before}{request.prompt}{prefill or ''}")
+    messages: tuple[Message, ...] = request.messages or (Message(role="user", content=request.prompt or ""),)
+    if system:
+        messages = _with_system(messages, system)
+    if prefill:
+        messages = (*messages, Message(role="assistant", content=prefill))
+    return msgspec.structs.replace(request, prompt=None, messages=messages)
+
+
+def _with_system(messages: Sequence[Message], system: str) -> tuple[Message, ...]:
+    first, *rest = messages
+    if first.role == "system" and isinstance(first.content, str):
+        joined = msgspec.structs.replace(first, content=f"{system}\n\n{first.content}")
+        return (joined, *rest)
+    return (Message(role="system", content=system), *messages)

@@ -1,0 +1,44 @@
+"""What a model wrote between think tags is its reasoning, not its answer."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.core.model_stack import Wrapper
+from assay.core.types import Completion, Request
+
+TAGS = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]"))
+
+
+class WithoutThinking(Wrapper):
+    """Moves a block of thinking at the beginning of an answer from the text to `Completion.reasoning`."""
+
+    async def generate(self, request: Request) -> Completion:
+        completion = await self.model.generate(request)
+        return completion if request.continuation is not None else without_thinking(completion)
+
+
+def without_thinking(completion: Completion) -> Completion:
+    text = completion.text
+    if "hink" not in text and "THINK" not in text:
+        return completion
+    for opening, closing in TAGS:
+        if (split := _split(text, opening, closing)) is not None:
+            thought, answer = split
+            reasoning = "\n\n".join(each for each in (completion.reasoning, thought) if each)
+            return msgspec.structs.replace(completion, text=answer, reasoning=reasoning or None)
+    return completion
+
+
+def _split(text: str, opening: str, closing: str) -> tuple[str, str] | None:
+    """Thought and answer, or None where nothing was thought.
+
+    A thought that was cut off has no end and no answer behind it; where the chat template has written the opening tag
+    into the prompt, the answer holds only the closing one.
+    """
+    start = text.lstrip()
+    if start.startswith(opening):
+        thought, closed, answer = start[len(opening) :].partition(closing)
+        return thought.strip(), answer.lstrip() if closed else ""
+    thought, closed, answer = text.partition(closing)
+    return (thought.strip(), answer.lstrip()) if closed and opening not in text else None
