@@ -57,7 +57,7 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME",
         help="toy (the default), embedded, openai:MODEL, anthropic:MODEL, gemini:MODEL, ollama:MODEL, vllm:MODEL@URL, "
-        "transformers:FOLDER, command:…, module:name, …: see `assay list models`; repeatable, for one leaderboard of all",
+        "transformers:FOLDER, command:…, module:name, …: see `assay list models`; repeatable, for a common leaderboard",
     )
     what.add_argument(
         "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the model (repeatable)"
