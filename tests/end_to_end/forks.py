@@ -168,7 +168,8 @@ def become(what: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(variables)
     # as a new Python has it
-    python = [folder for folder in sys.path if folder.startswith((sys.prefix, sys.base_prefix))]
+    installed = (sys.prefix, sys.base_prefix)
+    python = [folder for folder in sys.path if folder.startswith(installed) or folder.endswith("site-packages")]
     sys.path[:] = [*variables["PYTHONPATH"].split(os.pathsep), *python]
     if what.get("code") is not None:
         sys.path.insert(0, "")
