@@ -7,6 +7,9 @@ silently win), NaN and Infinity, bytes that are not UTF-8, nesting without end, 
 from __future__ import annotations
 
 import json
+import os
+import re
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -97,6 +100,35 @@ def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES, *, offset: int = 0, 
             yield from _lines_of(file, max_bytes, offset, number)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_given_lines(path: Path) -> Iterator[Line]:
+    """`read_lines` of what a person named: also `-`, `/dev/stdin` or `<(…)`, a pipe that this process was given.
+
+    It can be read once. A pipe with a name of its own would keep its reader waiting for a writer, and is refused.
+    """
+    descriptor = given_descriptor(path)
+    if descriptor is None:
+        yield from read_lines(path)
+        return
+    try:
+        with open(os.dup(descriptor), "rb", buffering=1 << 20) as file:
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{path}: is a terminal or a device; give a file, or a pipe that ends")
+            yield from _lines_of(file, MAX_LINE_BYTES, 0, 0)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def given_descriptor(path: Path) -> int | None:
+    """The number of the open file that `-`, `/dev/stdin` and `/dev/fd/N` stand for; None for any other path."""
+    if str(path) in ("-", "/dev/stdin"):
+        return 0
+    found = _DESCRIPTOR.fullmatch(str(path))
+    return None if found is None else int(found[1])
+
+
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
 def read_lines_at(path: Path, offsets: Iterable[int]) -> Iterator[bytes]:

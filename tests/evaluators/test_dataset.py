@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,32 @@ def test_what_was_written_is_what_is_read(tmp_path_factory: pytest.TempPathFacto
         assert load_dataset(path) == records
     except UsageError:
         assert any("\\ud" in json.dumps(record) for record in records)  # half a character is not UTF-8
+
+
+@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd"])
+def test_a_pipe_that_this_process_was_given_is_read(folder: str) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b'{"a": 1}\n\n{"a": 2}\n')
+    os.close(writing)
+    try:
+        assert load_dataset(f"{folder}/{reading}") == [{"a": 1}, {"a": 2}]
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_a_device_as_standard_input_is_refused_and_not_waited_for(name: str) -> None:
+    kept = os.dup(0)
+    with open("/dev/zero", "rb") as endless:
+        os.dup2(endless.fileno(), 0)
+    try:
+        assert "a terminal or a device" in refusal(Path(name))
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+
+
+def test_a_pipe_with_a_name_and_a_descriptor_that_is_not_open_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "is a pipe" in refusal(tmp_path / "pipe")
+    assert "cannot be read: Bad file descriptor" in refusal(Path("/dev/fd/987654"))

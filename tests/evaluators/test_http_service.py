@@ -124,6 +124,14 @@ def test_nobody_listens() -> None:
     assert "Is the server running?" in broken.failure.message
 
 
+def test_a_port_that_does_not_speak_tls_is_named_as_that_and_not_as_a_server_that_is_away() -> None:
+    with serving(Answer()) as server:
+        broken = failure(server.url.replace("http:", "https:"))
+    assert (broken.failure.kind, broken.failure.retryable, broken.away) == ("connection", False, None)
+    assert "the TLS handshake failed (" in broken.failure.message
+    assert broken.failure.message.endswith("Does this port speak https?")
+
+
 def test_a_server_that_hangs_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 

@@ -92,7 +92,7 @@ def test_p8_each_trouble_of_a_service_has_its_own_message() -> None:
     assert SENTINEL in late
     assert "not valid JSON" in unread
     assert "missing" in scoreless
-    assert "Is the server running?" in refused
+    assert "Is the server running? This was" in refused
     assert url in refused
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.core.errors import UsageError
 from assay.evaluators.payload import kind_of
-from assay.strict_json import MAX_LINE_BYTES, Line, StrictJsonError, decode_strictly, read_lines
+from assay.strict_json import MAX_LINE_BYTES, Line, StrictJsonError, decode_strictly, read_given_lines
 
 MAX_RECORDS = 10_000
 MAX_REPORTED = 100
@@ -21,12 +21,12 @@ class DatasetError(UsageError, ValueError):
 def load_dataset(path: Path | str) -> list[dict[str, Any]]:
     """The records of a file, in order. `DatasetError` lists every bad line with its number and what is wrong with it.
 
-    An empty file gives an empty list; whoever needs records says so.
+    An empty file gives an empty list; whoever needs records says so. `-`, `/dev/stdin` and `<(…)` are read too, once.
     """
     path = Path(path)
     records: list[dict[str, Any]] = []
     problems: list[str] = []
-    for line in read_lines(path):
+    for line in read_given_lines(path):
         try:
             records.append(_record(line))
         except ValueError as error:

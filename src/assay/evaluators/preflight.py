@@ -58,6 +58,7 @@ def _explained(error: EvaluatorError, evaluator: Evaluator) -> EvaluatorError:
         )
     if (how := in_words(evaluator)) is not None:
         hints.append(f"{how}, as was asked for; without that it is asked in the plain way")
-    message = f"{error.failure.message.removeprefix(f'{evaluator.name}: ')}. {'; '.join(hints)}."
+    seen = error.failure.message.removeprefix(f"{evaluator.name}: ")
+    message = f"{seen}{'' if seen.endswith(('.', '?', '!')) else '.'} {'; '.join(hints)}."
     made = failed(evaluator.name, error.failure.kind, message, error.side_info, retryable=error.failure.retryable)
     return EvaluatorError(made.failure, made.side_info, away=error.away, status=error.status, headers=error.headers)

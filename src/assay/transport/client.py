@@ -180,6 +180,10 @@ class HttpClient:
             reason = error.verify_message or type(error).__name__
             message = f"the certificate of {place} was not accepted: {reason}. SSL_CERT_FILE may name a file of CAs"
             return self._failed("connection", message, retryable=False)
+        if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+            reason = (error.reason or type(error).__name__).replace("_", " ").lower()
+            message = f"{place}: the TLS handshake failed ({reason}). Does this port speak https?"
+            return self._failed("connection", message, retryable=False)
         if isinstance(error, TimeoutError) and error.errno is None:
             limit = "" if timeout_seconds is None else f" within {timeout_seconds:g} s"
             return self._failed("timeout", f"no full answer from {place}{limit}", retryable=True)
