@@ -165,3 +165,31 @@ def test_what_judges_used_is_told_at_the_end_and_in_the_json(
     found = json.loads(capsys.readouterr().out)
     assert found["cost"]["amount"] == pytest.approx(0.01)
     assert [(row["role"], row["tokens_in"], row["tokens_out"]) for row in found["spent"]] == [("judge", 7, 3)]
+
+
+def test_a_service_that_says_not_now_is_waited_for_as_in_a_run(
+    artifact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The preflight included; `Retry-After` is kept to."""
+    refusals = iter([Answer(status=429, headers={"Retry-After": "0"})] * 3)
+    records = dataset(tmp_path, '{"n": 1}', '{"n": 2}')
+    with serving(lambda payload: next(refusals, Answer())) as server:
+        assert main(["score", artifact, "--evaluator-url", server.url, "--dataset", records]) == 0
+    assert "mean 0.5000" in capsys.readouterr().out
+    assert len(server.received) == 3 + 1 + 2
+
+
+def test_a_service_that_stays_away_beyond_the_patience_fails_what_is_left(
+    artifact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = iter([Answer(), Answer(), Answer()])  # the preflight and two records
+    records = dataset(tmp_path, *(f'{{"n": {n}}}' for n in range(6)))
+    with serving(lambda payload: next(answers, Answer(status=503, headers={"Retry-After": "0"}))) as server:
+        arguments = ["score", artifact, "--evaluator-url", server.url, "--dataset", records]
+        assert main([*arguments, "--patience", "0.01"]) == 3
+    assert "2 scored, 4 failed" in capsys.readouterr().out
+
+
+def test_a_patience_that_is_no_number_of_minutes_is_refused(artifact: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", artifact, "--evaluator-url", "http://127.0.0.1:1/", "--patience", "-1"]) == 2
+    assert "--patience -1: expected a number of minutes" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.evaluators import Evaluator
+    from assay.models.pool import Patience
 
 _CALLS = "evaluator calls in flight"
 _COUNTS_FOR = {
@@ -25,7 +26,7 @@ _COUNTS_FOR = {
 """Which of those who score each flag is for; for anybody else it would do nothing, silently."""
 
 
-def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
+def add_evaluator_arguments(parser: argparse.ArgumentParser, *, patience_flag: str = "--patience") -> None:
     who = parser.add_argument_group("who scores (one of these)")
     who.add_argument(
         "--evaluator-command",
@@ -80,12 +81,20 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--evaluator-timeout", type=float, metavar="SECONDS", help="of one evaluation: default 30; 60 for judges"
     )
+    how.add_argument(
+        patience_flag,
+        dest="outage_minutes",
+        type=float,
+        default=60.0,
+        metavar="MINUTES",
+        help="how long to wait for a service or judge that went away (default 60)",
+    )
     how.add_argument("--concurrency", type=int, default=4, metavar="N", help=f"{_CALLS} (default 4)")
     how.add_argument("--prices", metavar="FILE", help="what models cost (default: prices.yaml here, else assay's own)")
     how.add_argument("--no-preflight", action="store_true", help="do not try the evaluator before the work begins")
 
 
-def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
+def evaluators_of(options: argparse.Namespace, patience: Patience) -> list[Evaluator]:
     """The evaluators that the flags name: one, or one for each judge."""
     from assay.core.errors import UsageError
 
@@ -105,7 +114,7 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
         return [_command(options)]
     if options.evaluator_url:
         return [_service(options)]
-    return [_judge(options, model) for model in options.judge_model]
+    return [_judge(options, model, patience) for model in options.judge_model]
 
 
 def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
@@ -122,6 +131,14 @@ def evaluations_in_flight(options: argparse.Namespace) -> int:
     """How many evaluations may be asked for at once, so that `--concurrency` calls are under way."""
     concurrency: int = options.concurrency
     return concurrency * (options.evaluator_batch or 1)
+
+
+def outage_patience(options: argparse.Namespace, flag: str = "--patience") -> Patience:
+    """How long a server that went away is waited for."""
+    from assay.cli.run_flags import checked_patience
+    from assay.models.pool import Patience
+
+    return Patience(seconds=checked_patience(options.outage_minutes, flag), flag=flag)
 
 
 def _flag(name: str) -> str:
@@ -197,7 +214,7 @@ def _service(options: argparse.Namespace) -> Evaluator:
     )
 
 
-def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
+def _judge(options: argparse.Namespace, spec: str, patience: Patience) -> Evaluator:
     from assay.cli.run_flags import key_values
     from assay.core.errors import UsageError
     from assay.costs.budget import Judging
@@ -213,7 +230,7 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
     limit = check_timeout(JUDGE_TIMEOUT_SECONDS if options.evaluator_timeout is None else options.evaluator_timeout)
     return llm_judge_evaluator(
         options.objective,
-        Judging(wrap_alone(model, concurrency=options.concurrency, timeout_seconds=limit, say=say)),
+        Judging(wrap_alone(model, concurrency=options.concurrency, timeout_seconds=limit, say=say, patience=patience)),
         quality_dimensions={name: _weight(name, text) for name, text in _pairs(options.dimension)},
         hard_constraints=options.constraint,
         timeout_seconds=None,

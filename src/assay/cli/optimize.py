@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.optimize_flags import add_arguments
+from assay.cli.optimize_flags import OUTAGE_PATIENCE, add_arguments
 
 if TYPE_CHECKING:
     from assay.optimize.results import Result
@@ -132,13 +132,15 @@ def _own_proposer(name: str | None) -> Any:
 
 
 def _proposer(options: argparse.Namespace) -> Any:
-    from assay.cli.evaluator_flags import say
+    from assay.cli.evaluator_flags import outage_patience, say
     from assay.cli.run_flags import key_values
     from assay.models.build import make_model
     from assay.models.pool import wrap_alone
 
     model = make_model(options.model, key_values(options.model_arg, "--model-arg"))
-    return wrap_alone(model, concurrency=options.concurrency, say=say)
+    return wrap_alone(
+        model, concurrency=options.concurrency, say=say, patience=outage_patience(options, OUTAGE_PATIENCE)
+    )
 
 
 def _checked_output(path: str | None) -> Path | None:

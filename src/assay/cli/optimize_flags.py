@@ -6,6 +6,9 @@ import argparse
 
 from assay.cli.evaluator_flags import add_evaluator_arguments
 
+OUTAGE_PATIENCE = "--outage-patience"
+"""In `run` and `score` this is `--patience`, which a search had taken before."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from assay.cli.run_flags import add_trust
@@ -49,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="rejected rewritings that the proposer is shown (default 3)",
     )
-    add_evaluator_arguments(parser)
+    add_evaluator_arguments(parser, patience_flag=OUTAGE_PATIENCE)
     tasks = parser.add_argument_group("tasks instead of an evaluator")
     tasks.add_argument(
         "--task",

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, SearchSettings]:
-    from assay.cli.evaluator_flags import evaluations_in_flight, read_artifact
+    from assay.cli.evaluator_flags import evaluations_in_flight, outage_patience, read_artifact
+    from assay.cli.optimize_flags import OUTAGE_PATIENCE
     from assay.core.errors import UsageError
     from assay.optimize.constraints import constraints_for
     from assay.optimize.settings import SearchSettings
@@ -58,6 +59,7 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         concurrency=evaluations_in_flight(options),
         max_cost=options.max_cost,
         max_total_tokens=options.max_tokens,
+        outage_patience=outage_patience(options, OUTAGE_PATIENCE),
         prices=options.prices,
     )
     return evaluator, settings
@@ -170,11 +172,12 @@ def _split(sets: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
-    from assay.cli.evaluator_flags import evaluators_of, refuse_without_effect
+    from assay.cli.evaluator_flags import evaluators_of, outage_patience, refuse_without_effect
+    from assay.cli.optimize_flags import OUTAGE_PATIENCE
     from assay.core.errors import UsageError
 
     if not options.task:
-        evaluators = evaluators_of(options)
+        evaluators = evaluators_of(options, outage_patience(options, OUTAGE_PATIENCE))
         if len(evaluators) > 1:
             raise UsageError("a search has one judge; compare several with `assay score`")
         return evaluators[0]

@@ -423,12 +423,12 @@ def score_workers_of(text: str) -> int | None:
     return int(text)
 
 
-def checked_patience(minutes: float) -> float:
+def checked_patience(minutes: float, flag: str = "--patience") -> float:
     """In seconds."""
     from assay.core.errors import UsageError
 
     if not 0 <= minutes < float("inf"):
-        raise UsageError(f"--patience {minutes:g}: expected a number of minutes, 0 for none")
+        raise UsageError(f"{flag} {minutes:g}: expected a number of minutes, 0 for none")
     return minutes * 60
 
 

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from assay.cli.evaluator_flags import evaluators_of, read_artifact, read_set
+    from assay.cli.evaluator_flags import evaluators_of, outage_patience, read_artifact, read_set
     from assay.core.usage import Account, usage_of
     from assay.costs.prices import find_prices
     from assay.costs.spending import spent_by, spent_in_words
@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     examples = read_set(options.dataset) if options.dataset else None
     prices = find_prices(Path(options.prices) if options.prices else None)
     with Account() as account:
-        scores, dead = run_blocking(_until_a_signal(_score_all(evaluators_of(options), artifact, examples, options)))
+        work = _score_all(evaluators_of(options, outage_patience(options)), artifact, examples, options)
+        scores, dead = run_blocking(_until_a_signal(work))
     spent = spent_by([("judge", usage) for usage in usage_of(account)], prices)
     if options.json:
         print(_as_json(options.artifact, scores, dead, spent))
@@ -90,22 +91,26 @@ async def _score_all(
     evaluators: list[Evaluator], artifact: str, examples: list[dict[str, Any]] | None, options: argparse.Namespace
 ) -> tuple[list[ArtifactScore], dict[str, str]]:
     """Every evaluator's scores, and why those without any have none. The only evaluator there is may not be dead."""
-    from assay.cli.evaluator_flags import evaluations_in_flight, say
+    from assay.cli.evaluator_flags import evaluations_in_flight, outage_patience, say
     from assay.core.errors import AssayError
+    from assay.core.run import Stop
     from assay.evaluators import preflight
     from assay.evaluators.preflight import in_words
     from assay.evaluators.scoring import score_artifact
+    from assay.runs.patient_evaluator import PatientEvaluator
 
     scores: list[ArtifactScore] = []
     dead: dict[str, str] = {}
     for evaluator in evaluators:
+        # when it is waited for in vain, what was scored is reported and the rest has failed
+        patient = PatientEvaluator(evaluator, Stop(), say, patience=outage_patience(options))
         try:
             if (how := in_words(evaluator)) is not None:
                 say(how)
             if not options.no_preflight:
-                await preflight(evaluator, examples[0] if examples else None, options.task_model)
+                await preflight(evaluator, examples[0] if examples else None, options.task_model, patient=patient)
             found = await score_artifact(
-                evaluator, artifact, examples, options.task_model, concurrency=evaluations_in_flight(options)
+                patient, artifact, examples, options.task_model, concurrency=evaluations_in_flight(options)
             )
         except AssayError as error:
             if len(evaluators) == 1:

@@ -14,21 +14,40 @@ SENTINEL = "__optimize_anything_preflight__"
 
 
 async def preflight(
-    evaluator: Evaluator, example: Mapping[str, Any] | None = None, task_model: str | None = None
+    evaluator: Evaluator,
+    example: Mapping[str, Any] | None = None,
+    task_model: str | None = None,
+    *,
+    patient: Evaluator | None = None,
 ) -> Evaluation:
     """Ask the evaluator for the sentinel, just as it will be asked for candidates: with the example, the task model and
-    its own time limit, kept running and in batches where that was asked for.
+    its own time limit, kept running and in batches where that was asked for. `patient` is the same evaluator as one
+    that is waited for when it says "not now"; one that does not listen is not.
 
     `UsageError` when something it needs is not there, `EvaluatorError` when its answer is not a valid score.
     """
     if isinstance(evaluator, CommandEvaluator):
         evaluator.check()
     try:
-        if isinstance(evaluator, CommandEvaluator | HttpEvaluator) and evaluator.batch is not None:
-            return await _batch(evaluator, evaluator.payload(SENTINEL, example, task_model), evaluator.batch)
-        return await evaluator(SENTINEL, example, task_model)
+        try:
+            return await _once(evaluator, example, task_model)
+        except EvaluatorError as error:
+            if patient is None or error.status is None or not error.failure.retryable:
+                raise
+            answer = await patient(SENTINEL, example, task_model)
+            return answer if not _takes_batches(evaluator) else await _once(evaluator, example, task_model)
     except EvaluatorError as error:
         raise _explained(error, evaluator) from error
+
+
+async def _once(evaluator: Evaluator, example: Mapping[str, Any] | None, task_model: str | None) -> Evaluation:
+    if isinstance(evaluator, CommandEvaluator | HttpEvaluator) and evaluator.batch is not None:
+        return await _batch(evaluator, evaluator.payload(SENTINEL, example, task_model), evaluator.batch)
+    return await evaluator(SENTINEL, example, task_model)
+
+
+def _takes_batches(evaluator: Evaluator) -> bool:
+    return isinstance(evaluator, CommandEvaluator | HttpEvaluator) and evaluator.batch is not None
 
 
 async def _batch(evaluator: CommandEvaluator | HttpEvaluator, payload: dict[str, Any], size: int) -> Evaluation:

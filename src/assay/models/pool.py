@@ -48,11 +48,19 @@ class RequestState(Struct, frozen=True, kw_only=True):
     """Why nothing new is sent; None when something is."""
 
 
+class Patience(Struct, frozen=True, kw_only=True):
+    """How long a server that went away is waited for, and the flag that says so."""
+
+    seconds: float = 3600.0
+    flag: str = "--patience"
+
+
 class ModelPool:
     """Hands out wrapped models by what a user writes for them; the same words give the same model."""
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: RunConfig, *, patience_flag: str = "--patience") -> None:
         self._config = config
+        self._patience_flag = patience_flag
         self._plain: list[Model] = []
         self._judges: dict[str, Judging] = {}
         self._rate_limited: list[RateLimited] = []
@@ -129,7 +137,7 @@ class ModelPool:
             self._rate_limited.append(limited)
             wrapped = limited
         if config.patience_seconds and can.remote:
-            waiter = WaitsOutOutages(wrapped, patience_seconds=config.patience_seconds)
+            waiter = WaitsOutOutages(wrapped, patience_seconds=config.patience_seconds, flag=self._patience_flag)
             self._outage_waiters.append(waiter)
             wrapped = waiter
         if config.retries:
@@ -197,13 +205,15 @@ def wrap_alone(
     timeout_seconds: float | None = None,
     say: Callable[[str], None],
     stop: Stop | None = None,
+    patience: Patience = Patience(),  # noqa: B008 - it does not change
 ) -> Model:
     """A model that is asked outside a run, such as a proposer or the judge of `score`: as in a run, without a cache.
 
     `say` hears of a server that has gone away; nobody waits for one once `stop` was asked. Whoever closes the model
     closes all there is.
     """
-    pool = ModelPool(RunConfig(model=model.name, concurrency=concurrency, cache=False))
+    config = RunConfig(model=model.name, concurrency=concurrency, cache=False, patience_seconds=patience.seconds)
+    pool = ModelPool(config, patience_flag=patience.flag)
     wrapped = pool.wrap(model, timeout_seconds=timeout_seconds)
     pool.tell(stop or Stop(), say)
     return wrapped

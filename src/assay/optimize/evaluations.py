@@ -22,9 +22,10 @@ from assay.core.types import Failure, Usage
 from assay.core.usage import Account, usage_of
 from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import Evaluator, failure_of
-from assay.optimize.journal import SearchEntry, SearchJournal, Texts
-from assay.optimize.patient import PatientEvaluator, candidate_of
+from assay.models.pool import Patience
+from assay.optimize.journal import SearchEntry, SearchJournal, Texts, candidate_of
 from assay.optimize.sets import SetExample
+from assay.runs.patient_evaluator import PatientEvaluator
 
 TRIES = 3
 """So often an evaluation is tried that fails, for every candidate alike."""
@@ -76,6 +77,7 @@ class Evaluations:
         money: SearchBudget | None = None,
         repeat: int = 1,
         say: Callable[[str], None] = lambda sentence: None,
+        patience: Patience = Patience(),  # noqa: B008 - it does not change
     ) -> None:
         self.calls = 0
         """Evaluations the search has used, test set aside: what an undisturbed run would have asked for."""
@@ -89,7 +91,8 @@ class Evaluations:
         self.failed_in_a_row = 0
         self.journal = journal
         self.repeat = repeat
-        self._evaluator = PatientEvaluator(evaluator, stop, say)
+        self._evaluator = PatientEvaluator(evaluator, stop, say, patience=patience)
+        self._asked = 0
         self._about = canonical_json([identity, task_model])
         self._task_model = task_model
         self._concurrency = concurrency
@@ -107,7 +110,7 @@ class Evaluations:
 
     @property
     def retries(self) -> int:
-        return self._evaluator.made - self._evaluator.asked
+        return self._evaluator.made - self._asked
 
     async def evaluate(
         self, pairs: Sequence[tuple[Texts, SetExample]], *, counted: bool = True
@@ -221,11 +224,10 @@ class Evaluations:
         return entry
 
     async def _ask(self, texts: Texts, example: SetExample) -> ScoreOrFailure:
+        self._asked += 1
         for tried in range(1, TRIES + 1):
             try:
-                evaluation = await self._evaluator(
-                    candidate_of(texts), example.record, self._task_model, again=tried > 1
-                )
+                evaluation = await self._evaluator(candidate_of(texts), example.record, self._task_model)
             except Exception as error:
                 # whatever one example does must not lose the hours spent on the others
                 failure, side_info = failure_of(error, self._evaluator.name)

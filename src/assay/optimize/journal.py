@@ -19,6 +19,7 @@ from assay.core.fingerprint import short_fingerprint
 from assay.core.journal import Journal, read_both
 from assay.core.types import Failure, Usage
 from assay.costs.spending import Spending
+from assay.evaluators.payload import CandidateParts
 
 FILE = "journal.jsonl"
 _encode = msgspec.json.Encoder(enc_hook=repr).encode
@@ -26,6 +27,11 @@ _encode = msgspec.json.Encoder(enc_hook=repr).encode
 Texts = dict[str, str]
 """A candidate: its texts by the names of the components. One text alone is called `text`."""
 ONE = "text"
+
+
+def candidate_of(texts: Texts) -> str:
+    """What an evaluator is sent: the text, or all of them as one that knows its components."""
+    return texts[ONE] if list(texts) == [ONE] else CandidateParts(texts)
 
 
 class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,9 +17,8 @@ from assay.costs.spending import Cost, Spent, spent_in_words
 from assay.optimize.budget import CallEstimate
 from assay.optimize.candidates import Found, Rejected, Search
 from assay.optimize.evaluations import ScoreOrFailure
-from assay.optimize.journal import Texts
+from assay.optimize.journal import Texts, candidate_of
 from assay.optimize.objectives import ParetoFront
-from assay.optimize.patient import candidate_of
 from assay.optimize.sets import FEWEST_HELD_OUT, HOLDOUT, SearchSets, SetExample
 from assay.stats.paired import PairedComparison, compare
 

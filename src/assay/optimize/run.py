@@ -34,9 +34,8 @@ from assay.optimize.events import Events, listeners_of
 from assay.optimize.feedback import output_of
 from assay.optimize.folder import SearchFolder, earlier_search, lenders_of, prepare_folder, write_files
 from assay.optimize.in_the_loop import InTheLoop
-from assay.optimize.journal import FILE, ONE, SearchEntry, SearchJournal, Texts
+from assay.optimize.journal import FILE, ONE, SearchEntry, SearchJournal, Texts, candidate_of
 from assay.optimize.objectives import pareto_front
-from assay.optimize.patient import candidate_of
 from assay.optimize.proposer import Proposer, ProposerFunction
 from assay.optimize.results import (
     SCHEMA,
@@ -52,6 +51,7 @@ from assay.optimize.results import (
 from assay.optimize.sets import SearchSets, SetExample
 from assay.optimize.settings import SearchSettings, check_settings, estimated
 from assay.runs.listeners import SearchEvent
+from assay.runs.patient_evaluator import PatientEvaluator
 from assay.runs.progress import Progress, run_blocking, signals
 from assay.scorers.watch import Watch
 
@@ -113,7 +113,7 @@ async def aoptimize(
                 if (how := in_words(evaluator)) is not None:
                     progress.say(how)
                 if probe and not len(journal):
-                    await _probe(evaluator, settings, journal, stop)
+                    await _probe(evaluator, settings, journal, stop, progress)
                 money = SearchBudget(limits, models, journal.spent)
                 work = _Work(settings, sets, evaluator, proposer, journal, money, stop, progress, propose, events)
                 result = await work.run(path, planned, now.fingerprint)
@@ -180,6 +180,7 @@ class _Work:
             money=money,
             repeat=settings.repeat,
             say=progress.say,
+            patience=settings.outage_patience,
         )
         self._money = money
         records = [example.record for example in sets.dataset if example.record is not None]
@@ -412,9 +413,12 @@ def _outcomes(
     ]
 
 
-async def _probe(evaluator: Evaluator, settings: SearchSettings, journal: SearchJournal, stop: Stop) -> None:
+async def _probe(
+    evaluator: Evaluator, settings: SearchSettings, journal: SearchJournal, stop: Stop, progress: Progress
+) -> None:
     example = settings.dataset[0] if settings.dataset else None
-    probing = asyncio.ensure_future(preflight(evaluator, example, settings.task_model))
+    patient = PatientEvaluator(evaluator, stop, progress.say, patience=settings.outage_patience)
+    probing = asyncio.ensure_future(preflight(evaluator, example, settings.task_model, patient=patient))
     stop.bind(probing.cancel)
     try:
         with Account() as account:

@@ -13,6 +13,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.seams import Model, identity_of
 from assay.core.types import Request
 from assay.evaluators.payload import Evaluator, ScoreRange
+from assay.models.pool import Patience
 from assay.optimize.budget import CallEstimate, estimate
 from assay.optimize.constraints import Constraints
 from assay.optimize.engine import SearchStrategy, engine_version
@@ -61,6 +62,8 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     concurrency: int = 4
     max_cost: float | None = None
     max_total_tokens: int | None = None
+    outage_patience: Patience = Patience(flag="--outage-patience")
+    """How long a service that scores is waited for when it goes away."""
     prices: str | None = None
     """The price file; None takes the one in the folder, else assay's own."""
 

@@ -45,11 +45,13 @@ class WaitsOutOutages(Wrapper):
         model: Model,
         *,
         patience_seconds: float,
+        flag: str = "--patience",
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(model)
         self._patience = patience_seconds
+        self._flag = flag
         self._clock, self._sleep = clock, sleep
         self._answered = self._given_up = False
         self._in_a_row = self._hopeless_in_a_row = 0
@@ -184,7 +186,7 @@ class WaitsOutOutages(Wrapper):
     def _give_up(self, seconds: float) -> None:
         self._given_up = True
         waited = f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:,.0f} s"
-        self._stop.end(f"{self.name} has not answered for {waited} (--patience)")
+        self._stop.end(f"{self.name} has not answered for {waited} ({self._flag})")
         self._stop.now()  # what is in flight waits for the same server; it is made when the run is resumed
         self._wake_all()
 

@@ -13,35 +13,40 @@ from assay.core.run import Stop
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
 from assay.evaluators.http_service import HttpEvaluator
-from assay.evaluators.payload import CandidateParts, Evaluation, Evaluator, EvaluatorError
+from assay.evaluators.payload import Evaluation, Evaluator, EvaluatorError
 from assay.models.adapters.client_errors import away
 from assay.models.adapters.http_model import retry_after_seconds
-from assay.models.pool import wrap_alone
-from assay.optimize.journal import ONE, Texts
-
-
-def candidate_of(texts: Texts) -> str:
-    """What an evaluator is sent: the text, or all of them as one that knows its components."""
-    return texts[ONE] if list(texts) == [ONE] else CandidateParts(texts)
+from assay.models.pool import Patience, wrap_alone
 
 
 class PatientEvaluator:
-    """Counts what is asked; a service that is away or says "not now" is asked again in due time."""
+    """An evaluator like the one inside; a service that is away or says "not now" is asked again in due time."""
 
-    def __init__(self, evaluator: Evaluator, stop: Stop, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        stop: Stop,
+        say: Callable[[str], None],
+        *,
+        patience: Patience = Patience(),  # noqa: B008 - it does not change
+    ) -> None:
         self.name = evaluator.name
-        self.asked = 0
         self.made = 0
-        """With every retry."""
+        """How often the evaluator was asked, with every retry."""
         self._evaluator = evaluator
         self._waiting = None
         if isinstance(evaluator, HttpEvaluator):
-            self._waiting = wrap_alone(_ServiceAsModel(self), concurrency=1 << 16, say=say, stop=stop)
+            self._waiting = wrap_alone(
+                _ServiceAsModel(self), concurrency=1 << 16, say=say, stop=stop, patience=patience
+            )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return self._evaluator.identity
 
     async def __call__(
-        self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None, *, again: bool
+        self, candidate: str, example: Mapping[str, Any] | None = None, task_model: str | None = None
     ) -> Evaluation:
-        self.asked += not again
         if self._waiting is None:
             return await self.ask(candidate, example, task_model)
         request = _Asked(candidate=candidate, example=example, task_model=task_model)
@@ -52,6 +57,9 @@ class PatientEvaluator:
             side_info = seen.side_info if isinstance(seen, EvaluatorError) else {}
             raise EvaluatorError(error.failure, side_info) from error
         return cast(_Answered, answer).evaluation
+
+    async def close(self) -> None:
+        await self._evaluator.close()
 
     async def ask(self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> Evaluation:
         self.made += 1

@@ -11,14 +11,15 @@ from tests.optimize.scripted import WordEvaluator
 
 from assay.core.run import Stop
 from assay.evaluators import EvaluatorError, http_evaluator
-from assay.optimize.patient import PatientEvaluator, candidate_of
+from assay.optimize.journal import candidate_of
+from assay.runs.patient_evaluator import PatientEvaluator
 
 
 def asked(evaluator: Any) -> tuple[Any, PatientEvaluator]:
     async def ask() -> tuple[Any, PatientEvaluator]:
         patient = PatientEvaluator(evaluator, Stop(), lambda sentence: None)
         try:
-            return await patient("text", None, None, again=False), patient
+            return await patient("text", None, None), patient
         finally:
             await evaluator.close()
 
@@ -30,7 +31,7 @@ def test_not_now_is_asked_again_when_the_service_says() -> None:
     with serving(lambda payload: next(answers, Answer(b'{"score": 0.5, "why": "fine"}'))) as server:
         evaluation, patient = asked(http_evaluator(server.url))
     assert (evaluation.score, evaluation.side_info) == (0.5, {"why": "fine"})
-    assert (patient.asked, patient.made) == (1, 3)
+    assert patient.made == 3
 
 
 def test_what_cannot_pass_is_not_asked_again_and_keeps_what_was_seen() -> None:
