@@ -114,6 +114,14 @@ def test_a_folder_is_checked_as_far_as_it_goes_and_says_what_each_task_needs(
 JUDGED = TASK[: TASK.index("    - type: python")] + "    - {type: labeler_via_model, model_key: j, user_prompt: x}\n"
 
 
+def test_a_fault_counts_each_sample_once_however_many_verdicts_were_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.yaml").write_text(JUDGED.replace("user_prompt: x", 'user_prompt: "{{ sample.b }}", valid_labels: [x, y]'))
+    code, _, err = said(capsys, "check", "a.yaml")
+    assert code == 2
+    assert "unknown field of `sample` `b`" in err
+    assert "(and 1 more samples)" in err, "of two rows"
+
+
 def test_a_broken_model_file_is_called_broken(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.yaml").write_text(JUDGED)
     Path("models").mkdir()

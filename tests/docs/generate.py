@@ -1,5 +1,5 @@
 """Writes the generated reference pages: every catalog name with its docstring, every command with its help, every
-public Python name, and the JSON Schema of the leaderboard.
+field of YAML files, every public Python name, and the JSON Schema of the leaderboard.
 
 `python -m tests.docs.generate` writes them; the tests fail when they are stale.
 """
@@ -17,6 +17,7 @@ import msgspec
 from assay import catalog
 from assay.cli import main as cli
 from assay.reports.board.types import Leaderboard
+from tests.docs.declarative_page import declarative_page
 from tests.docs.python_page import python_page
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +29,7 @@ def pages() -> dict[Path, str]:
     return {
         REFERENCE / "catalog.md": catalog_page(),
         REFERENCE / "cli.md": cli_page(),
+        REFERENCE / "declarative.md": declarative_page(),
         REFERENCE / "python.md": python_page(),
         SCHEMA: leaderboard_schema(),
     }

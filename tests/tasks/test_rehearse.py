@@ -141,7 +141,7 @@ def test_labels_that_no_verdict_can_tell_apart_are_found(tmp_path: Path) -> None
 def test_a_judge_whose_prompt_reads_a_missing_column(tmp_path: Path) -> None:
     judge = {"type": "labeler_via_model", "user_prompt": "{{ sample.colour }}"}
     [fault] = faults(tmp_path, [{**JUDGE, **judge}])
-    assert (fault.field, fault.samples) == ("scorers.judge.user_prompt", 4)
+    assert (fault.field, fault.samples) == ("scorers.judge.user_prompt", len(ROWS))
 
 
 def test_the_gold_of_a_multiple_choice_question_is_one_character(tmp_path: Path) -> None:

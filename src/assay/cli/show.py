@@ -1,4 +1,4 @@
-"""`assay show`: one thing in full: a task set, a metric or other named part, or a run."""
+"""`assay show`: one thing in full: a task set, a metric or other named part, a type of YAML files, or a run."""
 
 from __future__ import annotations
 
@@ -26,13 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  assay show datasets/quiz.csv            what the columns of a dataset hold; a YAML file or a key does too\n"
         "  assay show lm-eval:piqa --sample 1     the same of a task of an installed lm-evaluation-harness\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
+        "  assay show model_as_a_judge_scorer     the fields of a type of YAML files, with an example\n"
+        "  assay show scorer                      every type of a kind: scorer, solver, source, parameter, filter, …\n"
         "  assay show my_metric:starts_politely   the same of your own Python, which is read and not run\n"
         "  assay show runs/toy-starter-1a2b3c4d   how a run stands, its tables, and what failed or scored lowest\n"
         "  assay show runs/toy-starter-1a2b3c4d --sample arith-03    one sample of it in full\n"
         "  assay show runs/toy-starter-1a2b3c4d --where 'outcome:wrong and tokens_out>100'    attempts that match"
     )
     parser.add_argument(
-        "what", metavar="WHAT", help="a task file or folder, a catalog name, `module:object`, or a run folder"
+        "what",
+        metavar="WHAT",
+        help="a task file or folder, a catalog name, a type of YAML files, `module:object`, or a run folder",
     )
     parser.add_argument(
         "--samples",
@@ -60,20 +64,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from assay import catalog
+    from assay.cli.show_name import show_name
     from assay.cli.show_run import show_run
     from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE
 
     path = Path(options.what)
-    kinds = [kind for kind in catalog.CATALOG if options.what in catalog.CATALOG[kind]]
     if (path / "run.json").exists():
         show_run(path, options)
     elif options.where is not None:
         raise UsageError(f"--where picks attempts of a run, and {options.what} is no run folder")
-    elif kinds and not path.exists():
-        for kind in kinds:
-            show_part(kind, catalog.CATALOG[kind][options.what], options)
+    elif not path.exists() and show_name(options):
+        pass
     elif ":" in options.what and not path.exists() and not options.what.startswith(LM_EVAL):
         show_own(options)
     elif options.what.startswith(LM_EVAL) or not show_dataset(options):
@@ -89,9 +91,11 @@ def refuse_unknown(what: str) -> None:
 
     from assay import catalog
     from assay.core.errors import UsageError
+    from assay.tasks.declarative.reference import type_references
     from assay.tasks.load import BUILT_IN
 
     known = {*BUILT_IN, *(name for kind in catalog.CATALOG for name in catalog.names(kind))}
+    known |= {each.name for each in type_references()}
     near = catalog.unknown_name("name", what, known | {each.name for each in Path().iterdir()})
     if what not in known:
         raise UsageError(f"{near.partition(' Known:')[0]}{'' if 'mean' in near else ' `assay list` tells all of them'}")
@@ -155,29 +159,17 @@ def _example_shown(value: object) -> str:
     return "" if value is None else shortened(msgspec.json.encode(value).decode(), 60)
 
 
-def show_part(kind: str, target: str, options: argparse.Namespace) -> None:
-    """What the docstring of a part says, and where the part lies (`module:object`)."""
-    import inspect
-
-    from assay import catalog
-
-    _show_doc(kind, target, inspect.getdoc(catalog.import_object(target)) or "", options)
-
-
 def show_own(options: argparse.Namespace) -> None:
-    """The same of the user's own Python, out of its source: showing a thing does not run it."""
-    from assay.cli.source_docs import docstring_of
-
-    _show_doc("your own", options.what, docstring_of(options.what), options)
-
-
-def _show_doc(kind: str, target: str, text: str, options: argparse.Namespace) -> None:
+    """What the user's own Python says of itself, out of its source: showing a thing does not run it."""
     import msgspec
 
+    from assay.cli.source_docs import docstring_of
+
+    kind, name, text = "your own", options.what, docstring_of(options.what)
     if options.json:
-        print(msgspec.json.encode({"kind": kind, "name": options.what, "object": target, "doc": text}).decode())
+        print(msgspec.json.encode({"kind": kind, "name": name, "object": name, "doc": text}).decode())
         return
-    print(f"{kind} {options.what}   ({target})\n\n{text}")
+    print(f"{kind} {name}   ({name})\n\n{text}")
 
 
 def show_tasks(options: argparse.Namespace) -> None:

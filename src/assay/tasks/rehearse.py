@@ -152,6 +152,7 @@ class _Rehearsing:
         self._script = script
         self._parts = {part.key: part for part in task.definition.scorers}
         self._faults: dict[tuple[str, str, str], Fault] = {}
+        self._samples_at_fault: dict[tuple[str, str, str], set[str]] = {}
         self._tried = self._gold_tried = 0
         self._scores: dict[str, list[Score]] = {key: [] for key in self._parts}
         self._heard: Heard | None = None
@@ -346,10 +347,12 @@ class _Rehearsing:
         key = (problem, field, message)
         known = self._faults.get(key)
         name = sample.id if sample is not None else ""
+        names = self._samples_at_fault.setdefault(key, set())
+        names.add(name)  # a sample is gone through with several answers and verdicts
         if known is None:
             self._faults[key] = Fault(problem=problem, field=field, sample=name, message=message, error=error)
         elif sample is not None:
-            self._faults[key] = msgspec.structs.replace(known, samples=known.samples + 1)
+            self._faults[key] = msgspec.structs.replace(known, samples=len(names))
 
 
 def _hashable(answers: Any) -> bool:

@@ -369,11 +369,11 @@ class Shaped(Shape):
         if not isinstance(value, dict):
             report.wrong(where, f"expected {self.name} (a mapping), got {in_yaml(value)}")
             return value
+        before = report.misshapen
         for name in value:
             if name not in self.fields:
                 report.wrong((*where, name), f"unknown field of {self.name}. {hint_here(name, self.fields)}")
         result: Fields = {}
-        before = report.misshapen
         for name, entry in self.fields.items():
             if name not in value:
                 if entry.default is UNSET:

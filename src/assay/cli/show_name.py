@@ -1,0 +1,99 @@
+"""`assay show NAME`: the parts of the catalog and the types of YAML files that are called so."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.tasks.declarative.reference import FieldReference, TypeReference
+
+CATALOG_KINDS = {"metric": "aggregate", "source": "dataset"}
+"""What the catalog calls a kind of thing where YAML files call it something else."""
+
+
+def show_name(options: argparse.Namespace) -> bool:
+    """Whatever is called so: parts of the catalog, types of YAML files and their kinds; False when nothing is."""
+    from assay import catalog
+    from assay.tasks.declarative.reference import types_called
+
+    name = options.what
+    if set(name) & set("/:.~"):
+        return False  # a path, `module:object` or a task of lm_eval
+    types = {CATALOG_KINDS.get(each.kind, each.kind): each for each in types_called(name)}
+    parts = {kind: known[name] for kind, known in catalog.CATALOG.items() if name in known}
+    for at, kind in enumerate(dict.fromkeys([*parts, *types])):
+        if at and not options.json:
+            print()
+        _show(kind, parts.get(kind), types.get(kind), options)
+    found = _types_of_kind(name)
+    if found:
+        _show_kind(found, options)
+    return bool(parts or types or found)
+
+
+def _show(kind: str, target: str | None, reference: TypeReference | None, options: argparse.Namespace) -> None:
+    """What the docstring of a part says and where the part lies; what YAML files may say of it."""
+    import inspect
+
+    import msgspec
+
+    from assay import catalog
+
+    doc = inspect.getdoc(catalog.import_object(target)) or "" if target else reference.doc if reference else ""
+    if options.json:
+        shown = {"kind": kind, "name": options.what, "object": target, "doc": doc}
+        print(msgspec.json.encode({**shown, "yaml": reference} if reference else shown).decode())
+        return
+    print(f"{kind} {options.what}   ({target or 'in YAML files'})\n\n{doc}")
+    if reference is not None:
+        print()
+        _show_fields(reference, options)
+
+
+def _show_fields(reference: TypeReference, options: argparse.Namespace) -> None:
+    from assay.cli.output import show
+    from assay.reports.document import TextTable
+
+    rows = [[field.name, field.type, default_text(field), field.doc] for field in reference.ordered()]
+    header = ["field in YAML", "what stands there", "default", "what it is"]
+    show(TextTable(header=header, rows=rows, numeric_from=9, prose=header[1:]), options)
+    names = dict.fromkeys(name for field in reference.fields for name in field.reads)
+    if names:
+        print(f"\ntemplates read: {', '.join(names)}")
+    if reference.gives:
+        print(f"\ngives: {', '.join(reference.gives)}")
+    print(f"\nexample:\n\n{reference.example}")
+
+
+def _types_of_kind(name: str) -> list[TypeReference]:
+    """All types of a kind (`scorer`, `solver`, …), where there are several to choose from."""
+    from assay.tasks.declarative.reference import types_of
+
+    found = types_of(name) or types_of(name.removesuffix("s"))
+    return found if len(found) > 1 else []
+
+
+def _show_kind(references: Sequence[TypeReference], options: argparse.Namespace) -> None:
+    """The types of a kind, one line each."""
+    import msgspec
+
+    from assay.cli.output import show
+    from assay.reports.document import TextTable
+
+    if options.json:
+        print(msgspec.json.encode({each.name: each.doc for each in references}).decode())
+        return
+    print(f"types of a {references[0].kind} in YAML files; `assay show TYPE` prints the fields of one\n")
+    rows = [[each.name, each.doc] for each in references]
+    show(TextTable(header=["type", "what it is"], rows=rows, numeric_from=9, prose=("what it is",)), options)
+
+
+def default_text(field: FieldReference) -> str:
+    """The default as it would be written, or that there is none."""
+    import msgspec
+
+    if field.required:
+        return "required"
+    return "–" if field.default is None else msgspec.json.encode(field.default).decode()

@@ -1,0 +1,261 @@
+"""The reference of YAML files: every type that can be written, its fields and an example, out of the tables.
+
+The same shapes check files and make the JSON Schema of editors; `assay show TYPE` and `docs/reference/declarative.md`
+print what is made of them here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from assay.tasks.declarative.reference_examples import example_of
+from assay.tasks.declarative.schema.checked import EDITOR_SCHEMAS
+from assay.tasks.declarative.schema.fields import ANSWER
+from assay.tasks.declarative.schema.models import ADAPTER, PROVIDED
+from assay.tasks.declarative.schema.scorers import values_given
+from assay.tasks.declarative.shape import (
+    Either,
+    ExpressionText,
+    Field,
+    Later,
+    ListOf,
+    MapOf,
+    Number,
+    PythonText,
+    Scalar,
+    Shape,
+    Shaped,
+    Tagged,
+    TemplatedValue,
+    TemplateText,
+    Text,
+    TextOr,
+    Truth,
+)
+from assay.tasks.declarative.yaml_reader import Plain
+
+_KINDS = {
+    "task definition": "definition",
+    "parameter type": "parameter",
+    "dataset source": "source",
+    "connection type": "connection",
+    "filter operator": "filter",
+}
+"""Where the word for a choice is not what the chosen thing is called."""
+_CHOICES = {"chat_message builder": "message builder"}
+"""What stands by itself somewhere, and is one of several elsewhere: it is described among those."""
+
+
+class FieldReference(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One field: what may stand there and what it is for."""
+
+    name: str
+    type: str
+    doc: str
+    required: bool = False
+    default: Plain = None
+    allowed: tuple[str, ...] = ()
+    """The only words that may stand there."""
+    reads: tuple[str, ...] = ()
+    """The names that a template may read."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of things that stand there, each with a reference of its own."""
+
+
+class TypeReference(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One type of thing that can be written: a task, a scorer of a certain type, …"""
+
+    kind: str
+    name: str
+    """The word that chooses it; the kind itself where there is nothing to choose."""
+    doc: str
+    tag: str | None = None
+    """The field that holds that word."""
+    fields: tuple[FieldReference, ...]
+    gives: tuple[str, ...] = ()
+    """The values that the scores of a scorer hold."""
+    example: str
+
+    def ordered(self) -> list[FieldReference]:
+        """The fields: what chooses the type, then what must be given, then the rest."""
+        return sorted(self.fields, key=lambda field: (field.name != self.tag, not field.required))
+
+
+@cache
+def type_references() -> tuple[TypeReference, ...]:
+    """Every type, those of a kind together, what a file begins with first."""
+    found: dict[str, list[TypeReference]] = {}
+    for kind, name, tag, shape in written_types():
+        found.setdefault(kind, []).append(_reference(kind, name, tag, shape))
+    return tuple(reference for references in found.values() for reference in references)
+
+
+def types_called(name: str) -> list[TypeReference]:
+    """Those of this name, whatever their kind; `-`, `_` and spaces are the same."""
+    return [each for each in type_references() if _plain_name(each.name) == _plain_name(name)]
+
+
+def types_of(kind: str) -> list[TypeReference]:
+    """All types of a kind: every scorer, every solver, …"""
+    return [each for each in type_references() if each.kind == kind.lower()]
+
+
+def _plain_name(name: str) -> str:
+    return re.sub(r"[-_ ]+", "_", name.lower())
+
+
+def written_types() -> Iterator[tuple[str, str, str | None, Shaped]]:
+    """Every mapping that the tables know, from the outside in: kind, name, the field that chooses it, fields."""
+    seen: set[tuple[str, str]] = set()
+    for root in (*EDITOR_SCHEMAS.values(), ADAPTER, PROVIDED):
+        yield from _types_below(root, seen)
+
+
+def _types_below(root: Shape, seen: set[tuple[str, str]]) -> Iterator[tuple[str, str, str | None, Shaped]]:
+    """Those that were not seen before, nearest first."""
+    waiting = deque([root])
+    while waiting:
+        shape = waiting.popleft()
+        mappings: list[tuple[str, str, str | None, Shaped]] = []
+        if isinstance(shape, Tagged):
+            kind = kind_name(shape)
+            mappings = [(kind, word, shape.tag, chosen) for word, chosen in shape.choices.items()]
+        elif isinstance(shape, Shaped) and kind_name(shape) not in _CHOICES.values():
+            mappings = [(kind_name(shape), kind_name(shape), None, shape)]
+        waiting.extend(_inside(shape))
+        for mapping in mappings:
+            if mapping[:2] not in seen:
+                seen.add(mapping[:2])
+                yield mapping
+                waiting.extend(field.shape for field in mapping[3].fields.values())
+
+
+def _inside(shape: Shape) -> list[Shape]:
+    match shape:
+        case ListOf():
+            return [shape.item]
+        case MapOf():
+            return [shape.value]
+        case Either():
+            return [shape.plain, shape.mapping]
+        case TextOr():
+            return [shape.text, shape.other]
+        case Later():
+            return [shape.get()]
+    return []
+
+
+def kind_name(shape: Tagged | Shaped) -> str:
+    """What a thing is called: `scorer`, `task specification`."""
+    if isinstance(shape, Tagged):
+        return _KINDS.get(shape.what, shape.what)
+    name = re.sub(r"^an? ", "", shape.name)
+    return _CHOICES.get(name, name)
+
+
+def _reference(kind: str, name: str, tag: str | None, shape: Shaped) -> TypeReference:
+    gives: Sequence[str] | None = values_given(name, {}) if kind == "scorer" else None
+    return TypeReference(
+        kind=kind,
+        name=name,
+        doc=shape.doc,
+        tag=tag,
+        fields=tuple(_field(key, entry, chooses=key == tag) for key, entry in shape.fields.items()),
+        gives=tuple(gives or ()),
+        example=example_of(kind, name),
+    )
+
+
+def _field(name: str, entry: Field, *, chooses: bool) -> FieldReference:
+    required = entry.default is UNSET
+    return FieldReference(
+        name=name,
+        type=type_text(entry.shape),
+        doc="Chooses this type." if chooses else entry.doc,
+        required=required,
+        default=None if entry.default is UNSET else entry.default,
+        allowed=_words(entry.shape),
+        reads=_names_read(entry.shape),
+        kinds=tuple(dict.fromkeys(_kinds(entry.shape))),
+    )
+
+
+def type_text(shape: Shape) -> str:  # noqa: PLR0911, PLR0912 - one case per shape
+    """What may stand there, in a few words."""
+    match shape:
+        case Later():
+            return type_text(shape.get())
+        case Text(words=words) if words:
+            return _one_of(words)
+        case Text():
+            return "key" if shape.pattern and shape.max_length else "text"
+        case TemplateText(names=names):
+            return "template over the answer" if names == ANSWER else "template"
+        case ExpressionText():
+            return "expression"
+        case PythonText():
+            return f"Python with `{shape.function}`"
+        case Number():
+            return ("whole number" if shape.whole else "number") + _limits(shape)
+        case Truth():
+            return "true or false"
+        case Scalar():
+            return "text, number or true/false"
+        case TemplatedValue():
+            return "any value; its texts are templates over the answer"
+        case ListOf():
+            return f"list of {type_text(shape.item)}{f' (at least {shape.least})' if shape.least else ''}"
+        case MapOf():
+            return f"mapping of names to {type_text(shape.value)}"
+        case Either():
+            return f"{type_text(shape.plain)} or {type_text(shape.mapping)}"
+        case TextOr():
+            return f"{type_text(shape.text)} or {type_text(shape.other)}"
+        case Tagged() | Shaped():
+            return kind_name(shape)
+    return "anything"
+
+
+def _one_of(words: Sequence[str]) -> str:
+    quoted = [f"`{word}`" for word in words]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def _limits(shape: Number) -> str:
+    if shape.least is not None:
+        return f" from {shape.least:g}"
+    return f" above {shape.above:g}" if shape.above is not None else ""
+
+
+def _words(shape: Shape) -> tuple[str, ...]:
+    if isinstance(shape, Text):
+        return shape.words
+    return tuple(word for inner in _inside(shape) if not isinstance(shape, Later) for word in _words(inner))
+
+
+def _names_read(shape: Shape) -> tuple[str, ...]:
+    if isinstance(shape, TemplateText | ExpressionText | TemplatedValue):
+        return shape.names or ()
+    return ()
+
+
+def _kinds(shape: Shape) -> Iterator[str]:
+    if isinstance(shape, Tagged | Shaped):
+        yield kind_name(shape)
+    for inner in _inside(shape):
+        yield from _kinds(inner)
+
+
+def grouped(references: Sequence[TypeReference]) -> list[list[TypeReference]]:
+    """Types of one kind that have the very same fields, together: `mean`, `max`, `min`, `std_dev`."""
+    groups: dict[bytes, list[TypeReference]] = {}
+    for reference in references:
+        own = [field for field in reference.fields if field.name != reference.tag]
+        groups.setdefault(msgspec.json.encode([reference.kind, own]), []).append(reference)
+    return list(groups.values())
