@@ -82,7 +82,7 @@ class Page:
         return base64.b64decode(found["data"])
 
     async def printed(self) -> bytes:
-        found = await self.send("Page.printToPDF", printBackground=False)
+        found = await self.send("Page.printToPDF", printBackground=False, preferCSSPageSize=True)
         return base64.b64decode(found["data"])
 
 

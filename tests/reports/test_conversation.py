@@ -12,6 +12,7 @@ from assay.reports.conversation import (
     common_beginning,
     flat,
     last_asked,
+    question_end,
     shared_beginning,
     turns_of,
     worked_examples,
@@ -110,3 +111,13 @@ def test_the_common_beginning_is_the_longest(one: str, other: str) -> None:
     assert one.startswith(found)
     assert other.startswith(found)
     assert one[len(found) : len(found) + 1] != other[len(found) : len(found) + 1] or found in (one, other)
+
+
+def test_the_end_of_a_long_prompt_holds_its_question() -> None:
+    shots = "Question: What is 2 + 2?\nAnswer: 4\n\n" * 40
+    assert question_end("Short.", 500) == "Short."
+    assert question_end(f"{shots}Question: How many eggs?\nAnswer:", 500).startswith("… Question: What is 2 + 2?")
+    long = "Janet's ducks lay sixteen eggs a day, and she eats three of them. How many are left?"
+    assert question_end(f"{shots}Question: {long}\nAnswer:", 500) == f"… Question: {long}\nAnswer:"
+    assert question_end(f"{shots}{long}\n\nAnswer:", 500) == f"… {long}\n\nAnswer:"
+    assert len(question_end("x" * 9000, 500)) == 502

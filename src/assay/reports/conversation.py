@@ -12,6 +12,9 @@ from typing import Any, AnyStr
 
 from msgspec import Struct
 
+SHORT_QUESTION = 60
+"""Characters: a last paragraph below it ("Answer:") is no question by itself."""
+
 
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A piece of a turn."""
@@ -147,6 +150,17 @@ def ends_kept(text: str, longest: int) -> str:
         return text
     head = longest // 3
     return f"{text[:head]} … ({len(text) - longest:,} more characters) … {text[head - longest :]}"
+
+
+def question_end(text: str, longest: int) -> str:
+    """What a long prompt ends with: its last paragraphs, which hold the question where worked examples come before."""
+    if len(text) <= longest:
+        return text
+    paragraphs = text.rstrip().split("\n\n")
+    kept = paragraphs.pop()
+    while paragraphs and len(kept) < SHORT_QUESTION and len(kept) + len(paragraphs[-1]) < longest:
+        kept = f"{paragraphs.pop()}\n\n{kept}"
+    return f"… {kept[-longest:]}"
 
 
 def worked_examples(text: str, characters: int) -> int:

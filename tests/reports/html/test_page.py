@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 from tests.reports.browser import Page, in_browser, keep_picture, needs_chromium
+from tests.viewer.demo_runs import make_demo
+from tests.viewer.rich_runs import SHOTS
+
+from assay.cli.main import main
 
 
 @needs_chromium
@@ -26,16 +32,48 @@ def test_a_phone_scrolls_tables_not_the_page_and_dark_mode_is_dark(reports: Path
     in_browser(tmp_path, steps)
 
 
+BROKEN = """(() => {
+  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, range = document.createRange();
+    for (const match of node.data.matchAll(/[-+]?\\d+\\.\\d+ (–|to) [-+]?\\d+\\.\\d+/g)) {
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
+      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) found.push(match[0]);
+    }
+  }
+  return found;
+})()"""
+"""Intervals whose ends stand on different lines."""
+
+
+def four_models(folder: Path) -> Path:
+    """The report of four models with eight worked examples before each question."""
+    runs = []
+    for name, skill in (("small", 0.5), ("medium", 0.7), ("large", 0.9), ("tiny-distilled-8b", 0.3)):
+        runs.append(make_demo(folder / name, model=name, skill=skill))
+        journal = runs[-1] / "journal.jsonl"
+        shots = json.dumps(SHOTS * 3)[1:-1]
+        journal.write_text(journal.read_text().replace('"Compute ', f'"{shots}Compute '))
+    assert main(["report", *map(str, runs), "--output", str(folder / "four.html")]) == 0
+    return folder / "four.html"
+
+
 @needs_chromium
-def test_paper_is_white_and_shows_what_is_folded(reports: Path, tmp_path: Path) -> None:
+def test_four_models_fit_on_six_sheets_with_questions_and_whole_intervals(tmp_path: Path) -> None:
+    path = four_models(tmp_path)
+
     async def steps(page: Page) -> None:
-        await page.screen(width=900, dark=True, media="print")
-        await page.open(reports / "two.html")
+        await page.screen(width=718, dark=True, media="print")
+        await page.open(path)
         assert await brightness(page, "backgroundColor") > 200
         assert await page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
-        folded = "document.querySelector('details pre').getBoundingClientRect().height"
-        assert await page.evaluate(folded) > 0
-        assert (await page.printed()).startswith(b"%PDF")
+        assert await page.evaluate(BROKEN) == []
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 718
+        shown = await page.evaluate("document.body.innerText")
+        assert "Answer with the number alone." in shown
+        assert "What is 2 + 2" not in shown
+        assert 2 < len(re.findall(rb"/Type\s*/Page\b", await page.printed())) <= 6
         await keep_picture(page, "paper.html")
 
     in_browser(tmp_path, steps)

@@ -30,7 +30,7 @@ def report_document(board: Leaderboard) -> list[Block]:
     return [
         Heading(1, board.adapter),
         *board_tables(board),
-        Heading(2, "What to know besides"),
+        Heading(2, "Notes"),
         Items([one_line(note) for note in notes(board)] or ["nothing: every attempt was made and scored"]),
         Heading(2, "What produced these numbers"),
         TextTable(header=["task", "scoring", "content sha256", "task fingerprint"], rows=provenance, numeric_from=9),

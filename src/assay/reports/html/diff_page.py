@@ -12,7 +12,7 @@ from assay.reports.diff.words import probability
 from assay.reports.documents.diff import comparison_cells, interval_text, no_number_changed, signed, what_changed
 from assay.reports.documents.leaderboard import number
 from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import asked, folded, grid, listed, page, said
+from assay.reports.html.page import asked, grid, listed, page, said, shown_of
 
 
 def write_diff_page(path: Path, found: BoardDiff) -> None:
@@ -87,9 +87,8 @@ def flips(found: BoardDiff) -> Child:
     parts: list[Child] = []
     for task in found.tasks:
         if task.shown:
-            more = f"; {len(task.shown)} shown" if task.flips > len(task.shown) else ""
-            parts.append(tag("h3", f"{task.task}: {task.flips:,} flipped{more}"))
-            parts += [_flip(flip) for flip in task.shown]
+            parts.append(tag("h3", f"{task.task}: {task.flips:,} flipped", shown_of(len(task.shown), task.flips)))
+            parts.append(tag("div", [_flip(flip) for flip in task.shown], class_="shown"))
     return parts or tag("p", "No sample was scored differently.")
 
 
@@ -111,15 +110,17 @@ def _flip(flip: Flip) -> Html:
         ),
         tag(
             "div",
+            tag("h4", "Question" if flip.same_prompt else "Question of A"),
+            asked(flip.prompt_b if flip.same_prompt else flip.prompt_a),
+            None if flip.same_prompt else [tag("h4", "Question of B"), asked(flip.prompt_b)],
+            class_="question",
+        ),
+        tag(
+            "div",
             tag("div", tag("h4", "A said"), said(flip.prediction_a)),
             tag("div", tag("h4", "B said"), said(flip.prediction_b)),
             tag("div", tag("h4", "Target"), said(" / ".join(flip.targets))),
             class_="sides",
-        ),
-        folded(
-            "Question",
-            asked(flip.prompt_b) if flip.same_prompt else [tag("h4", "A"), asked(flip.prompt_a)],
-            None if flip.same_prompt else [tag("h4", "B"), asked(flip.prompt_b)],
         ),
         class_="flip",
     )

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from importlib import resources
 
 from assay.reports.charts.figure import style_sheet as chart_styles
-from assay.reports.conversation import ends_kept
+from assay.reports.conversation import ends_kept, question_end
 from assay.reports.html.element import Child, Html, inside, raw, tag
 
+QUESTION = 500
+"""Characters of a question that are always in sight."""
 # even if markup slipped through, the browser would load and run nothing
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -77,12 +79,15 @@ def listed(sentences: Sequence[Child]) -> Html:
 
 def folded(summary: Child, *content: Child, opened: bool = False) -> Html:
     """Shown on demand on a screen, always on paper."""
-    return tag("details", tag("summary", summary), inside(content), open=opened)
+    return tag("details", tag("summary", summary), inside(content), class_="printed", open=opened)
 
 
 def asked(text: str | None, longest: int = 2000) -> Html:
-    """What a model was asked, as text: the middle is left out where it gets long, never what it ends with."""
-    return said(text if text is None else ends_kept(text, longest), longest + 100)
+    """What a model was asked, as text: what it ends with in sight, the rest on demand and never on paper."""
+    if text is None or len(text) <= QUESTION:
+        return said(text)
+    whole = said(ends_kept(text, longest), longest + 100)
+    return inside([said(question_end(text, QUESTION)), tag("details", tag("summary", "whole prompt"), whole)])
 
 
 def said(text: str | None, longest: int = 2000) -> Html:
@@ -93,3 +98,11 @@ def said(text: str | None, longest: int = 2000) -> Html:
         return tag("span", "(empty)", class_="none")
     cut = text if len(text) <= longest else text[:longest] + f" … ({len(text) - longest:,} more characters)"
     return tag("pre", cut)
+
+
+def shown_of(shown: int, there: int) -> Child:
+    """How many of them a reader sees: on paper the first one only."""
+    if there < 2:
+        return None
+    screen = [tag("span", f", {shown} shown", class_="on-screen")] if shown < there else []
+    return [*screen, tag("span", ", the first", class_="on-paper")]

@@ -13,11 +13,11 @@ from assay.reports.diff.columns import Side, read_side
 from assay.reports.html.diff_page import changed, differences, flips
 from assay.reports.html.element import Child, tag
 from assay.reports.html.page import page
+from assay.reports.html.provenance import provenance_section
 from assay.reports.html.run_sections import (
     calibration_section,
     failures_section,
     notes_section,
-    provenance_section,
     repetitions_section,
     slices_section,
     task_table,
@@ -58,7 +58,7 @@ def report_page(
         cells = against_baseline(compared, baseline, view)
         sections.append(("models", "Models side by side", figures(comparison_charts(found, cells, baseline))))
     optional: list[tuple[str, str, Child]] = [
-        ("notes", "What to know besides", notes_section(named)),
+        ("notes", "Notes", notes_section(named)),
         ("repetitions", "Repetitions", repetitions_section(compared)),
         ("slices", "Slices", slices_section(compared)),
         ("calibration", "Calibration and likelihood", calibration_section(compared)),
@@ -90,7 +90,7 @@ def _lead(sides: Sequence[Side]) -> Child:
     if board.created:
         parts.append(tag("p", f"begun {board.created}"))
     if not board.complete:
-        parts.append(tag("p", "Not complete: some attempts failed or are owed.", class_="bad"))
+        parts.append(tag("p", "Not complete: some attempts failed or have not run yet.", class_="bad"))
     return parts
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.core.fingerprint import canonical_json
 from assay.core.types import Summary
 from assay.costs.spending import is_told, money
 from assay.reports.board.cost_notes import price_notes
@@ -27,7 +26,7 @@ from assay.reports.documents.more_tables import (
     left_out_text,
 )
 from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import asked, folded, grid, listed, said
+from assay.reports.html.page import asked, grid, listed, said, shown_of
 from assay.reports.per_example import PerExample
 
 Named = Sequence[tuple[str, Side]]
@@ -75,8 +74,14 @@ def _task_cells(row: TaskRow, shown: list[str]) -> list[Child]:
 
 
 def notes_section(named: Named) -> Child:
+    """Each sentence once, with the results that it is about."""
+    about: dict[str, list[str]] = {}
+    for label, side in named:
+        for note in notes(side.board):
+            about.setdefault(note, []).append(label)
     sentences: list[Child] = [
-        [tag("b", label), ": ", note] if len(named) > 1 else note for label, side in named for note in notes(side.board)
+        [tag("b", "all" if len(labels) == len(named) else ", ".join(labels)), ": ", note] if len(named) > 1 else note
+        for note, labels in about.items()
     ]
     return listed(sentences) if sentences else None
 
@@ -176,20 +181,24 @@ def _likelihood_cells(row: TaskRow) -> list[Child]:
 
 
 def failures_section(named: Named) -> Child:
+    """What broke the same way in several tasks stands in one row."""
+    found: dict[tuple[str, str, str | None], dict[str, int]] = {}
+    for label, side in named:
+        for row in side.board.tasks:
+            for kind, count in row.failures.items():
+                found.setdefault((label, kind, row.failure_examples.get(kind)), {})[row.task] = count
+    if not found:
+        return None
     rows: list[list[Child]] = [
         [
             *([label] if len(named) > 1 else []),
-            row.task,
+            ", ".join(f"{task} {count:,}" if len(tasks) > 1 else task for task, count in tasks.items()),
             tag("code", kind),
-            f"{count:,}",
-            said(row.failure_examples.get(kind), 600),
+            f"{sum(tasks.values()):,}",
+            said(example, 600),
         ]
-        for label, side in named
-        for row in side.board.tasks
-        for kind, count in row.failures.items()
+        for (label, kind, example), tasks in found.items()
     ]
-    if not rows:
-        return None
     first = ["model", "task"] if len(named) > 1 else ["task"]
     return grid([*first, "kind", "attempts", "for example"], rows, numeric=(len(first) + 1,))
 
@@ -250,13 +259,14 @@ def wrong_section(named: Named, samples: int) -> Child:
             lowest = scored[np.lexsort((columns.places[scored], columns.scores[scored]))][:samples]
             if len(lowest):
                 name = f"{label}: {task}" if len(named) > 1 else task
-                parts.append(tag("h3", f"{name}: {len(scored):,}, {len(lowest)} shown"))
-                parts += [answer_card(side.example(task, int(columns.places[row]))) for row in lowest]
+                parts.append(tag("h3", f"{name}: {len(scored):,}", shown_of(len(lowest), len(scored))))
+                cards = [answer_card(side.example(task, int(columns.places[row]))) for row in lowest]
+                parts.append(tag("div", cards, class_="shown"))
     return parts or None
 
 
 def answer_card(example: PerExample) -> Html:
-    """One attempt: what was said, what it was read as, what was expected, and the question on demand."""
+    """One attempt: what was asked, what was said, what it was read as, and what was expected."""
     return tag(
         "div",
         tag(
@@ -265,6 +275,7 @@ def answer_card(example: PerExample) -> Html:
             f", attempt {example.attempt}" if example.attempt > 1 else None,
             f", scored {number(example.score)}",
         ),
+        tag("div", tag("h4", "Question"), asked(example.prompt), class_="question"),
         tag(
             "div",
             tag("div", tag("h4", "Said"), said(example.prediction)),
@@ -272,49 +283,8 @@ def answer_card(example: PerExample) -> Html:
             tag("div", tag("h4", "Target"), said(" / ".join(example.targets))),
             class_="sides",
         ),
-        folded("Question", asked(example.prompt)),
         class_="flip",
     )
-
-
-def provenance_section(named: Named) -> Child:
-    """Everything that has a part in the numbers."""
-    parts: list[Child] = []
-    for label, side in named:
-        board = side.board
-        rows: list[list[Child]] = [
-            [
-                row.task,
-                tag("code", row.signature),
-                tag("code", row.sha256),
-                tag("code", row.fingerprint),
-            ]
-            for row in board.tasks
-        ]
-        facts: list[tuple[str, Child]] = [
-            ("read from", tag("code", str(side.source))),
-            ("begun", board.created or "–"),
-            ("command", tag("code", " ".join(board.command)) if board.command else "–"),
-            ("model", tag("code", canonical_json(board.model).decode())),
-            ("settings", tag("code", canonical_json(board.settings).decode())),
-            ("versions", ", ".join(f"{name} {version}" for name, version in board.versions.items())),
-            ("sandbox", tag("code", canonical_json(board.sandbox).decode()) if board.sandbox else "–"),
-            ("prices", _prices(board) or "–"),
-            ("run fingerprint", tag("code", board.run_fingerprint)),
-            ("result fingerprint", tag("code", board.fingerprint)),
-        ]
-        if len(named) > 1:
-            parts.append(tag("h3", label))
-        parts.append(grid(["what", "value"], [[name, value] for name, value in facts]))
-        called: list[list[Child]] = [
-            [row.task, row.display_name or "", scorer.display_name or scorer.key, scorer.purpose]
-            for row in board.tasks
-            for scorer in row.scorers
-        ]
-        if called:
-            parts.append(grid(["task", "called", "scorer", "purpose"], called))
-        parts.append(grid(["task", "how its number is made", "content sha256", "task fingerprint"], rows))
-    return parts
 
 
 def _number_cell(summary: Summary | None) -> Child:
@@ -329,9 +299,3 @@ def _number_cell(summary: Summary | None) -> Child:
 def _left_out(summary: Summary | None) -> Child:
     said = left_out_text(summary) if summary is not None else ""
     return tag("span", said, class_="soft") if said else None
-
-
-def _prices(board: Leaderboard) -> str | None:
-    if board.cost is None or board.cost.source is None:
-        return None
-    return f"{board.cost.source}, {board.cost.date}"

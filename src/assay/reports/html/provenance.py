@@ -1,0 +1,73 @@
+"""What produced the numbers of a report: every fact once, and by result only where the results differ in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.core.fingerprint import canonical_json
+from assay.reports.board.types import Leaderboard
+from assay.reports.diff.columns import Side
+from assay.reports.html.element import Child, tag
+from assay.reports.html.page import grid
+
+
+def provenance_section(named: Sequence[tuple[str, Side]]) -> Child:
+    """Everything that has a part in the numbers."""
+    facts = {label: _facts(side) for label, side in named}
+    first = facts[named[0][0]]
+    if len(named) == 1:
+        return [grid(["what", "value"], [[*each] for each in first.items()]), *_tasks(named)]
+    same = [name for name in first if len({str(each[name]) for each in facts.values()}) == 1]
+    rows: list[list[Child]] = [[name, "all", first[name]] for name in same]
+    rows += [[name, label, facts[label][name]] for name in first if name not in same for label in facts]
+    return [grid(["what", "of", "value"], rows), *_tasks(named)]
+
+
+def _facts(side: Side) -> dict[str, Child]:
+    board = side.board
+    return {
+        "read from": tag("code", str(side.source)),
+        "begun": board.created or "–",
+        "command": tag("code", " ".join(board.command)) if board.command else "–",
+        "model": tag("code", canonical_json(board.model).decode()),
+        "settings": tag("code", canonical_json(board.settings).decode()),
+        "versions": ", ".join(f"{name} {version}" for name, version in board.versions.items()),
+        "sandbox": tag("code", canonical_json(board.sandbox).decode()) if board.sandbox else "–",
+        "prices": _prices(board) or "–",
+        "run fingerprint": tag("code", board.run_fingerprint),
+        "result fingerprint": tag("code", board.fingerprint),
+    }
+
+
+def _tasks(named: Sequence[tuple[str, Side]]) -> list[Child]:
+    """The tables of tasks; results that have the same one share it."""
+    found: dict[tuple[str, str], tuple[list[str], Child]] = {}
+    for label, side in named:
+        called, made = _scorers(side.board), _made(side.board)
+        found.setdefault((str(called), str(made)), ([], [called, made]))[0].append(label)
+    if len(found) == 1:
+        return [tables for _, tables in found.values()]
+    return [[tag("h3", ", ".join(labels)), tables] for labels, tables in found.values()]
+
+
+def _scorers(board: Leaderboard) -> Child:
+    called: list[list[Child]] = [
+        [row.task, row.display_name or "", scorer.display_name or scorer.key, scorer.purpose]
+        for row in board.tasks
+        for scorer in row.scorers
+    ]
+    return grid(["task", "called", "scorer", "purpose"], called) if called else None
+
+
+def _made(board: Leaderboard) -> Child:
+    rows: list[list[Child]] = [
+        [row.task, tag("code", row.signature), tag("code", row.sha256), tag("code", row.fingerprint)]
+        for row in board.tasks
+    ]
+    return grid(["task", "how its number is made", "content sha256", "task fingerprint"], rows)
+
+
+def _prices(board: Leaderboard) -> str | None:
+    if board.cost is None or board.cost.source is None:
+        return None
+    return f"{board.cost.source}, {board.cost.date}"
