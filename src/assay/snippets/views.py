@@ -81,10 +81,19 @@ class SolverTrace:
 
     FORMAT = "open_responses"
 
-    def __init__(self, items: Iterable[Any] = (), metadata: dict[str, Any] | None = None) -> None:
-        self.items: list[Any] = [as_item(item) for item in items]
+    def __init__(
+        self,
+        items: Iterable[Any] = (),
+        metadata: dict[str, Any] | None = None,
+        *,
+        trace: SolverTrace | None = None,
+        raw_outputs: Iterable[Any] = (),
+    ) -> None:
+        """`trace` and `raw_outputs` are what snippets of elsewhere make one of."""
+        self.items: list[Any] = [as_item(item) for item in (items if trace is None else trace.items)]
         self.metadata = metadata or {}
-        self.raw_outputs: list[ModelOutput] = []
+        self.raw_outputs: list[Any] = list(raw_outputs)
+        self.direct_ios: Any = None
 
     @classmethod
     def from_items(cls, items: Iterable[Any]) -> SolverTrace:
@@ -214,6 +223,7 @@ class SolverOutput:
             last if last is not None and str(last) == prediction else ModelOutput(prediction, said(prediction))
         )
         self.trace.raw_outputs = self.raw_outputs
+        self.direct_ios: Any = None
 
     @property
     def items(self) -> list[Any]:
@@ -240,10 +250,21 @@ class SolverOutput:
 class ModelResponse:
     """What `await model.predict(…)` gives."""
 
-    def __init__(self, text: str, items: Iterable[Any], raw_output: ModelOutput) -> None:
-        self.text = text
+    def __init__(self, text: str | None = None, items: Iterable[Any] = (), raw_output: Any = None) -> None:
         self.items = [as_item(item) for item in items]
-        self.raw_output = raw_output
+        self.text = text if text is not None else SolverTrace(self.items).get_last_assistant_text() or ""
+        self.raw_output = as_output(raw_output) if raw_output is not None else ModelOutput(self.text, said(self.text))
+
+
+def as_output(output: Any) -> ModelOutput:
+    """A model's output, also where a snippet made it of a mapping with `choices`."""
+    if isinstance(output, ModelOutput):
+        return output
+    data = plain(output)
+    choices = data.get("choices") if isinstance(data, dict) else None
+    message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
+    text = message.get("content") if isinstance(message, dict) else None
+    return ModelOutput(str(text or ""), data if isinstance(data, dict) else said(str(text or "")))
 
 
 def said(text: str) -> dict[str, Any]:

@@ -136,6 +136,8 @@ class SnippetWorker:
         if order["function"] == "run_solver":
             trace = arguments[2]
             result = _solved(trace if result is None else result)
+        if order["function"] == "postprocess":
+            result = _parts(result)
         return result
 
     def _argument(self, argument: dict[str, Any], number: int) -> Any:
@@ -231,6 +233,35 @@ def _solved(result: Any) -> dict[str, Any]:
         custom = [item for item in trace.items if item.get("type") == "custom_task_output_message"]
         text = views.chat_messages(custom[-1:])[0]["content"] if custom else None
     return {"text": text, "items": [views.plain(item) for item in trace.items]}
+
+
+def _parts(result: Any) -> list[dict[str, Any]]:
+    """Pairs of a sample and its output, as `postprocess` returns them."""
+    pairs = list(result) if isinstance(result, (list, tuple)) else None
+    if pairs is None or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
+        raise TypeError("postprocess must return a list of pairs: a sample and its solver output")
+    return [_one_part(*pair) for pair in pairs]
+
+
+def _one_part(sample: Any, output: Any) -> dict[str, Any]:
+    if not isinstance(sample, dict):
+        raise TypeError(f"postprocess must return mappings as samples, not {type(sample).__name__}")
+    if isinstance(output, str) and not isinstance(output, views.ModelOutput):
+        trace = views.SolverTrace([views.message("assistant", output)])
+    else:
+        trace = output if isinstance(output, views.SolverTrace) else getattr(output, "trace", None)
+    if not isinstance(trace, views.SolverTrace):
+        raise TypeError(f"postprocess must return traces, outputs or texts beside samples, not {type(output).__name__}")
+    text = str(output.output) if isinstance(output, views.SolverOutput) else trace.get_last_assistant_text()
+    if text is None:
+        raise TypeError("postprocess must return traces with an answer")
+    outputs = [views.as_output(each) for each in trace.raw_outputs]
+    return {
+        "sample": views.plain(sample),
+        "text": text,
+        "items": [views.plain(item) for item in trace.items],
+        "outputs": [{"text": str(each), "data": each.to_json()} for each in outputs],
+    }
 
 
 def _places(function: Any, most: int) -> int:

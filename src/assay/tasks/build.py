@@ -22,8 +22,12 @@ from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
 from assay.datasets.content import is_elsewhere
 from assay.tasks.trust import require_trust
 
+POSTPROCESS = "postprocess_snippet"
+"""The option of scorers that look at what the author's Python makes of an answer."""
+
 if TYPE_CHECKING:
     from assay.sandbox import SandboxReport
+    from assay.scorers.over_parts import Postprocessor
 
 
 def build_task(
@@ -52,10 +56,11 @@ def build_task(
     dataset = dataset if limit is None else FirstSamples(dataset, limit)
     context = replace(context, dataset=dataset)
     scorers: dict[str, Scorer] = {}
+    postprocessors: dict[str, Postprocessor] = {}
     unusable: Failure | None = None
     for part in definition.scorers:
         try:
-            scorers[part.key] = _make_part("scorer", part, definition, context)
+            scorers[part.key] = _make_scorer(part, definition, context, postprocessors)
         except FailureError as error:
             unusable = msgspec.structs.replace(error.failure, kind=REFUSED_HERE)
     return Task(
@@ -66,6 +71,20 @@ def build_task(
         actions={part.key: _make_part("action", part, definition, context) for part in definition.actions},
         unusable=unusable,
     )
+
+
+def _make_scorer(
+    part: PartSpec, definition: TaskDefinition, context: BuildContext, postprocessors: dict[str, Postprocessor]
+) -> Scorer:
+    """The scorer, around which stands what takes answers apart where the task has it: once for all its scorers."""
+    options = dict(part.options)
+    source = options.pop(POSTPROCESS, None)
+    made: Scorer = _make_part("scorer", msgspec.structs.replace(part, options=options), definition, context)
+    if source is None:
+        return made
+    from assay.scorers.over_parts import Postprocessor, over_parts
+
+    return over_parts(made, postprocessors.setdefault(source, Postprocessor(source, context)))
 
 
 def build_dataset(definition: TaskDefinition, *, own_code: bool = False) -> Dataset:

@@ -14,6 +14,7 @@ from assay.catalog import CATALOG, OTHER_MODELS, OptionError
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.costs.spending import GENERATION
+from assay.tasks.build import POSTPROCESS
 from assay.tasks.declarative.aggregates import aggregates_of, headline
 from assay.tasks.declarative.config_spec import (
     Need,
@@ -43,6 +44,7 @@ from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError
 
 SNIPPET_FIELDS = (
     "run_solver_snippet",
+    "postprocess_snippet",
     "compute_scores_snippet",
     "compute_metrics_snippet",
     "compute_evidence_snippet",
@@ -227,7 +229,7 @@ def _benchmark_parts(document: Document, where: FieldPath, definition: Benchmark
     scorers = []
     for at, (key, scorer) in enumerate(keyed):
         given = _with_models_behind(document, (*where, "scorers", at), scorer, library)
-        scorers.append(_scorer(key, scorer, given, has_solver))
+        scorers.append(_over_parts(_scorer(key, scorer, given, has_solver), definition.solver))
     aggregates = aggregates_of(keyed)
     return _Parts(
         solver=solver,
@@ -263,6 +265,7 @@ def _solver(solver: SolverEntry | None, scorers: Sequence[ScorerEntry], library:
     if solver.type in LIKELIHOOD_SOLVERS:
         return _likelihood_solver(solver, scorers)
     options: Options = {name: value for name, value in solver.options.items() if value is not None}
+    options.pop("postprocessor", None)  # it stands between the solver and the scorers, and is part of those
     if isinstance(settings := options.get("generation"), dict):
         options["generation"] = {name: value for name, value in settings.items() if value is not None}
     if isinstance(few_shot := options.get("few_shot"), dict):
@@ -328,6 +331,14 @@ def _with_model(document: Document, where: FieldPath, options: Options, library:
             with _at(document, (*where, name)):
                 return {**options, "model": library.other_model(str(key))}
     return options
+
+
+def _over_parts(scorer: PartSpec, solver: SolverEntry | None) -> PartSpec:
+    """The scorer over what the solver's `postprocessor` makes of an answer; one of all samples looks at no answer."""
+    made = solver.options.get("postprocessor") if solver is not None else None
+    if not isinstance(made, dict) or scorer.use == "python_all_samples":
+        return scorer
+    return msgspec.structs.replace(scorer, options={**scorer.options, POSTPROCESS: made[POSTPROCESS]})
 
 
 def _scorer(key: str, scorer: ScorerEntry, given: Options, has_solver: bool) -> PartSpec:

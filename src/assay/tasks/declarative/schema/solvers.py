@@ -148,6 +148,20 @@ _FEW_SHOT = Shaped(
     },
     _few_shot_rule,
 )
+_POSTPROCESSOR = Field(
+    Shaped(
+        "a postprocessor",
+        "The author's Python that takes an answer apart before it is scored.",
+        {
+            "type": word("python"),
+            "postprocess_snippet": snippet(
+                "postprocess", "`postprocess(sample, solver_output)` returns a list of pairs (sample, solver output)."
+            ),
+        },
+    ),
+    None,
+    "Takes answers apart: every part is scored by itself.",
+)
 SOLVER = Tagged(
     "solver",
     {
@@ -160,6 +174,7 @@ SOLVER = Tagged(
                 "input_builder": Field(INPUT_BUILDER, doc="What is asked."),
                 "few_shot": Field(_FEW_SHOT, None, "Worked examples before the last message."),
                 "generation": GENERATION,
+                "postprocessor": _POSTPROCESSOR,
             },
             _few_shot_input,
         ),
