@@ -26,6 +26,7 @@ VERBS = {
     "show": "one task, metric or run in full",
     "leaderboard": "rank many models on many tasks",
     "diff": "what changed between two leaderboards or runs",
+    "history": "runs of the same tasks in order, what changed, and where the score first got worse",
     "merge": "put the shards of a run together and write its leaderboard",
     "rescore": "score the answers of a run again, without calling a model",
     "report": "everything about one run or several as one HTML file",

@@ -37,6 +37,8 @@ class RunFile(Struct, frozen=True, kw_only=True):
     created: str
     command: list[str] = []
     sandbox: dict[str, Any] | None = None
+    commit: str = ""
+    """Of the git checkout that the run was begun in; empty where it was in none."""
     answers_of: str = ""
     """The run whose answers were scored again, as `sealed_as` names it; empty for a run that asked a model."""
 

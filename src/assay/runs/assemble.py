@@ -37,6 +37,7 @@ from assay.models.build import make_model
 from assay.models.likelihood.check import likelihood_problem
 from assay.models.pool import ModelPool, attempts_in_flight
 from assay.reports.board.python_metrics import runs_code
+from assay.runs.checkout import commit_here
 from assay.runs.folder import versions
 from assay.runs.progress import Progress
 from assay.scorers.processes import in_processes
@@ -340,4 +341,5 @@ def describe(
         versions=versions(),
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         command=list(command),
+        commit=commit_here(),
     )

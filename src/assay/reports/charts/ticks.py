@@ -87,5 +87,6 @@ FORMS: dict[str, Callable[[float], str]] = {
     "": short_number,
     "signed": signed_number,
     "seconds": seconds_text,
+    "place": lambda value: str(int(value) + 1) if value == int(value) else "",
     "percent": lambda value: f"{value * 100:.3g} %",
 }

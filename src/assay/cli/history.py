@@ -1,0 +1,108 @@
+"""`assay history`: runs of the same tasks in order, what changed on the way, and where the score got worse."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.core.run_file import RunFile
+
+EPILOG = """\
+Runs with the same tasks are one history, in order of time, or with --order commit in the order of the commits they were
+made at (recorded when a run is made in a git checkout). Every run is compared with the baseline, the first one unless
+--baseline names another, by the paired test of `assay diff` on the side of a drop; p-values are corrected by Holm for
+every run that was looked at. Sentences list what changed from each run to the next: model, prompt, questions, scoring,
+settings, versions.
+
+examples:
+  assay history runs/
+  assay history runs/ --task gsm8k --model openai:gpt-4o-mini
+  assay history runs/ --order commit --baseline release-1.0 --html history.html
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from assay.cli.output import add_form_arguments
+    from assay.cli.view_flags import add_view_arguments
+
+    parser.epilog = EPILOG
+    parser.add_argument("runs", nargs="+", metavar="FOLDER", help="run folders, or folders of run folders")
+    parser.add_argument("--task", metavar="NAME", help="one task alone, over every run that has it")
+    parser.add_argument("--model", metavar="NAME", help="only runs of this model")
+    parser.add_argument("--baseline", metavar="RUN", help="the run that others are compared with (default: the first)")
+    parser.add_argument("--order", choices=("time", "commit"), default="time", help="by time (default) or by commit")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_form_arguments(parser)
+    parser.add_argument("--html", metavar="FILE", help="write a page with charts that opens from disk")
+    add_view_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    import msgspec
+
+    from assay.cli.output import show
+    from assay.cli.view_flags import view_of_runs
+    from assay.core.errors import UsageError
+    from assay.reports.diff.columns import read_side
+    from assay.reports.documents.history import history_document
+    from assay.reports.history.build import Candidate, histories
+    from assay.runs.exit_status import DONE
+    from assay.viewer.run_folders import find_runs
+
+    folders = _readable(find_runs([Path(name) for name in options.runs]))
+    view = view_of_runs(options, [folder for folder, _ in folders.values()])
+    commits = _commits([run.commit for _, run in folders.values()]) if options.order == "commit" else None
+    found = histories(
+        [Candidate(name, run, partial(read_side, folder, view)) for name, (folder, run) in folders.items()],
+        view,
+        task=options.task,
+        model=options.model,
+        baseline=options.baseline,
+        commits=commits,
+    )
+    if not found:
+        raise UsageError(f"{', '.join(options.runs)}: no two runs of the same tasks here; {len(folders):,} runs in all")
+    if options.html:
+        from assay.core.run_file import write_whole
+        from assay.reports.html.history_page import history_page
+
+        write_whole(Path(options.html), history_page(found).encode())
+        print(f"wrote {options.html}", file=sys.stderr)
+    if options.json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        show([block for each in found for block in history_document(each)], options)
+    return DONE
+
+
+def _readable(folders: dict[str, Path]) -> dict[str, tuple[Path, RunFile]]:
+    """Searches are no runs, and what cannot be read is named on stderr."""
+    from assay.core.errors import SearchFolderError, UsageError
+    from assay.core.run_file import read_run_file
+
+    found = {}
+    for name, folder in folders.items():
+        try:
+            found[name] = folder, read_run_file(folder)
+        except SearchFolderError:
+            continue
+        except UsageError as error:
+            print(f"skipped: {error}", file=sys.stderr)
+    return found
+
+
+def _commits(known: list[str]) -> list[str]:
+    from assay.core.errors import UsageError
+    from assay.runs.checkout import commits_in_order
+
+    found = commits_in_order(known)
+    if found is None:
+        raise UsageError(
+            "--order commit: git knows none of the runs' commits here; run it inside the repository that the runs were "
+            "made in, or leave --order away"
+        )
+    return found

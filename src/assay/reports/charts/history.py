@@ -1,0 +1,91 @@
+"""Scores of runs in order, with their intervals as a band, the baseline, and where it first got worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.reports.charts.chart import AnyMark, Area, Behind, Chart, Curve, Dot, Scale
+from assay.reports.charts.colours import colours_of
+from assay.reports.charts.ticks import padded
+from assay.reports.history.types import History, HistoryRun
+
+
+def history_chart(found: History, *, name: str = "history", link: Callable[[str], str] | None = None) -> Chart:
+    """One point per run, in the colour of its model."""
+    known = [(place, point, point.score) for place, point in enumerate(found.runs)]
+    scored = [(place, point, score) for place, point, score in known if score is not None]
+    band = [(float(place), p.interval.low, p.interval.high) for place, p, _ in scored if p.interval is not None]
+    seen = [score for _, _, score in scored] + [end for _, low, high in band for end in (low, high)]
+    low, high = padded(seen or [0.0, 1.0])
+    marks: list[AnyMark] = [Area(points=band, tone="quiet")] if len(band) > 1 else []
+    base = next(point for point in found.runs if point.run == found.baseline)
+    last = float(len(found.runs) - 1)
+    if base.score is not None:
+        marks.append(Curve(points=[(0.0, base.score), (last, base.score)], tone="quiet", dashed=True))
+    if len(scored) > 1:
+        marks.append(Curve(points=[(float(place), score) for place, _, score in scored], tone="quiet"))
+    marks += [_dot(found, place, point, score, link) for place, point, score in scored]
+    models = list(dict.fromkeys(point.model for point in found.runs))
+    return Chart(
+        name=name,
+        title=", ".join(found.tasks),
+        x=Scale(low=-0.3, high=last + 0.3, label=f"runs in order of {found.order}", form="place"),
+        y=Scale(
+            low=max(low, 0.0) if min(seen or [0.0]) >= 0 else low,
+            high=min(high, 1.0) if max(seen or [1.0]) <= 1 else high,
+            label="score",
+        ),
+        marks=marks,
+        behind=_behind(found),
+        note=f"Band: {found.level * 100:g} % intervals. Dashed: the baseline, {found.baseline}. Hollow: more than the "
+        "answers changed since the run before. Orange: significantly worse than the baseline.",
+        series=models,
+        colours=colours_of(models),
+        full_width=True,
+    )
+
+
+def _dot(found: History, place: int, point: HistoryRun, score: float, link: Callable[[str], str] | None) -> Dot:
+    said = [f"{point.run}, {point.created[:16].replace('T', ' ')}", f"{point.model}: {score:.3f}"]
+    if point.difference is not None:
+        said.append(f"{point.difference:+.3f} against {found.baseline}")
+    said += point.changes
+    first = point.run == found.first_worse
+    return Dot(
+        x=place,
+        y=score,
+        series=point.model,
+        tone="worse" if point.worse else "",
+        hollow=bool(point.changes) and not point.worse,
+        size=1.4 if first else 1.0,
+        text="first worse" if first else "",
+        tip="\n".join(said),
+        link=link(point.run) if link else "",
+    )
+
+
+def _behind(found: History) -> Behind:
+    rows = [
+        [
+            point.created[:16].replace("T", " "),
+            point.run,
+            point.model,
+            "; ".join(point.changes),
+            "–" if point.score is None else f"{point.score:.4f}",
+            "–" if point.interval is None else f"{point.interval.low:.4f} – {point.interval.high:.4f}",
+            "–" if point.difference is None else f"{point.difference:+.4f}",
+            "–" if point.adjusted_p is None else f"{point.adjusted_p:.2g}",
+        ]
+        for point in found.runs
+    ]
+    header = [
+        "when",
+        "run",
+        "model",
+        "changed",
+        "score",
+        f"{found.level * 100:g} % interval",
+        "vs baseline",
+        "p (Holm)",
+    ]
+    return Behind(header=header, rows=rows, numeric_from=4)

@@ -1,0 +1,156 @@
+"""Histories from runs: grouped by their tasks, in order, each run tested against the baseline for a drop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from assay.core.errors import UsageError
+from assay.core.run_file import RunFile
+from assay.reports.board.types import Leaderboard
+from assay.reports.diff.build import paired_diff
+from assay.reports.diff.columns import Side
+from assay.reports.diff.types import BoardDiff
+from assay.reports.history.changes import changes_between
+from assay.reports.history.types import History, HistoryRun
+from assay.reports.view import View
+from assay.stats.intervals import Interval
+from assay.stats.paired import holm
+
+
+class Candidate(NamedTuple):
+    """A run that may be part of a history; it is read only when its turn comes."""
+
+    name: str
+    run: RunFile
+    read: Callable[[], Side]
+
+
+def histories(
+    candidates: Sequence[Candidate],
+    view: View,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    baseline: str | None = None,
+    commits: Sequence[str] | None = None,
+) -> list[History]:
+    """One history for every set of tasks that two runs at least have, the longest first.
+
+    With `task`, the history of that task alone, over every run that has it. In order of time, or of `commits` where
+    their order is given: then runs without a known commit are left out.
+    """
+    chosen = [each for each in candidates if model is None or each.run.model["name"] == model]
+    groups: dict[tuple[str, ...], list[Candidate]] = {}
+    for each in chosen:
+        names = tuple(sorted(each.run.tasks))
+        if task is None:
+            groups.setdefault(names, []).append(each)
+        elif task in names:
+            groups.setdefault((task,), []).append(each)
+    if baseline is not None:
+        groups = {names: found for names, found in groups.items() if any(each.name == baseline for each in found)}
+        if not groups:
+            raise UsageError(f"--baseline {baseline}: no such run among these. Runs: {_few(chosen)}")
+    found = [_history(list(names), runs, view, baseline, commits, only=task) for names, runs in groups.items()]
+    return sorted((each for each in found if len(each.runs) > 1), key=lambda each: -len(each.runs))
+
+
+def _history(
+    tasks: list[str],
+    runs: Sequence[Candidate],
+    view: View,
+    baseline: str | None,
+    commits: Sequence[str] | None,
+    *,
+    only: str | None,
+) -> History:
+    ordered, notes = _in_order(runs, commits)
+    first = next((each for each in ordered if each.name == baseline), ordered[0] if ordered else None)
+    empty = History(tasks=tasks, level=view.level, order="time", baseline="", looks=0, first_worse=None, runs=[])
+    if first is None or len(ordered) < 2:
+        return empty
+    base = first.read()
+    points, p_values = [], []
+    before: tuple[RunFile, Leaderboard] | None = None
+    for each in ordered:
+        # one run at a time is held besides the baseline
+        side = base if each is first else each.read()
+        point = _point(each, side, only)
+        if before is not None:
+            point = replace(point, changes=changes_between(before[0], each.run, (before[1], side.board)))
+        if each is not first:
+            compared, p = _against(paired_diff(base, side, view, samples=0), point, only)
+            point = compared
+            p_values.append(p)
+        points.append(point)
+        before = (each.run, side.board)
+    return _judged(
+        replace(empty, baseline=first.name, order="time" if commits is None else "commit", runs=points, notes=notes),
+        p_values,
+    )
+
+
+def _in_order(runs: Sequence[Candidate], commits: Sequence[str] | None) -> tuple[list[Candidate], list[str]]:
+    by_time = sorted(runs, key=lambda each: (each.run.created, each.name))
+    if commits is None:
+        return by_time, []
+    places = {commit: place for place, commit in enumerate(commits)}
+    known = [each for each in by_time if each.run.commit in places]
+    left_out = len(by_time) - len(known)
+    notes = [f"{left_out:,} of {len(by_time):,} runs have no commit of this repository"] if left_out else []
+    return sorted(known, key=lambda each: places[each.run.commit]), notes
+
+
+def _point(each: Candidate, side: Side, only: str | None) -> HistoryRun:
+    board = side.board
+    rows = [row for row in board.tasks if only is None or row.task == only]
+    alone = rows[0] if len(rows) == 1 else None
+    return HistoryRun(
+        run=each.name,
+        model=board.adapter,
+        created=each.run.created,
+        commit=each.run.commit,
+        score=board.overall_score if alone is None else alone.score,
+        interval=board.overall_interval if alone is None else alone.interval,
+        scored=sum(row.scored for row in rows),
+        failed=sum(row.failed + row.timeouts for row in rows),
+        changes=[],
+    )
+
+
+def _against(found: BoardDiff, point: HistoryRun, only: str | None) -> tuple[HistoryRun, float | None]:
+    """The run beside the baseline, and the one-sided p-value of a drop, as `assay diff` tests it."""
+    tasks = [task for task in found.tasks if task.comparison is not None and (only is None or task.task == only)]
+    compared = sum(task.comparison.n for task in tasks if task.comparison is not None)
+    difference: float | None = None
+    interval: Interval | None = None
+    p: float | None = None
+    if len(tasks) == 1 and tasks[0].comparison is not None and tasks[0].comparison.n:
+        one = tasks[0].comparison
+        difference, interval, p = one.difference, one.interval, one.p_drop
+    elif only is None and found.overall is not None:
+        difference, interval, p = found.overall.difference, found.overall.interval, found.overall.p_drop
+    return replace(point, compared=compared, difference=difference, difference_interval=interval), p
+
+
+def _judged(found: History, p_values: Sequence[float | None]) -> History:
+    """Holm's correction over every look: who looks at nine runs sees one worse by chance soon enough."""
+    known = [p for p in p_values if p is not None]
+    adjusted = iter(holm(known))
+    corrected = iter([None if p is None else next(adjusted) for p in p_values])
+    runs = []
+    for point in found.runs:
+        p = None if point.run == found.baseline else next(corrected)
+        runs.append(replace(point, adjusted_p=p, worse=p is not None and p < 1.0 - found.level))
+    # a drop before the baseline is none that came after it
+    later = runs[[point.run for point in runs].index(found.baseline) + 1 :]
+    first = next((point.run for point in later if point.worse), None)
+    return replace(found, runs=runs, looks=len(known), first_worse=first)
+
+
+def _few(runs: Sequence[Candidate]) -> str:
+    names = [each.name for each in runs]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
