@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     from assay.core.errors import UsageError
     from assay.reports.diff.columns import read_side
     from assay.reports.documents.history import history_document
-    from assay.reports.history.build import Candidate, histories
+    from assay.reports.history.build import HistorySource, histories
     from assay.runs.exit_status import DONE
     from assay.viewer.run_folders import find_runs
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     view = view_of_runs(options, [folder for folder, _ in folders.values()])
     commits = _commits([run.commit for _, run in folders.values()]) if options.order == "commit" else None
     found = histories(
-        [Candidate(name, run, partial(read_side, folder, view)) for name, (folder, run) in folders.items()],
+        [HistorySource(name, run, partial(read_side, folder, view)) for name, (folder, run) in folders.items()],
         view,
         task=options.task,
         model=options.model,

@@ -23,6 +23,8 @@ class Scale(Struct, frozen=True, kw_only=True):
     log: bool = False
     form: str = ""
     """How its ticks are written: a key of `ticks.FORMS`; plain numbers by default."""
+    names: list[str] = []
+    """What is written at 1, 2, 3, … instead, for things that stand in a row."""
 
 
 class Bands(Struct, frozen=True, kw_only=True):

@@ -12,16 +12,16 @@ from assay.reports.history.types import History, HistoryRun
 
 def history_chart(found: History, *, name: str = "history", link: Callable[[str], str] | None = None) -> Chart:
     """One point per run, in the colour of its model."""
-    known = [(place, point, point.score) for place, point in enumerate(found.runs)]
+    known = [(place, point, point.score) for place, point in enumerate(found.runs, start=1)]
     scored = [(place, point, score) for place, point, score in known if score is not None]
     band = [(float(place), p.interval.low, p.interval.high) for place, p, _ in scored if p.interval is not None]
     seen = [score for _, _, score in scored] + [end for _, low, high in band for end in (low, high)]
     low, high = padded(seen or [0.0, 1.0])
     marks: list[AnyMark] = [Area(points=band, tone="quiet")] if len(band) > 1 else []
     base = next(point for point in found.runs if point.run == found.baseline)
-    last = float(len(found.runs) - 1)
+    last = float(len(found.runs))
     if base.score is not None:
-        marks.append(Curve(points=[(0.0, base.score), (last, base.score)], tone="quiet", dashed=True))
+        marks.append(Curve(points=[(1.0, base.score), (last, base.score)], tone="quiet", dashed=True))
     if len(scored) > 1:
         marks.append(Curve(points=[(float(place), score) for place, _, score in scored], tone="quiet"))
     marks += [_dot(found, place, point, score, link) for place, point, score in scored]
@@ -29,7 +29,7 @@ def history_chart(found: History, *, name: str = "history", link: Callable[[str]
     return Chart(
         name=name,
         title=", ".join(found.tasks),
-        x=Scale(low=-0.3, high=last + 0.3, label=f"runs in order of {found.order}", form="place"),
+        x=Scale(low=0.7, high=last + 0.3, label=f"runs in order of {found.order}", names=_names(found)),
         y=Scale(
             low=max(low, 0.0) if min(seen or [0.0]) >= 0 else low,
             high=min(high, 1.0) if max(seen or [1.0]) <= 1 else high,
@@ -43,6 +43,12 @@ def history_chart(found: History, *, name: str = "history", link: Callable[[str]
         colours=colours_of(models),
         full_width=True,
     )
+
+
+def _names(found: History) -> list[str]:
+    if found.order == "commit":
+        return [point.commit[:7] for point in found.runs]
+    return [point.created[:10] for point in found.runs]
 
 
 def _dot(found: History, place: int, point: HistoryRun, score: float, link: Callable[[str], str] | None) -> Dot:

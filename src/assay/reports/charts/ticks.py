@@ -12,6 +12,9 @@ UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 def ticks_of(scale: Scale, about: int = 5) -> list[tuple[float, str]]:
     """Round values inside the scale with their texts; about as many as asked for."""
+    if scale.names:
+        every = math.ceil(len(scale.names) / about)
+        return [(float(place + 1), scale.names[place]) for place in range(0, len(scale.names), every)]
     written = FORMS[scale.form]
     values = _log_ticks(scale, about) if scale.log else _linear_ticks(scale.low, scale.high, about)
     return [(value, written(value)) for value in values]
@@ -87,6 +90,5 @@ FORMS: dict[str, Callable[[float], str]] = {
     "": short_number,
     "signed": signed_number,
     "seconds": seconds_text,
-    "place": lambda value: str(int(value) + 1) if value == int(value) else "",
     "percent": lambda value: f"{value * 100:.3g} %",
 }

@@ -20,7 +20,7 @@ from assay.stats.intervals import Interval
 from assay.stats.paired import holm
 
 
-class Candidate(NamedTuple):
+class HistorySource(NamedTuple):
     """A run that may be part of a history; it is read only when its turn comes."""
 
     name: str
@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
 
 
 def histories(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[HistorySource],
     view: View,
     *,
     task: str | None = None,
@@ -43,7 +43,7 @@ def histories(
     their order is given: then runs without a known commit are left out.
     """
     chosen = [each for each in candidates if model is None or each.run.model["name"] == model]
-    groups: dict[tuple[str, ...], list[Candidate]] = {}
+    groups: dict[tuple[str, ...], list[HistorySource]] = {}
     for each in chosen:
         names = tuple(sorted(each.run.tasks))
         if task is None:
@@ -60,7 +60,7 @@ def histories(
 
 def _history(
     tasks: list[str],
-    runs: Sequence[Candidate],
+    runs: Sequence[HistorySource],
     view: View,
     baseline: str | None,
     commits: Sequence[str] | None,
@@ -93,7 +93,7 @@ def _history(
     )
 
 
-def _in_order(runs: Sequence[Candidate], commits: Sequence[str] | None) -> tuple[list[Candidate], list[str]]:
+def _in_order(runs: Sequence[HistorySource], commits: Sequence[str] | None) -> tuple[list[HistorySource], list[str]]:
     by_time = sorted(runs, key=lambda each: (each.run.created, each.name))
     if commits is None:
         return by_time, []
@@ -104,7 +104,7 @@ def _in_order(runs: Sequence[Candidate], commits: Sequence[str] | None) -> tuple
     return sorted(known, key=lambda each: places[each.run.commit]), notes
 
 
-def _point(each: Candidate, side: Side, only: str | None) -> HistoryRun:
+def _point(each: HistorySource, side: Side, only: str | None) -> HistoryRun:
     board = side.board
     rows = [row for row in board.tasks if only is None or row.task == only]
     alone = rows[0] if len(rows) == 1 else None
@@ -151,6 +151,6 @@ def _judged(found: History, p_values: Sequence[float | None]) -> History:
     return replace(found, runs=runs, looks=len(known), first_worse=first)
 
 
-def _few(runs: Sequence[Candidate]) -> str:
+def _few(runs: Sequence[HistorySource]) -> str:
     names = [each.name for each in runs]
     return ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
