@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
+from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.core.task import Task
@@ -41,7 +42,6 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.core.errors import UsageError
     from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
     from assay.tasks.check import CANNOT_RUN
 

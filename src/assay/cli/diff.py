@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from assay.reports.diff.columns import Side
     from assay.reports.gates.expression import DropGate, Gate
@@ -57,7 +59,6 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.gate_flags import tell_gates, write_for_ci
     from assay.cli.output import show
     from assay.cli.view_flags import view_of_runs
-    from assay.core.errors import UsageError
     from assay.reports.diff.build import diff_of
     from assay.reports.diff.columns import read_side
     from assay.reports.documents.diff import diff_document

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from assay.evaluators import Evaluator
     from assay.models.pool import Patience
@@ -96,8 +98,6 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser, *, patience_flag: s
 
 def evaluators_of(options: argparse.Namespace, patience: Patience) -> list[Evaluator]:
     """The evaluators that the flags name: one, or one for each judge."""
-    from assay.core.errors import UsageError
-
     if options.concurrency < 1:
         raise UsageError(f"--concurrency must be at least 1, not {options.concurrency}")
     sources = {
@@ -119,8 +119,6 @@ def evaluators_of(options: argparse.Namespace, patience: Patience) -> list[Evalu
 
 def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
     """`UsageError` for flags that are given and mean nothing to who scores."""
-    from assay.core.errors import UsageError
-
     for name, sources in _COUNTS_FOR.items():
         if getattr(options, name) not in (None, [], False) and source not in sources:
             theirs = " or ".join(map(_flag, sources))
@@ -147,8 +145,6 @@ def _flag(name: str) -> str:
 
 def read_artifact(path: str) -> str:
     """The text of a file, exactly as it is."""
-    from assay.core.errors import UsageError
-
     try:
         return Path(path).read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -159,7 +155,6 @@ def read_artifact(path: str) -> str:
 
 def read_set(path: str) -> list[dict[str, Any]]:
     """The records of a dataset; an empty one has nothing to score on."""
-    from assay.core.errors import UsageError
     from assay.evaluators import load_dataset
 
     records = load_dataset(path)
@@ -175,7 +170,6 @@ def _timeout(options: argparse.Namespace) -> dict[str, Any]:
 def _command(options: argparse.Namespace) -> Evaluator:
     import shlex
 
-    from assay.core.errors import UsageError
     from assay.env_file import refuse_unset
     from assay.evaluators import command_evaluator
 
@@ -196,7 +190,6 @@ def _command(options: argparse.Namespace) -> Evaluator:
 
 
 def _service(options: argparse.Namespace) -> Evaluator:
-    from assay.core.errors import UsageError
     from assay.evaluators import http_evaluator
 
     headers = {}
@@ -216,7 +209,6 @@ def _service(options: argparse.Namespace) -> Evaluator:
 
 def _judge(options: argparse.Namespace, spec: str, patience: Patience) -> Evaluator:
     from assay.cli.run_flags import key_values
-    from assay.core.errors import UsageError
     from assay.costs.budget import Judging
     from assay.evaluators import llm_judge_evaluator
     from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS
@@ -243,8 +235,6 @@ def say(sentence: str) -> None:
 
 
 def _pairs(dimensions: list[str]) -> list[tuple[str, str]]:
-    from assay.core.errors import UsageError
-
     pairs: list[tuple[str, str]] = []
     for dimension in dimensions:
         name, equals, weight = dimension.rpartition("=")
@@ -257,8 +247,6 @@ def _pairs(dimensions: list[str]) -> list[tuple[str, str]]:
 
 
 def _weight(name: str, text: str) -> float:
-    from assay.core.errors import UsageError
-
     try:
         return float(text)
     except ValueError as error:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from assay.reports.frames.columns import Table
     from assay.reports.frames.source import RunSource
@@ -71,8 +73,6 @@ def run(options: argparse.Namespace) -> int:
 
 def format_of(given: str | None, output: Path | None) -> str:
     """What the flag says, else what the file's name says."""
-    from assay.core.errors import UsageError
-
     if given is not None or output is None:
         return given or FORMATS[0]
     ending = output.suffix.lower().removeprefix(".")
@@ -98,7 +98,6 @@ def picked(sources: list[RunSource], where: str, rows: str) -> list[RunSource]:
     """The runs with the attempts that the query picks, and a word on how many those are."""
     from dataclasses import replace
 
-    from assay.core.errors import UsageError
     from assay.viewer.selecting import select
 
     if rows != "attempts":
@@ -112,8 +111,6 @@ def picked(sources: list[RunSource], where: str, rows: str) -> list[RunSource]:
 
 
 def to_stdout(table: Table, form: str) -> None:
-    from assay.core.errors import UsageError
-
     if form != "parquet":
         for text in texts(table, form):
             sys.stdout.write(text)

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -46,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE
     from assay.task_imports.imported import task_name, write_imported
     from assay.tasks.load import load_tasks

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -72,7 +74,6 @@ def run(options: argparse.Namespace) -> int:
 def _example(name: str) -> Path:
     from assay.catalog import unknown_name
     from assay.cli.examples import examples, examples_folder
-    from assay.core.errors import UsageError
 
     known = examples()
     if name not in known:
@@ -83,7 +84,6 @@ def _example(name: str) -> Path:
 def _copy(source: Path, target: Path) -> None:
     """Every file of the project into a folder that holds nothing yet but hidden files, such as `.git` or `.venv`."""
     from assay.cli.examples import files_to_copy
-    from assay.core.errors import UsageError
 
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file, not a folder; nothing was written")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from assay.core.errors import UsageError
+
 EPILOG = """\
 examples:
   assay leaderboard runs/*                              a Markdown table
@@ -96,8 +98,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def chances(pairs: list[str]) -> dict[str, float]:
-    from assay.core.errors import UsageError
-
     found = {}
     for pair in pairs:
         task, equals, text = pair.rpartition("=")

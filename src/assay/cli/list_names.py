@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from assay.core.errors import UsageError
     from assay.reports.document import TextTable
@@ -50,7 +52,6 @@ def run(options: argparse.Namespace) -> int:
 
 def list_tasks(words: list[str], options: argparse.Namespace) -> int:
     """The tasks of files and folders; a file that cannot be read hides none of the others."""
-    from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE
 
     found, broken = tasks_in(words)
@@ -77,7 +78,6 @@ def example_projects() -> dict[str, str]:
 
 def lm_eval_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
     """What an installed lm_eval has under names: tasks, groups of tasks, and tags."""
-    from assay.core.errors import UsageError
     from assay.tasks.library_names import LM_EVAL
     from assay.tasks.lm_eval.source import lm_eval_names
 
@@ -126,7 +126,6 @@ def refuse_unknown(words: list[str]) -> None:
     from pathlib import Path
 
     from assay import catalog
-    from assay.core.errors import UsageError
     from assay.tasks.load import BUILT_IN
 
     for word in words:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from assay import processes
 from assay.cli import garbage, interrupts, streams
 from assay.cli.parser import Parser
+from assay.core.errors import AssayError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED
 
 INTERNAL_ERROR = 70
@@ -126,7 +127,6 @@ def _run_verb(options: argparse.Namespace) -> int:
 def _told(error: Exception) -> tuple[int, str]:
     """The exit code of an error, and a sentence about it. Nothing that broke looks like a gate that was not met."""
     from assay import os_errors
-    from assay.core.errors import AssayError
     from assay.printable import one_line
 
     if isinstance(error, AssayError):

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -68,7 +70,6 @@ def serve(options: argparse.Namespace) -> None:
     import asyncio
     import contextlib
 
-    from assay.core.errors import UsageError
     from assay.models.embedded import weights
 
     folder = weights.model_folder()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from assay.core.errors import UsageError
+
 EPILOG = """\
 examples:
   assay recipe list
@@ -37,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE
 
     if options.act == "list":
@@ -94,7 +95,6 @@ def make(options: argparse.Namespace) -> None:
     import json
     from pathlib import Path
 
-    from assay.core.errors import UsageError
     from assay.recipes.recipe import find_recipe, write_tasks
 
     recipe = find_recipe(options.name)

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from assay.core.errors import UnwritableError, UsageError
+
 EPILOG = """\
 The HTML file needs no network and runs no script. Of two results it also shows what changed between them.
 Results that were not scored on the same samples with the same targets are refused, as `leaderboard` and `diff` refuse
@@ -38,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from assay.cli.run_names import without_searches
     from assay.cli.view_flags import view_of_run, view_of_runs
-    from assay.core.errors import UsageError
     from assay.core.run_file import write_whole
     from assay.reports.html.report_page import report_page
     from assay.runs.exit_status import DONE
@@ -70,7 +71,6 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
 
     from assay.cli.output import say_all, show
     from assay.cli.view_flags import view_of_run
-    from assay.core.errors import UnwritableError
     from assay.reports.board.build import build_leaderboard
     from assay.reports.documents.leaderboard import notes
     from assay.reports.documents.more_tables import board_tables

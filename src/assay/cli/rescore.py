@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from assay.core.errors import UsageError
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from assay.cli.output import add_form_arguments
@@ -38,7 +40,6 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.progress import progress_of
     from assay.cli.run_flags import score_workers_of, task_parameters
     from assay.cli.view_flags import view_of_run
-    from assay.core.errors import UsageError
     from assay.core.run_file import read_run_file, sealed_as
     from assay.reports.documents.leaderboard import notes
     from assay.reports.documents.more_tables import board_tables

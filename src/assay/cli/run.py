@@ -16,6 +16,7 @@ from assay.cli.run_flags import (
     refuse_contradictions,
     resources_of,
 )
+from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +37,6 @@ def run(options: argparse.Namespace) -> int:
     from assay import env_file
     from assay.cli import garbage
     from assay.cli.gate_flags import tell_gates, write_for_ci
-    from assay.core.errors import UsageError
     from assay.reports.gates.step_summary import run_summary
     from assay.runs.evaluate import run_all
     from assay.runs.exit_status import GATE_NOT_MET
@@ -82,7 +82,6 @@ def tell_matrix(runs: list[Path], options: argparse.Namespace) -> None:
     import msgspec
 
     from assay.cli.output import show
-    from assay.core.errors import UsageError
     from assay.reports.documents.prompt_pairs import prompt_pairs_document
     from assay.reports.documents.standings import standings_document
     from assay.reports.standings.build import build_standings
@@ -201,7 +200,6 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
     """`--shard`: counts on stdout; the leaderboard is `assay merge`'s to make."""
     import msgspec
 
-    from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE, INTERRUPTED, WITH_FAILURES
     from assay.runs.progress import run_blocking
     from assay.runs.shard_files import parse_shard

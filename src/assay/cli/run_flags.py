@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
     from assay.tasks.lm_eval.source import LmEvalOptions
@@ -204,8 +206,6 @@ def add_safety_arguments(parser: argparse.ArgumentParser) -> None:
 
 def refuse_contradictions(options: argparse.Namespace) -> None:
     """Flags that cannot be kept together."""
-    from assay.core.errors import UsageError
-
     if options.shard is not None and (options.gate or options.junit):
         raise UsageError(
             "a shard has no leaderboard to check: leave out --gate and --junit until the shards are merged"
@@ -217,7 +217,6 @@ COUNTS = ("repeat", "concurrency", "batch_size", "limit", "workers", "shard_size
 
 def config_of(options: argparse.Namespace) -> RunConfig:
     from assay.cli.view_flags import checked_level
-    from assay.core.errors import UsageError
     from assay.reports.view import metadata_key
     from assay.runs.plan import make_config
 
@@ -383,7 +382,6 @@ def lm_eval_options(options: argparse.Namespace) -> LmEvalOptions | None:
     }
     if not any(value is not None and value is not False and value != {} for value in told.values()):
         return None
-    from assay.core.errors import UsageError
     from assay.tasks.lm_eval.source import LmEvalOptions
 
     if options.num_fewshot is not None and options.num_fewshot < 0:
@@ -393,8 +391,6 @@ def lm_eval_options(options: argparse.Namespace) -> LmEvalOptions | None:
 
 def key_texts(pairs: list[str], flag: str) -> dict[str, str]:
     """`key=value` pairs as they were written: what a value means is for whoever knows the key to say."""
-    from assay.core.errors import UsageError
-
     found: dict[str, str] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -414,8 +410,6 @@ def add_score_workers(parser: argparse._ActionsContainer) -> None:
 
 
 def score_workers_of(text: str) -> int | None:
-    from assay.core.errors import UsageError
-
     if text == "auto":
         return None
     if not text.isdecimal():
@@ -425,16 +419,12 @@ def score_workers_of(text: str) -> int | None:
 
 def checked_patience(minutes: float, flag: str = "--patience") -> float:
     """In seconds."""
-    from assay.core.errors import UsageError
-
     if not 0 <= minutes < float("inf"):
         raise UsageError(f"{flag} {minutes:g}: expected a number of minutes, 0 for none")
     return minutes * 60
 
 
 def models_by_key(pairs: list[str]) -> dict[str, str]:
-    from assay.core.errors import UsageError
-
     found = key_texts(pairs, "--model-for")
     for key, name in found.items():
         if not name:
@@ -444,8 +434,6 @@ def models_by_key(pairs: list[str]) -> dict[str, str]:
 
 def resources_of(pairs: list[str]) -> dict[str, float]:
     """`accelerator=1` and the like, by the names that the nodes of the cluster gave."""
-    from assay.core.errors import UsageError
-
     found: dict[str, float] = {}
     for name, value in key_values(pairs, "--worker-resource").items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.core.errors import SearchFolderError, UsageError
+
 
 def without_searches(names: Sequence[str]) -> list[str]:
     """The runs among several folders; a search is skipped with a line on stderr. Searches alone are refused later."""
@@ -18,7 +20,6 @@ def without_searches(names: Sequence[str]) -> list[str]:
 
 
 def is_search(folder: Path) -> bool:
-    from assay.core.errors import SearchFolderError, UsageError
     from assay.core.run_file import read_run_file
 
     try:

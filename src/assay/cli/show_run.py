@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from assay.core.run_file import RunFile
     from assay.reports.measure import Measure
@@ -101,7 +103,6 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
 
 
 def show_sample(folder: Path, sample: str, measures: dict[str, Measure]) -> None:
-    from assay.core.errors import UsageError
     from assay.reports.attempt_text import attempt_text
     from assay.reports.worst_first import attempts_of
 

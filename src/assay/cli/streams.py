@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from assay.core.errors import UsageError
 from assay.printable import escape, printable
 
 if TYPE_CHECKING:
@@ -128,8 +129,6 @@ def _told() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        from assay.core.errors import UsageError
-
         give_up_stdout()
         raise UsageError(f"standard output could not be written: {error.strerror}") from error
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
+from assay.core.errors import UsageError
 from assay.tasks.library_names import LM_EVAL
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import msgspec
 
-    from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE
     from assay.tasks.trusted_content import read_trusted
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from assay.core.errors import UsageError
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from assay.cli.output import add_form_arguments
@@ -100,7 +102,6 @@ def _task_file(path: Path) -> dict[str, Any]:
 
 
 def _yaml_file(path: Path) -> dict[str, Any]:
-    from assay.core.errors import UsageError
     from assay.tasks.declarative.load import check_yaml_file
 
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
+from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,6 @@ def run(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from assay.core.errors import UsageError
     from assay.runs.exit_status import DONE, GATE_NOT_MET
     from assay.tasks.load import load_tasks
 

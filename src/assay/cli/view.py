@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -48,8 +50,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def serve(roots: list[Path], options: argparse.Namespace) -> None:
-    from assay.core.errors import UsageError
-
     try:
         from assay.viewer.serve import serve as serve_runs
     except ModuleNotFoundError as error:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from assay.costs.prices import Prices
     from assay.reports.view import View
@@ -76,8 +78,6 @@ def view_of_run(options: argparse.Namespace, folder: Path) -> View:
 
 
 def checked_level(given: float | None, default: float = 0.95) -> float:
-    from assay.core.errors import UsageError
-
     level = default if given is None else given
     if not 0 < level < 1:
         raise UsageError(f"--level is a share between 0 and 1, such as 0.95, not {level}")
