@@ -179,7 +179,7 @@ EVERY = [
 def test_every_aggregate_of_nothing_is_none_with_a_reason(name, options):
     table = ScoreTable()
     table.add_failure(timeout=True)
-    summaries = resolve("aggregate", name)(table, **options, level=0.9, seed=3)
+    summaries = resolve("aggregate", name)(table, **options, level=0.9)
     assert summaries
     for summary in summaries:
         assert (summary.value, summary.low, summary.high, summary.scored, summary.timeouts) == (None, None, None, 0, 1)

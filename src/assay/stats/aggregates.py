@@ -1,7 +1,7 @@
 """The aggregates: the scores of many samples become leaderboard cells, each with its uncertainty and its
 definition.
 
-All share one shape, `aggregate(table, *, options…, level=0.95, seed=0) -> list[Summary]`, and one promise:
+All share one shape, `aggregate(table, *, options…, level=0.95) -> list[Summary]`, and one promise:
 where nothing was scored, or a denominator is empty, the value is None with a reason; it is never 0 and never
 NaN.
 """
@@ -26,7 +26,6 @@ def mean(
     name: str | None = None,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """The mean of a value over attempts; of true and false, the share of true.
 
@@ -34,7 +33,6 @@ def mean(
     clustered forms as soon as two rows share a sample or a group. `bounds` is the range the value can take; values that
     all lie in [0, 1] are taken for scores unless it says otherwise.
     """
-    del seed  # closed form; the parameter is part of the common shape
     numbers = table.numbers(field)
     output = name or f"{field}_mean"
     if not len(numbers):
@@ -50,14 +48,12 @@ def maximum(
     name: str | None = None,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """The largest value, with where the largest of a fresh run of the same size may well lie, from order statistics.
 
     `bounds` is the range the value can take; `score` and `is_correct` lie in [0, 1]. Without one nothing is known
     above the largest value seen, and the signature says that the interval ends there.
     """
-    del seed
     return [_extreme(table, "max", field, name, bounds, level)]
 
 
@@ -68,10 +64,8 @@ def minimum(
     name: str | None = None,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """The smallest value, with an interval as for `max`."""
-    del seed
     return [_extreme(table, "min", field, name, bounds, level)]
 
 
@@ -81,10 +75,8 @@ def std_dev(
     field: str = "score",
     name: str | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """The population standard deviation (divided by n) of a value, with Bonett's interval."""
-    del seed
     numbers = table.numbers(field)
     output = name or f"{field}_std_dev"
     if not len(numbers):
@@ -100,14 +92,12 @@ def frequency(
     label: str | bool | float | None = None,
     name: str | None = None,
     level: float = 0.95,
-    seed: int = 0,
     most: int = 1000,
 ) -> list[Summary]:
     """The share of each distinct value, `{field}_{value}`; the shares add up to 1.
 
     With `label` the share of that one, also where it never occurs: a number that tasks can be compared by.
     """
-    del seed
     labels = table.labels(field)
     if not len(labels):
         output = f"{field}_frequency" if label is None else name or f"{field}_{as_text(label)}"
@@ -136,10 +126,8 @@ def weighted_average(
     weights: Mapping[str, float],
     name: str | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """The mean of the weight that each sample's label has; a label without a weight leaves no number, not a guess."""
-    del seed
     labels = table.labels(field)
     output = name or f"{field}_weighted_average"
     if not len(labels):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from assay.core.types import Summary
 from assay.stats.cells import Mask, empty_cell, share_among, share_of_counts
-from assay.stats.score_table import Labels, Numbers, ScoreTable, as_text, is_answer
+from assay.stats.score_table import Labels, ScoreTable, as_text, is_answer
 
 
 def binary_classification(
@@ -19,14 +19,12 @@ def binary_classification(
     positive_answer: str | bool | float,
     negative_answer: str | bool | float,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """accuracy, precision, recall and f1_score of a yes/no answer; the confusion matrix is in accuracy's details.
 
     Values are compared as texts. A sample whose truth or prediction is neither answer is left out of all four and
     counted as unscored: many of those make a good score mean little.
     """
-    del seed  # closed form; the parameter is part of the common shape
     labels = table.labels(field_gt, field_pred)
     positive, negative = (_has_answer(labels, answer) for answer in (positive_answer, negative_answer))
     known = np.asarray((positive | negative).all(axis=1))
@@ -67,10 +65,9 @@ def binary_classification(
 
 
 def multiclass_classification(
-    table: ScoreTable, *, field_gt: str, field_pred: str, level: float = 0.95, seed: int = 0
+    table: ScoreTable, *, field_gt: str, field_pred: str, level: float = 0.95
 ) -> list[Summary]:
     """accuracy, and `{class}_precision` and `{class}_recall` for every class seen in either field."""
-    del seed
     labels = table.labels(field_gt, field_pred)
     if not len(labels):
         return [empty_cell("accuracy", "multiclass-classification.accuracy", labels, table)]
@@ -100,15 +97,11 @@ def recall(
     num_false_negatives_field: str,
     name: str | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """TP / (TP + FN), counts summed over the samples before dividing."""
-    del seed
-    numbers = table.numbers(num_true_positives_field, num_false_negatives_field)
-    counts = numbers.rows
     empty = "there is nothing to find: no true positive and no false negative"
-    how: _How = {"rows": numbers, "table": table, "level": level}
-    return [share_of_counts(name or "recall", "recall", counts[:, 0], counts.sum(axis=1), empty, **how)]
+    fields = num_true_positives_field, num_false_negatives_field
+    return _from_counts(table, "recall", fields, empty, name, level)
 
 
 def precision(
@@ -118,15 +111,11 @@ def precision(
     num_false_positives_field: str,
     name: str | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """TP / (TP + FP), counts summed over the samples before dividing."""
-    del seed
-    numbers = table.numbers(num_true_positives_field, num_false_positives_field)
-    counts = numbers.rows
     empty = "nothing was claimed: no true positive and no false positive"
-    how: _How = {"rows": numbers, "table": table, "level": level}
-    return [share_of_counts(name or "precision", "precision", counts[:, 0], counts.sum(axis=1), empty, **how)]
+    fields = num_true_positives_field, num_false_positives_field
+    return _from_counts(table, "precision", fields, empty, name, level)
 
 
 def f1_score(
@@ -137,23 +126,21 @@ def f1_score(
     num_false_negatives_field: str,
     name: str | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """2 TP / (2 TP + FP + FN), counts summed over the samples before dividing."""
-    del seed
-    numbers = table.numbers(num_true_positives_field, num_false_positives_field, num_false_negatives_field)
-    counts = numbers.rows
     empty = "there is nothing to find and nothing was claimed"
-    how: _How = {"rows": numbers, "table": table, "level": level}
-    return [share_of_counts(name or "f1_score", "f1_score", counts[:, 0], counts.sum(axis=1), empty, f1=True, **how)]
+    fields = num_true_positives_field, num_false_positives_field, num_false_negatives_field
+    return _from_counts(table, "f1_score", fields, empty, name, level)
 
 
-class _How(TypedDict):
-    """What `share_of_counts` wants to know besides the counts."""
-
-    rows: Numbers
-    table: ScoreTable
-    level: float
+def _from_counts(
+    table: ScoreTable, kind: str, fields: tuple[str, ...], empty: str, name: str | None, level: float
+) -> list[Summary]:
+    """The share that the first of these counts has in all of them."""
+    rows = table.numbers(*fields)
+    right, among = rows.rows[:, 0], rows.rows.sum(axis=1)
+    f1 = kind == "f1_score"
+    return [share_of_counts(name or kind, kind, right, among, empty, rows=rows, table=table, level=level, f1=f1)]
 
 
 def _has_answer(labels: Labels, answer: str | bool | float) -> Mask:

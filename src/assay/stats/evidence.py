@@ -7,11 +7,11 @@ from assay.stats.aggregates import mean
 from assay.stats.score_table import ScoreTable
 
 
-def evidence(table: ScoreTable, *, level: float = 0.95, seed: int = 0) -> list[Summary]:
+def evidence(table: ScoreTable, *, level: float = 0.95) -> list[Summary]:
     """One number per name, as `compute_evidence` returned it; a single reading has no interval."""
     found: list[Summary] = []
     for name in table.names:
-        for summary in mean(table, field=name, name=name, level=level, seed=seed):
+        for summary in mean(table, field=name, name=name, level=level):
             found.append(
                 Summary(
                     name=name,

@@ -24,14 +24,13 @@ def python_metric(
     compute_metrics_snippet: str = "",
     found: Found | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """The numbers that the author's `compute_metrics(scores)` returned when the run ended.
 
     Code is run by the run itself, over all scores and over resamples of them; a report only reads what was found. The
     interval lies between percentiles of the resampled numbers.
     """
-    del compute_metrics_snippet, seed
+    del compute_metrics_snippet
     counts: dict[str, Any] = {"scored": len(table), "failed": table.failed, "timeouts": table.timeouts}
     if found is None:
         reason = "its Python has not been run over these scores; `assay run` does that when a run ends"

@@ -70,14 +70,12 @@ def repetitions(
     k: int | Iterable[int] = (1,),
     threshold: float = 1.0,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """Everything this page knows about a value's repetitions, as an aggregate; an attempt is right from `threshold` on.
 
     Names: mean, pass@k, pass^k, majority@k, best@k, worst@k for each k, then consistency and flip_rate. `scored` counts
     the samples that a number is over, `unscored` those that it leaves out.
     """
-    del seed
     numbers = table.numbers(field)
     attempts = Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters)
     if len(np.unique(numbers.clusters)) == len(attempts):

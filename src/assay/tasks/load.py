@@ -104,9 +104,9 @@ def read_sources(
         for path in files_of(source):
             try:
                 if path.suffix in YAML:
-                    from assay.tasks.declarative.load import read_located_tasks
+                    from assay.tasks.declarative.load import ReadingOptions, read_located_tasks
 
-                    found_here = read_located_tasks(path, replaces_dataset=not in_folder, **declarative)
+                    found_here = read_located_tasks(path, ReadingOptions(replaces_dataset=not in_folder, **declarative))
                     loaded.extend(LoadedTask(*task) for task in found_here)
                 else:
                     loaded.extend(LoadedTask(definition) for definition in _read(path, allow_bad=allow_bad))

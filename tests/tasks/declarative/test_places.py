@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.tasks.declarative.load import read_located_tasks
+from assay.tasks.declarative.load import ReadingOptions, read_located_tasks
 
 TASK = """\
 key: t
@@ -53,7 +53,7 @@ def test_a_field_is_found_by_the_name_that_its_part_has_for_it(
     monkeypatch.chdir(tmp_path)
     Path("rows.jsonl").write_text('{"q": "q", "a": "a"}\n')
     Path("task.yaml").write_text(TASK)
-    [task] = read_located_tasks(Path("task.yaml"))
+    [task] = read_located_tasks(Path("task.yaml"), ReadingOptions())
     position, found = task.places.of(task.definition, field)
     assert (position.file, position.line) == ("task.yaml", line)
     assert found.endswith(name)

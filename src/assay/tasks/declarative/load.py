@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
@@ -51,35 +51,36 @@ YAML = (".yaml", ".yml")
 _SPECIFICATIONS = ("evaluation", "task_specifications")
 
 
-class ReadingOptions(TypedDict, total=False):
-    """What the caller says about a file."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingOptions:
+    """What the caller says about a file, and what may be asked for it."""
 
-    config: Mapping[str, Plain] | None
-    trust: bool
-    models: Mapping[str, str] | None
+    config: Mapping[str, Plain] = field(default_factory=dict)
+    trust: bool = False
+    models: Mapping[str, str] = field(default_factory=dict)
     """What stands behind model keys."""
-    dataset: str | None
+    dataset: str | None = None
     """What a dataset task is about."""
-    replaces_dataset: bool
+    replaces_dataset: bool = True
     """Whether it takes the place of the dataset that a task names; else it is for tasks that name none."""
-    allow_outside: bool
-    models_needed: bool
+    allow_outside: bool = False
+    models_needed: bool = True
     """False where no model is going to be asked: a model key without a model is then no error."""
-    only_reads: bool
+    only_reads: bool = False
     """Nobody else is asked for anything either, so a dataset of the hub has no size."""
-    may_ask: bool
+    may_ask: bool = True
     """Whether models may be asked to write datasets."""
-    limits: SpendingLimits
+    limits: SpendingLimits = field(default_factory=SpendingLimits)
     """What they may be paid for it."""
 
 
-def read_yaml_tasks(path: Path, **how: Unpack[ReadingOptions]) -> list[TaskDefinition]:
-    """The tasks of a YAML file.
+def read_yaml_tasks(path: Path, **how: Any) -> list[TaskDefinition]:
+    """The tasks of a YAML file; `how` are the fields of `ReadingOptions`.
 
     Nothing is executed here; whether snippets may run is decided when they are to run (see `tasks/trust.py`). Variables
     are put in for a file of this project, or one that the user trusts; any other file keeps its `$NAME`s as they stand.
     """
-    return [task.definition for task in read_located_tasks(path, **how)]
+    return [task.definition for task in read_located_tasks(path, ReadingOptions(**how))]
 
 
 class LocatedTask(NamedTuple):
@@ -91,59 +92,21 @@ class LocatedTask(NamedTuple):
     """Whether the dataset that the caller named is its own."""
 
 
-def read_located_tasks(
-    path: Path,
-    *,
-    config: Mapping[str, Plain] | None = None,
-    trust: bool = False,
-    models: Mapping[str, str] | None = None,
-    dataset: str | None = None,
-    replaces_dataset: bool = True,
-    allow_outside: bool = False,
-    models_needed: bool = True,
-    only_reads: bool = False,
-    may_ask: bool = True,
-    limits: SpendingLimits | None = None,
-) -> list[LocatedTask]:
+def read_located_tasks(path: Path, how: ReadingOptions) -> list[LocatedTask]:
     """The same, with the places of their fields."""
-    reading = _Reading(
-        config=config or {},
-        models=models or {},
-        dataset=dataset,
-        replaces_dataset=replaces_dataset,
-        allow_outside=allow_outside,
-        models_needed=models_needed and not only_reads,
-        only_reads=only_reads,
-        may_ask=may_ask,
-        limits=limits or SpendingLimits(),
-    )
-    if trust or (is_of_this_project(path) and not allow_outside):
-        return _read_tasks(path, variables(), reading)
+    how = replace(how, models_needed=how.models_needed and not how.only_reads)
+    if how.trust or (is_of_this_project(path) and not how.allow_outside):
+        return _read_tasks(path, variables(), how)
     # looked at first: neither a variable nor a server is asked before the user is
-    located = _read_tasks(path, None, replace(reading, only_reads=True))
+    located = _read_tasks(path, None, replace(how, only_reads=True))
     definitions = [task.definition for task in located]
     asks = any(each.metadata.get("variables") or is_elsewhere(each.dataset) for each in definitions)
     if not asks or any(untrusted(each) for each in definitions):
         return located
-    return _read_tasks(path, variables(), reading)
+    return _read_tasks(path, variables(), how)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
-    """What the caller said about a file, and what may be asked for it."""
-
-    config: Mapping[str, Plain]
-    models: Mapping[str, str]
-    dataset: str | None
-    replaces_dataset: bool
-    allow_outside: bool
-    models_needed: bool
-    only_reads: bool
-    may_ask: bool
-    limits: SpendingLimits
-
-
-def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: _Reading) -> list[LocatedTask]:
+def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingOptions) -> list[LocatedTask]:
     document = read_yaml(path, allow_outside=reading.allow_outside, environ=environ)
     library = Library(
         home=path.parent,

@@ -29,14 +29,13 @@ def lm_eval_aggregation(
     means: list[str],
     found: Found | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> list[Summary]:
     """The numbers of an lm-evaluation-harness task that are no means over samples, by the task's own aggregation.
 
     Computed when the run ends, over all samples and over resamples of them; a report reads what was found.
     """
     del task, library, means
-    return python_metric(table, found=found, level=level, seed=seed)
+    return python_metric(table, found=found, level=level)
 
 
 def aggregation_source(options: Mapping[str, Any]) -> str:
