@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tests.metrics.test_instructions import CASES as INSTRUCTIONS
 
-from assay.catalog import resolve
+from assay.catalog import make
 from assay.core.seams import BuildContext, Scorer
 from assay.core.types import Completion, Request, Sample, Trace
 from assay.scorers.assertion_list import ASSERTIONS
@@ -117,5 +117,5 @@ SCORERS: dict[str, list[Case]] = {
 
 
 def make_scorer(name: str, case: Case, context: BuildContext) -> Scorer:
-    made: Scorer = resolve("scorer", name)("s", context=context, **case.options)
+    made: Scorer = make("scorer", name, case.options, key="s", context=context)
     return made

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from assay.catalog import CATALOG, resolve
+from assay.catalog import CATALOG, make
 from assay.core.types import Sample
 from assay.testing import ScriptedModel, check_solver
 
@@ -89,7 +89,7 @@ def test_it_keeps_the_contract_of_a_solver(name: str, case: Case) -> None:
         for q in ("What is red?", "And what is not?", "Why?")
     ]
     check_solver(
-        lambda context: resolve("solver", name)(context=context, **case.options),
+        lambda context: make("solver", name, case.options, context=context),
         samples,
         others={"user": ScriptedModel(lambda request: f"{len(request.messages or ())} messages: go on")},
     )

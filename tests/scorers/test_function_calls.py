@@ -11,7 +11,7 @@ from tests.scripted import Context
 
 from assay.core.errors import FailureError
 from assay.core.types import Message, Sample, Score, Trace
-from assay.scorers.function_calls import function_call_coverage
+from assay.scorers.function_calls import FunctionCallCoverage
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -23,7 +23,7 @@ USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "t
 
 def cover(required: Any, *items: dict[str, Any], mode: str = "any_order", template: str | None = None) -> Score:
     trace = Trace(prediction="", items=list(items))
-    scorer = function_call_coverage(
+    scorer = FunctionCallCoverage(
         "f", function_calls=template or "{{ sample.calls | tojson }}", mode=mode, context=Context()
     )
     return asyncio.run(scorer(Sample(id="1", row={"calls": required}), trace))
@@ -76,7 +76,7 @@ def test_calls_of_a_chat_answer_count_too() -> None:
         prediction="",
         messages=(Message(role="user", content="go"), Message(role="assistant", content="", tool_calls=[tool_call])),
     )
-    scorer = function_call_coverage("f", function_calls='[{"name": "a", "arguments": {"x": 1}}]')
+    scorer = FunctionCallCoverage("f", function_calls='[{"name": "a", "arguments": {"x": 1}}]')
     assert asyncio.run(scorer(Sample(id="1", row={}), trace)).values["all_required_calls_made"] is True
 
 

@@ -11,7 +11,7 @@ from tests.scripted import Context
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Message, Sample, Score, Trace
 from assay.datasets.inline import Inline
-from assay.scorers.python_snippet import python, python_all_samples, score_of, system_evidence
+from assay.scorers.python_snippet import AllSamplesScorer, PythonScorer, SystemEvidence, score_of
 
 TRACE = Trace(
     prediction="Rome",
@@ -39,7 +39,7 @@ def test_a_model_task_passes_sample_and_solver_output() -> None:
         "    return {'right': sample['gt'] in solver_output.output, 'kind': 'city', 'n': 2}\n"
     )
     (score,) = run(
-        lambda: python("p", compute_scores_snippet=source, context=Context()), Sample(id="1", row={"gt": "Rome"})
+        lambda: PythonScorer("p", compute_scores_snippet=source, context=Context()), Sample(id="1", row={"gt": "Rome"})
     )
     assert score.values == {"right": True, "kind": "city", "n": 2}
 
@@ -49,7 +49,7 @@ def test_a_dataset_task_passes_the_sample_alone_and_async_works() -> None:
         "async def compute_scores(sample):\n    return {'scores': {'ok': True}, 'metadata': {'why': sample['a']}}\n"
     )
     (score,) = run(
-        lambda: python("p", compute_scores_snippet=source, context=Context(), has_solver=False),
+        lambda: PythonScorer("p", compute_scores_snippet=source, context=Context(), has_solver=False),
         Sample(id="1", row={"a": 5}),
     )
     assert score.values == {"ok": True}
@@ -62,7 +62,8 @@ def test_a_sample_score_object_is_its_values_and_metadata() -> None:
         "def compute_scores(sample):\n    return SampleScore({'ok': True}, {'why': 'five'})\n"
     )
     (score,) = run(
-        lambda: python("p", compute_scores_snippet=source, context=Context(), has_solver=False), Sample(id="1", row={})
+        lambda: PythonScorer("p", compute_scores_snippet=source, context=Context(), has_solver=False),
+        Sample(id="1", row={}),
     )
     assert score.values == {"ok": True}
     assert score.metadata == {"why": "five"}
@@ -100,7 +101,7 @@ UNIQUE = (
 def test_all_samples_are_scored_in_one_call() -> None:
     dataset = Inline(samples=[{"v": "a"}, {"v": "b"}, {"v": "a"}])
     context = Context(dataset=dataset)
-    scores = run(lambda: python_all_samples("u", compute_scores_snippet=UNIQUE, context=context), *dataset)
+    scores = run(lambda: AllSamplesScorer("u", compute_scores_snippet=UNIQUE, context=context), *dataset)
     assert [score.values["is_unique"] for score in scores] == [False, True, False]
 
 
@@ -108,16 +109,16 @@ def test_another_number_of_entries_is_a_failure() -> None:
     dataset = Inline(samples=[{"v": "a"}, {"v": "b"}])
     source = "def compute_scores(samples): return [{}]"
     with pytest.raises(FailureError, match="a list of 2 entries, it returned 1 entries"):
-        run(lambda: python_all_samples("u", compute_scores_snippet=source, context=Context(dataset=dataset)), *dataset)
+        run(lambda: AllSamplesScorer("u", compute_scores_snippet=source, context=Context(dataset=dataset)), *dataset)
     with pytest.raises(UsageError, match="needs the task's dataset"):
-        python_all_samples("u", compute_scores_snippet=source)
+        AllSamplesScorer("u", compute_scores_snippet=source)
 
 
 def test_evidence_is_numbers_with_reasons() -> None:
     found = "{'metrics': {'m': {'value': 3, 'reason': 'because'}, 'n': {'value': 0.5}}}"
     source = f"def compute_evidence():\n    return {found}\n"
     (score,) = run(
-        lambda: system_evidence("e", compute_evidence_snippet=source, context=Context()), Sample(id="0", row={})
+        lambda: SystemEvidence("e", compute_evidence_snippet=source, context=Context()), Sample(id="0", row={})
     )
     assert score.values == {"m": 3, "n": 0.5}
     assert score.metadata == {"reasons": {"m": "because"}}
@@ -127,11 +128,11 @@ def test_evidence_is_numbers_with_reasons() -> None:
 def test_evidence_without_numbers_is_a_failure(result: str) -> None:
     source = f"async def compute_evidence(): return {result}"
     with pytest.raises(FailureError):
-        run(lambda: system_evidence("e", compute_evidence_snippet=source, context=Context()), Sample(id="0", row={}))
+        run(lambda: SystemEvidence("e", compute_evidence_snippet=source, context=Context()), Sample(id="0", row={}))
 
 
 def test_code_of_strangers_does_not_run() -> None:
     context = Context(own_code=False)
     source = "open('/tmp/assay-should-not-exist', 'w')\ndef compute_scores(sample): return {}"
     with pytest.raises(FailureError, match="--trust"):
-        run(lambda: python("p", compute_scores_snippet=source, context=context), Sample(id="1", row={}))
+        run(lambda: PythonScorer("p", compute_scores_snippet=source, context=context), Sample(id="1", row={}))

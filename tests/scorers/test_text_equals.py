@@ -11,7 +11,7 @@ from tests.scripted import Context
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Message, Sample, Score, Trace
-from assay.scorers.text_equals import bleu, parse_list, string_equals, string_equals_mcqa
+from assay.scorers.text_equals import Bleu, MultipleChoice, StringEquals, parse_list
 
 
 def score(scorer: Any, prediction: str, row: dict[str, Any]) -> Score:
@@ -37,14 +37,14 @@ def score(scorer: Any, prediction: str, row: dict[str, Any]) -> Score:
     ],
 )
 def test_texts_are_equal_or_not(prediction: str, target: Any, right: bool) -> None:
-    found = score(string_equals("s", ground_truth="{{ sample.target }}"), prediction, {"target": target})
+    found = score(StringEquals("s", ground_truth="{{ sample.target }}"), prediction, {"target": target})
     assert found.values == {"is_correct": right}
     assert found.metadata == {"answer_gt": str(target), "answer_pred": prediction}
 
 
 def test_one_trailing_newline_of_a_folded_ground_truth_is_dropped() -> None:
-    assert score(string_equals("s", ground_truth="{{ sample.t }}\n"), "x", {"t": "x"}).values["is_correct"] is True
-    assert score(string_equals("s", ground_truth="{{ sample.t }}\n\n"), "x", {"t": "x"}).values["is_correct"] is False
+    assert score(StringEquals("s", ground_truth="{{ sample.t }}\n"), "x", {"t": "x"}).values["is_correct"] is True
+    assert score(StringEquals("s", ground_truth="{{ sample.t }}\n\n"), "x", {"t": "x"}).values["is_correct"] is False
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,19 @@ def test_one_trailing_newline_of_a_folded_ground_truth_is_dropped() -> None:
     ],
 )
 def test_the_value_reads_the_answer_by_attribute_and_by_item(value: str) -> None:
-    scorer = string_equals("s", ground_truth="Paris", value=value)
+    scorer = StringEquals("s", ground_truth="Paris", value=value)
     assert score(scorer, "Paris", {}).values["is_correct"] is True
 
 
 def test_the_ground_truth_sees_only_the_sample() -> None:
     with pytest.raises(FailureError, match="unknown variable `solver_output`"):
-        score(string_equals("s", ground_truth="{{ solver_output.output }}", context=Context()), "x", {})
+        score(StringEquals("s", ground_truth="{{ solver_output.output }}", context=Context()), "x", {})
 
 
 def test_without_a_solver_a_value_is_needed() -> None:
     with pytest.raises(UsageError, match="give `value`"):
-        string_equals("s", ground_truth="x", has_solver=False)
-    scorer = string_equals("s", ground_truth="{{ sample.a }}", value="{{ sample.b }}", has_solver=False)
+        StringEquals("s", ground_truth="x", has_solver=False)
+    scorer = StringEquals("s", ground_truth="{{ sample.a }}", value="{{ sample.b }}", has_solver=False)
     assert score(scorer, "", {"a": "1", "b": 1}).values["is_correct"] is True
 
 
@@ -91,7 +91,7 @@ def test_without_a_solver_a_value_is_needed() -> None:
     ],
 )
 def test_the_first_character_is_the_choice(prediction: str, right: bool, validity: str) -> None:
-    scorer = string_equals_mcqa("m", ground_truth_choice="{{ sample.a }}", choices="{{ sample.c }}")
+    scorer = MultipleChoice("m", ground_truth_choice="{{ sample.a }}", choices="{{ sample.c }}")
     found = score(scorer, prediction, {"a": "B", "c": ["A", "B"]})
     assert found.values == {"is_correct": right}
     assert found.metadata == {
@@ -108,7 +108,7 @@ def test_choices_may_be_json_or_a_printed_list() -> None:
     for bad in ("x", "3", "{}", "[" * 10000):
         with pytest.raises(ValueError, match="not a list"):
             parse_list(bad)
-    scorer = string_equals_mcqa("m", ground_truth_choice="A", choices="{{ sample.c }}", context=Context())
+    scorer = MultipleChoice("m", ground_truth_choice="A", choices="{{ sample.c }}", context=Context())
     with pytest.raises(FailureError, match="expected a list of choices"):
         score(scorer, "A", {"c": "no list"})
 
@@ -122,6 +122,6 @@ def test_choices_may_be_json_or_a_printed_list() -> None:
     ],
 )
 def test_bleu_is_the_sentence_bleu_of_the_field(prediction: str, target: str) -> None:
-    found = score(bleu("b", ground_truth="{{ sample.t }}"), prediction, {"t": target})
+    found = score(Bleu("b", ground_truth="{{ sample.t }}"), prediction, {"t": target})
     expected = sacrebleu.sentence_bleu(prediction, [target]).score / 100
     assert found.values["bleu_score"] == pytest.approx(expected, abs=1e-9)

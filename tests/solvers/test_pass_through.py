@@ -12,7 +12,7 @@ from tests.scripted import Scripted
 from assay.core.errors import FailureError
 from assay.core.types import Sample, Trace
 from assay.snippets.payload import solver_output
-from assay.solvers.pass_through import no_solver, pass_through_solver
+from assay.solvers.pass_through import NoSolver, PassThrough
 
 ITEMS = [
     {"type": "function_call", "call_id": "0", "name": "setup", "arguments": "{}"},
@@ -26,7 +26,7 @@ MESSAGES = [{"role": "user", "content": "weather?"}, {"role": "assistant", "cont
 
 def passed(value: Any) -> Trace:
     model = Scripted([])
-    trace = asyncio.run(pass_through_solver(trace_column="trace")(Sample(id="1", row={"trace": value}), model))
+    trace = asyncio.run(PassThrough(trace_column="trace")(Sample(id="1", row={"trace": value}), model))
     assert model.asked == []
     return trace
 
@@ -54,7 +54,7 @@ def test_a_trace_in_which_only_the_user_speaks_is_a_failure_and_no_empty_answer(
 def test_a_row_whose_recording_failed_says_why() -> None:
     sample = Sample(id="1", row={"trace": None, "error": "rate limit"})
     with pytest.raises(FailureError, match="sample `1`: no trace was recorded in the column `trace`: rate limit"):
-        asyncio.run(pass_through_solver(trace_column="trace")(sample, Scripted([])))
+        asyncio.run(PassThrough(trace_column="trace")(sample, Scripted([])))
 
 
 @pytest.mark.parametrize("value", ["no json", {"x": 1}, 3, [1], None])
@@ -83,4 +83,4 @@ def test_the_view_of_a_trace_leaves_the_preamble_out() -> None:
 
 
 def test_without_a_solver_nothing_is_asked() -> None:
-    assert asyncio.run(no_solver()(Sample(id="1"), Scripted([]))).prediction == ""
+    assert asyncio.run(NoSolver()(Sample(id="1"), Scripted([]))).prediction == ""

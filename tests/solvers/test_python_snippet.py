@@ -11,7 +11,7 @@ from tests.scripted import Scripted
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext
 from assay.core.types import Failure, Sample, Trace
-from assay.solvers.python_snippet import python
+from assay.solvers.python_snippet import PythonSolver
 
 TWO_TURNS = """
 async def run_solver(sample, model, trace):
@@ -29,7 +29,7 @@ async def run_solver(sample, model, trace):
 def solve(source: str, answers: list[Any], **options: Any) -> tuple[Trace, Scripted]:
     async def run() -> tuple[Trace, Scripted]:
         model = Scripted(answers)
-        solver = python(run_solver_snippet=source, context=BuildContext(own_code=True), **options)
+        solver = PythonSolver(run_solver_snippet=source, context=BuildContext(own_code=True), **options)
         try:
             return await solver(Sample(id="1", row={"q": "2+2?"}), model), model
         finally:

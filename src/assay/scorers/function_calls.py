@@ -25,9 +25,22 @@ Call = tuple[str, Any]
 
 
 class FunctionCallCoverage:
-    """Compares the calls of the conversation with a list; calls before the first user message do not count."""
+    """How many of the required function calls were made, and whether all were.
 
-    def __init__(self, key: str, function_calls: str, mode: str, context: BuildContext) -> None:
+    Calls before the first user message do not count.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        function_calls: str,
+        mode: str = "any_order",
+        has_solver: bool = True,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        if not has_solver:
+            raise UsageError(f"scorer `{key}`: a task without a solver has no function calls")
         self.name = key
         self._in_order = mode == "in_order"
         self._required = FieldTemplate(
@@ -79,20 +92,6 @@ class FunctionCallCoverage:
         except (ValueError, KeyError) as error:
             message = f"expected a list of names or {{name, arguments}}, got {text[:200]!r}"
             raise self._required.failure("bad_input", message, sample) from error
-
-
-def function_call_coverage(
-    key: str,
-    *,
-    function_calls: str,
-    mode: str = "any_order",
-    has_solver: bool = True,
-    context: BuildContext = NO_CONTEXT,
-) -> FunctionCallCoverage:
-    """How many of the required function calls were made, and whether all were."""
-    if not has_solver:
-        raise UsageError(f"scorer `{key}`: a task without a solver has no function calls")
-    return FunctionCallCoverage(key, function_calls, mode, context)
 
 
 def matches(required: list[Call], made: list[Call]) -> list[int | None]:

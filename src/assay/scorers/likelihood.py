@@ -16,12 +16,25 @@ from assay.prompts.row_sample import RowSample
 
 
 class ChoiceLikelihoodScorer:
-    """`score` under the normalisation the task names, and right or wrong under each that can be told."""
+    """Whether the likeliest of `extras.choices` is the target (a choice's text, its letter, or its number from 0).
 
-    def __init__(self, name: str, normalize: str, read: RowSample) -> None:
-        self.name = name
+    `score` is that under `normalize`; right or wrong under each other normalisation that can be told stands beside it.
+    `ground_truth_choice` is a template of the target over the sample's row.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        normalize: str = "raw",
+        ground_truth_choice: str | None = None,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        if normalize not in NORMALIZATIONS:
+            raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
+        self.name = key
         self._normalize = normalize
-        self._read = read
+        self._read = _row_sample(key, context, target=ground_truth_choice)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         sample = self._read.of(sample)
@@ -35,11 +48,18 @@ class ChoiceLikelihoodScorer:
 
 
 class LetteredChoiceScorer:
-    """1.0 when the letter read out of the prediction is that of a right choice."""
+    """Whether the letter that the model wrote is that of the target; how the letter is read out is logged."""
 
-    def __init__(self, name: str, read: RowSample) -> None:
-        self.name = name
-        self._read = read
+    def __init__(
+        self,
+        key: str,
+        *,
+        ground_truth_choice: str | None = None,
+        choices: str | None = None,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        self.name = key
+        self._read = _row_sample(key, context, target=ground_truth_choice, choices=choices)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         sample = self._read.of(sample)
@@ -51,10 +71,13 @@ class LetteredChoiceScorer:
 
 
 class TextLikelihoodScorer:
-    """What a text cost: `nats`, and the `bytes`, `words` and (where the model tells) `tokens` to divide them by."""
+    """The bits that a text cost the model; `bits_per_byte` and `perplexity` divide their sums over the task.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    `nats`, and the `bytes`, `words` and (where the model tells) `tokens` to divide them by.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.name = key
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         item = _items(trace, self.name)[0]
@@ -72,32 +95,8 @@ class TextLikelihoodScorer:
         return Score(name=self.name, values=values)
 
 
-def choice_likelihood(
-    key: str, *, normalize: str = "raw", ground_truth_choice: str | None = None, context: BuildContext = NO_CONTEXT
-) -> ChoiceLikelihoodScorer:
-    """Whether the likeliest of `extras.choices` is the target (a choice's text, its letter, or its number from 0).
-
-    `ground_truth_choice` is a template of the target over the sample's row.
-    """
-    if normalize not in NORMALIZATIONS:
-        raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
-    return ChoiceLikelihoodScorer(key, normalize, _row_sample(key, context, target=ground_truth_choice))
-
-
-def lettered_choice(
-    key: str, *, ground_truth_choice: str | None = None, choices: str | None = None, context: BuildContext = NO_CONTEXT
-) -> LetteredChoiceScorer:
-    """Whether the letter that the model wrote is that of the target; how the letter is read out is logged."""
-    return LetteredChoiceScorer(key, _row_sample(key, context, target=ground_truth_choice, choices=choices))
-
-
 def _row_sample(key: str, context: BuildContext, **templates: str | None) -> RowSample:
     return RowSample(templates, where=f"scorers.{key}", stage="scorer", part=key, context=context)
-
-
-def text_likelihood(key: str, *, context: BuildContext = NO_CONTEXT) -> TextLikelihoodScorer:
-    """The bits that a text cost the model; `bits_per_byte` and `perplexity` divide their sums over the task."""
-    return TextLikelihoodScorer(key)
 
 
 def right_places(sample: Sample, choices: Sequence[str], part: str) -> set[int]:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import NO_CONTEXT, BuildContext, Dataset
+from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.snippets.payload import payload_of
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
@@ -15,11 +15,19 @@ from assay.wording import show_no_score
 
 
 class PythonScorer:
-    """One call per sample."""
+    """What the author's `compute_scores(sample, solver_output)` returns; `compute_scores(sample)` for datasets."""
 
-    def __init__(self, key: str, snippet: Snippet, has_solver: bool) -> None:
+    def __init__(
+        self,
+        key: str,
+        *,
+        compute_scores_snippet: str,
+        has_solver: bool = True,
+        time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
         self.name = key
-        self._snippet = snippet
+        self._snippet = _snippet(key, "compute_scores", compute_scores_snippet, time_limit_seconds, context)
         self._has_solver = has_solver
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -32,25 +40,26 @@ class PythonScorer:
         await self._snippet.aclose()
 
 
-def python(
-    key: str,
-    *,
-    compute_scores_snippet: str,
-    has_solver: bool = True,
-    time_limit_seconds: float = TIME_LIMIT_SECONDS,
-    context: BuildContext = NO_CONTEXT,
-) -> PythonScorer:
-    """What the author's `compute_scores(sample, solver_output)` returns; `compute_scores(sample)` for datasets."""
-    return PythonScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds, context), has_solver)
-
-
 class AllSamplesScorer:
-    """One call for the whole dataset, made when the first sample asks; every sample then finds its own entry."""
+    """One entry per sample from the author's `compute_scores(samples)`, which sees the whole dataset.
 
-    def __init__(self, key: str, snippet: Snippet, dataset: Dataset) -> None:
+    It is called once, when the first sample asks.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        compute_scores_snippet: str,
+        has_solver: bool = True,
+        time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        if context.dataset is None:
+            raise UsageError(f"scorer `{key}`: python_all_samples needs the task's dataset")
         self.name = key
-        self._snippet = snippet
-        self._dataset = dataset
+        self._snippet = _snippet(key, "compute_scores", compute_scores_snippet, time_limit_seconds, context)
+        self._dataset = context.dataset
         self._all: asyncio.Task[dict[str, Any]] | None = None
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -73,27 +82,19 @@ class AllSamplesScorer:
         await self._snippet.aclose()
 
 
-def python_all_samples(
-    key: str,
-    *,
-    compute_scores_snippet: str,
-    has_solver: bool = True,
-    time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
-    context: BuildContext = NO_CONTEXT,
-) -> AllSamplesScorer:
-    """One entry per sample from the author's `compute_scores(samples)`, which sees the whole dataset."""
-    dataset = context.dataset
-    if dataset is None:
-        raise UsageError(f"scorer `{key}`: python_all_samples needs the task's dataset")
-    return AllSamplesScorer(key, _scores_snippet(key, compute_scores_snippet, time_limit_seconds, context), dataset)
-
-
 class SystemEvidence:
-    """What `compute_evidence()` found, one value per metric."""
+    """The metrics that a system task's `compute_evidence()` returns."""
 
-    def __init__(self, key: str, snippet: Snippet) -> None:
+    def __init__(
+        self,
+        key: str,
+        *,
+        compute_evidence_snippet: str,
+        time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
         self.name = key
-        self._snippet = snippet
+        self._snippet = _snippet(key, "compute_evidence", compute_evidence_snippet, time_limit_seconds, context)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         result = await self._snippet.call()
@@ -113,25 +114,6 @@ class SystemEvidence:
 
     async def aclose(self) -> None:
         await self._snippet.aclose()
-
-
-def system_evidence(
-    key: str,
-    *,
-    compute_evidence_snippet: str,
-    time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
-    context: BuildContext = NO_CONTEXT,
-) -> SystemEvidence:
-    """The metrics that a system task's `compute_evidence()` returns."""
-    snippet = Snippet(
-        compute_evidence_snippet,
-        function="compute_evidence",
-        stage="scorer",
-        part=key,
-        time_limit_seconds=time_limit_seconds,
-        context=context,
-    )
-    return SystemEvidence(key, snippet)
 
 
 def score_of(name: str, result: Any, where: str) -> Score:
@@ -159,15 +141,8 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def _scores_snippet(key: str, source: str, time_limit_seconds: float, context: BuildContext) -> Snippet:
-    return Snippet(
-        source,
-        function="compute_scores",
-        stage="scorer",
-        part=key,
-        time_limit_seconds=time_limit_seconds,
-        context=context,
-    )
+def _snippet(key: str, function: str, source: str, seconds: float, context: BuildContext) -> Snippet:
+    return Snippet(source, function=function, stage="scorer", part=key, time_limit_seconds=seconds, context=context)
 
 
 def _failure(part: str, message: str) -> FailureError:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, Trace
+from assay.metrics.overlap import bleu_4
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import parse_list
 from assay.scorers.variables import answer_variables
@@ -16,7 +16,15 @@ from assay.scorers.variables import answer_variables
 class _Compared:
     """What both text scorers share: the expected text, and the text it is compared with."""
 
-    def __init__(self, key: str, ground_truth: str, value: str | None, has_solver: bool, context: BuildContext) -> None:
+    def __init__(
+        self,
+        key: str,
+        *,
+        ground_truth: str,
+        value: str | None = None,
+        has_solver: bool = True,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
         if value is None and not has_solver:
             raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare; give `value`")
         self.name = key
@@ -41,7 +49,7 @@ class _Compared:
 
 
 class StringEquals(_Compared):
-    """Right when the two texts are the same, character by character."""
+    """`is_correct`: the rendered texts are equal, case and whitespace included."""
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         truth, given = self.texts(sample, trace)
@@ -52,50 +60,32 @@ class StringEquals(_Compared):
         )
 
 
-def string_equals(
-    key: str,
-    *,
-    ground_truth: str,
-    value: str | None = None,
-    has_solver: bool = True,
-    context: BuildContext = NO_CONTEXT,
-) -> StringEquals:
-    """`is_correct`: the rendered texts are equal, case and whitespace included."""
-    return StringEquals(key, ground_truth, value, has_solver, context)
-
-
 class Bleu(_Compared):
-    """Sentence BLEU-4 of the given text against the expected one."""
-
-    def __init__(self, key: str, ground_truth: str, value: str | None, has_solver: bool, context: BuildContext) -> None:
-        super().__init__(key, ground_truth, value, has_solver, context)
-        self._metric = catalog.resolve("metric", "bleu_4")
+    """`bleu_score` in [0, 1]: the `bleu_4` metric against one reference. Says little about single words."""
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         truth, given = self.texts(sample, trace)
         return Score(
             name=self.name,
-            values={"bleu_score": float(self._metric(given, (truth,), {}))},
+            values={"bleu_score": bleu_4(given, (truth,), {})},
             metadata={"answer_gt": truth, "answer_pred": given},
         )
 
 
-def bleu(
-    key: str,
-    *,
-    ground_truth: str,
-    value: str | None = None,
-    has_solver: bool = True,
-    context: BuildContext = NO_CONTEXT,
-) -> Bleu:
-    """`bleu_score` in [0, 1]: the `bleu_4` metric against one reference. Says little about single words."""
-    return Bleu(key, ground_truth, value, has_solver, context)
-
-
 class MultipleChoice:
-    """The first character of the answer, untrimmed, against the right choice."""
+    """`is_correct`: the answer's first character, untrimmed, is the right choice."""
 
-    def __init__(self, key: str, ground_truth_choice: str, choices: str, context: BuildContext) -> None:
+    def __init__(
+        self,
+        key: str,
+        *,
+        ground_truth_choice: str,
+        choices: str,
+        has_solver: bool = True,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        if not has_solver:
+            raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare")
         self.name = key
         self._truth = _field(key, "ground_truth_choice", ground_truth_choice, context)
         self._choices = _field(key, "choices", choices, context)
@@ -130,15 +120,6 @@ class MultipleChoice:
                 "bad_input", f"expected a list of choices, got {text[:100]!r}", sample
             ) from error
         return [str(choice) for choice in found]
-
-
-def string_equals_mcqa(
-    key: str, *, ground_truth_choice: str, choices: str, has_solver: bool = True, context: BuildContext = NO_CONTEXT
-) -> MultipleChoice:
-    """`is_correct`: the answer's first character, untrimmed, is the right choice."""
-    if not has_solver:
-        raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare")
-    return MultipleChoice(key, ground_truth_choice, choices, context)
 
 
 def _validity(predicted: str, choices: list[str]) -> str:

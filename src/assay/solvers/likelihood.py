@@ -21,18 +21,35 @@ DEFAULT_SEPARATOR = " "
 
 
 class ChoiceLikelihood:
-    """How likely is each choice after the prompt? The likeliest, as normalised, is the prediction."""
+    """Multiple choice by log-likelihood: each of `extras.choices` is scored as a continuation of the prompt.
+
+    `normalize` says what the likeliest is: `raw` (the sum over tokens), `per_character`, `per_byte`, or
+    `unconditional` (how much likelier the prompt makes it). `extras.separator` stands before a choice, a space unless
+    given. A model that cannot score a given text is refused before the first call. `prompt`, `choices` and
+    `system_prompt` are templates over the sample's row, in place of what the sample itself says.
+    """
 
     capabilities = Capabilities(needs_continuations=True)
 
     def __init__(
-        self, normalize: str, unconditional_prompt: str, *, unconditional: bool, separator: str, read: RowSample
+        self,
+        *,
+        normalize: str = "raw",
+        unconditional: bool = False,
+        unconditional_prompt: str = "",
+        separator: str = DEFAULT_SEPARATOR,
+        prompt: str | None = None,
+        choices: str | None = None,
+        system_prompt: str | None = None,
+        context: BuildContext = NO_CONTEXT,
     ) -> None:
+        if normalize not in NORMALIZATIONS:
+            raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
         self._normalize = normalize
         self._unconditional_prompt = unconditional_prompt
         self._unconditional = unconditional or normalize == "unconditional"
         self._separator = separator
-        self._read = read
+        self._read = _row_sample("choice_likelihood", context, prompt=prompt, choices=choices, system=system_prompt)
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         sample = self._read.of(sample)
@@ -73,13 +90,30 @@ class ChoiceLikelihood:
 
 
 class TextLikelihood:
-    """How likely is the text? The first target after the prompt; without a target, the prompt itself."""
+    """How likely the model finds a given text: for perplexity and bits per byte.
+
+    The text is the first target, after the prompt; without a target, the prompt itself. One longer than the model reads
+    is scored in windows, every token exactly once: `window` is their size in tokens (0: what the model can read),
+    `stride` how far each moves on (0: all but one token, the fewest windows; less shows each token more of what stands
+    before it). A sample's `extras.window` and `extras.stride` win. `text` (scored) and `prompt` (only read before it)
+    are templates over the sample's row.
+    """
 
     capabilities = Capabilities(needs_continuations=True)
 
-    def __init__(self, window: int, stride: int, read: RowSample) -> None:
+    def __init__(
+        self,
+        *,
+        window: int = 0,
+        stride: int = 0,
+        prompt: str | None = None,
+        text: str | None = None,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        if wrong := _wrong_window(window, stride):
+            raise UsageError(wrong)
         self._window, self._stride = window, stride
-        self._read = read
+        self._read = _row_sample("text_likelihood", context, prompt=prompt, target=text)
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         sample = self._read.of(sample)
@@ -96,10 +130,17 @@ class TextLikelihood:
 
 
 class LetteredChoice:
-    """The generative variant: the choices are shown with letters, and the model is asked for one."""
+    """Multiple choice by writing: the choices with letters before them, and a request for the letter alone."""
 
-    def __init__(self, read: RowSample) -> None:
-        self._read = read
+    def __init__(
+        self,
+        *,
+        prompt: str | None = None,
+        choices: str | None = None,
+        system_prompt: str | None = None,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        self._read = _row_sample("lettered_choice", context, prompt=prompt, choices=choices, system=system_prompt)
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         request = self.request(sample)
@@ -117,68 +158,11 @@ class LetteredChoice:
         return Request(messages=(Message(role="system", content=system), Message(role="user", content=prompt)))
 
 
-def choice_likelihood(
-    *,
-    normalize: str = "raw",
-    unconditional: bool = False,
-    unconditional_prompt: str = "",
-    separator: str = DEFAULT_SEPARATOR,
-    prompt: str | None = None,
-    choices: str | None = None,
-    system_prompt: str | None = None,
-    context: BuildContext = NO_CONTEXT,
-) -> ChoiceLikelihood:
-    """Multiple choice by log-likelihood: each of `extras.choices` is scored as a continuation of the prompt.
-
-    `normalize` says what the likeliest is: `raw` (the sum over tokens), `per_character`, `per_byte`, or
-    `unconditional` (how much likelier the prompt makes it). `extras.separator` stands before a choice, a space unless
-    given. A model that cannot score a given text is refused before the first call. `prompt`, `choices` and
-    `system_prompt` are templates over the sample's row, in place of what the sample itself says.
-    """
-    if normalize not in NORMALIZATIONS:
-        raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
-    read = _row_sample("choice_likelihood", context, prompt=prompt, choices=choices, system=system_prompt)
-    return ChoiceLikelihood(
-        normalize, unconditional_prompt, unconditional=unconditional, separator=separator, read=read
-    )
-
-
-def text_likelihood(
-    *,
-    window: int = 0,
-    stride: int = 0,
-    prompt: str | None = None,
-    text: str | None = None,
-    context: BuildContext = NO_CONTEXT,
-) -> TextLikelihood:
-    """How likely the model finds a given text: for perplexity and bits per byte.
-
-    A text longer than the model reads is scored in windows, every token exactly once: `window` is their size in tokens
-    (0: what the model can read), `stride` how far each moves on (0: all but one token, the fewest windows; less shows
-    each token more of what stands before it). A sample's `extras.window` and `extras.stride` win. `text` (scored) and
-    `prompt` (only read before it) are templates over the sample's row.
-    """
-    if wrong := _wrong_window(window, stride):
-        raise UsageError(wrong)
-    return TextLikelihood(window, stride, _row_sample("text_likelihood", context, prompt=prompt, target=text))
-
-
 def _wrong_window(window: Any, stride: Any) -> str | None:
     for name, value, least in (("window", window, 2), ("stride", stride, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or (value != 0 and value < least):
             return f"{name} must be a whole number of at least {least}, or 0 for the most, not {value!r}"
     return None
-
-
-def lettered_choice(
-    *,
-    prompt: str | None = None,
-    choices: str | None = None,
-    system_prompt: str | None = None,
-    context: BuildContext = NO_CONTEXT,
-) -> LetteredChoice:
-    """Multiple choice by writing: the choices with letters before them, and a request for the letter alone."""
-    return LetteredChoice(_row_sample("lettered_choice", context, prompt=prompt, choices=choices, system=system_prompt))
 
 
 def _row_sample(part: str, context: BuildContext, **templates: str | None) -> RowSample:

@@ -7,16 +7,17 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import NO_CONTEXT, BuildContext, Model
+from assay.core.seams import Model
 from assay.core.types import Failure, Message, Sample, Trace
 from assay.snippets import views
 from assay.snippets.views import chat_messages, plain, trace_items
 
 
 class PassThrough:
-    """Reads the trace of a column."""
+    """The recorded trace in a column, as the answer."""
 
-    def __init__(self, trace_column: str) -> None:
+    def __init__(self, *, trace_column: str, message_format: str = "latticeflow") -> None:
+        del message_format  # both views of the answer are always there
         self._column = trace_column
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
@@ -32,24 +33,11 @@ class PassThrough:
         )
 
 
-def pass_through_solver(
-    *, trace_column: str, message_format: str = "latticeflow", context: BuildContext = NO_CONTEXT
-) -> PassThrough:
-    """The recorded trace in a column, as the answer."""
-    del message_format  # both views of the answer are always there
-    return PassThrough(trace_column)
-
-
 class NoSolver:
-    """For tasks about datasets and systems: there is nothing to ask."""
+    """Asks nothing: for tasks that evaluate a dataset or a system."""
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         return Trace(prediction="")
-
-
-def no_solver(*, context: BuildContext = NO_CONTEXT) -> NoSolver:
-    """Asks nothing: for tasks that evaluate a dataset or a system."""
-    return NoSolver()
 
 
 def recorded_items(sample: Sample, column: str, part: str) -> list[Any]:

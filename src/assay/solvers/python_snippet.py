@@ -17,10 +17,26 @@ from assay.solvers.templated import refuse_other_model
 
 
 class PythonSolver:
-    """Calls the snippet; the snippet asks the model over its pipe."""
+    """The author's `run_solver(sample, model, trace)`, in a worker process with a time limit.
 
-    def __init__(self, snippet: Snippet) -> None:
-        self._snippet = snippet
+    It asks the model over its pipe.
+    """
+
+    def __init__(
+        self,
+        *,
+        run_solver_snippet: str,
+        time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        self._snippet = Snippet(
+            run_solver_snippet,
+            function="run_solver",
+            stage="solver",
+            part="python",
+            time_limit_seconds=time_limit_seconds,
+            context=context,
+        )
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         completions: list[Completion] = []
@@ -47,21 +63,6 @@ class PythonSolver:
 
     async def aclose(self) -> None:
         await self._snippet.aclose()
-
-
-def python(
-    *, run_solver_snippet: str, time_limit_seconds: float = TIME_LIMIT_SECONDS, context: BuildContext = NO_CONTEXT
-) -> PythonSolver:
-    """The author's `run_solver(sample, model, trace)`, in a worker process with a time limit."""
-    snippet = Snippet(
-        run_solver_snippet,
-        function="run_solver",
-        stage="solver",
-        part="python",
-        time_limit_seconds=time_limit_seconds,
-        context=context,
-    )
-    return PythonSolver(snippet)
 
 
 def _request(asked: dict[str, Any]) -> Request:

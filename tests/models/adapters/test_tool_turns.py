@@ -17,7 +17,7 @@ from assay.core.types import Completion, Message, Request, Sample
 from assay.models.adapters.anthropic import AnthropicModel
 from assay.models.adapters.gemini import GeminiModel
 from assay.snippets.views import SolverTrace, chat_messages, trace_items
-from assay.solvers.python_snippet import python
+from assay.solvers.python_snippet import PythonSolver
 from assay.solvers.single_turn import reply
 
 environment = pytest.fixture(autouse=True)(with_keys)
@@ -95,7 +95,7 @@ def test_a_snippet_can_go_on_with_calls_it_keeps_as_chat_messages(vendor: str, t
         async with serve() as (address, bodies):
             model, solver = (
                 adapter("m", base_url=address),
-                python(run_solver_snippet=source, context=BuildContext(own_code=True)),
+                PythonSolver(run_solver_snippet=source, context=BuildContext(own_code=True)),
             )
             try:
                 return (await solver(Sample(id="1"), model)).prediction, bodies
