@@ -59,8 +59,9 @@ fix: $(TOOLS)  ## format and repair what ruff and prettier can
 	$(BIN)/ruff format .
 	@.ci/scripts format
 
-docs: $(TOOLS)  ## write the generated reference pages again
+docs: $(TOOLS)  ## write the generated reference pages and the pictures of the viewer again
 	$(BIN)/python -m tests.docs.generate
+	$(BIN)/python -m tests.viewer.screenshots
 
 bench: $(TOOLS)  ## measurements beside the peers' ways, as ratios; never part of the tests
 	$(BIN)/python -m bench

@@ -250,7 +250,7 @@ function progressOf(progress) {
     "div",
     null,
     h("span", { class: progress.running ? "state on" : "state" }, said),
-    progressBar(progress),
+    progress.running || !progress.complete ? progressBar(progress) : null,
     h(
       "span",
       { class: "quiet small" },

@@ -377,7 +377,7 @@ export function facts(sample) {
       `${seconds(record.seconds)} in all${completions.length ? `, ${seconds(sum("seconds"))} of it the model` : ""}`,
     ],
     ["retries", count(sum("retries"))],
-    ["finish reason", completions.map((each) => each.finish_reason || "not told").join(", ")],
+    ["finish reason", completions.map((each) => each.finish_reason || "not given").join(", ")],
     ["from the cache", completions.some((each) => each.cached) ? "yes" : "no"],
     ["attempt", count(record.attempt || 1)],
     ["position", count(record.index)],
