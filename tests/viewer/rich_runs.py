@@ -41,7 +41,9 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arg
 
 def make_rich(folder: Path) -> Path:
     folder.mkdir(parents=True)
-    (folder / "run.json").write_bytes(msgspec.json.encode(run_file("rich", 9)))
+    run = run_file("rich", 9)
+    repeated = msgspec.structs.replace(run, config=msgspec.structs.replace(run.config, repeat=2))
+    (folder / "run.json").write_bytes(msgspec.json.encode(repeated))
     lines = [few_shot(0, "112", 1), few_shot(1, "7", 1), few_shot(0, "96", 2), pictured(), with_tools()]
     lines += [record("programs", 2, **programs(2, False)), contained()]
     (folder / "journal.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))

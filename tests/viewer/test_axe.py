@@ -12,7 +12,7 @@ from tests.optimize.scripted import AddingProposer, WordEvaluator
 from tests.viewer.axe_check import axe
 from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import make_demo
-from tests.viewer.page_steps import visit
+from tests.viewer.page_steps import to, visit
 from tests.viewer.rich_runs import make_rich
 from tests.viewer.served import Viewer, viewing
 
@@ -88,6 +88,9 @@ def test_nothing_on_any_page_of_the_exported_site(
     async def steps(page: Page) -> None:
         # its colours are those of the viewer
         assert await walk(page, places, dark=False) == ""
+        for place in ("#/run/small", "#/run/small/samples"):
+            await to(page, place, ".note")
+            assert "the first 30 of 56 samples" in await page.run("document.querySelector('.page').innerText")
 
     visit(browser, export_site([folder], tmp_path / "site", 30).as_uri(), steps)
 

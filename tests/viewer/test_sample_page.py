@@ -48,6 +48,10 @@ def test_a_few_shot_sample_shows_its_own_question_in_table_glance_and_conversati
         await page.run("document.querySelector('.attempts a').click()")
         await page.until("document.querySelector('.attempts .here')?.textContent.includes('2')")
         await page.until("document.querySelector('.page-sample del')")
+        await to(page, "#/run/rich", ".head a.button")
+        await click(page, ".head a", "Sometimes right")
+        await page.until("document.querySelectorAll('.samples tbody tr').length === 2")
+        assert await page.run(text(".samples tbody .c-id a")) == ["ari-000", "ari-000"]
 
     visit(browser, viewer.link, steps)
 

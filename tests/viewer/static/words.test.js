@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  copyNote,
   count,
   interval,
   money,
@@ -66,4 +67,10 @@ test("one line is one line", () => {
 test("a p-value below what can be told is said to be below", () => {
   assert.equal(pValue(0.0001), "< 0.001");
   assert.equal(pValue(0.04), "0.040");
+});
+
+test("a copy that is cut says so, and a whole one says nothing", () => {
+  assert.equal(copyNote({ summary: { rows: 5 }, left_out: 0 }), null);
+  assert.equal(copyNote({ summary: { rows: 5 } }), null);
+  assert.match(copyNote({ summary: { rows: 50000 }, left_out: 30000 }) || "", /the first 20,000 of 50,000 samples/);
 });

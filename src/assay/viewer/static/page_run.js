@@ -7,6 +7,7 @@ import { pageSearch } from "./page_search.js";
 import { toMarks, toSample, toSamples } from "./route.js";
 import {
   OUTCOMES,
+  copyNote,
   count,
   interval,
   meanNote,
@@ -148,7 +149,7 @@ function firstKey(run) {
 
 function sliceFilter(by, value) {
   if (by === "task" || by === "outcome") return { [by]: value };
-  return by === "attempt" ? {} : { meta: `${by}=${value}` };
+  return by === "attempt" ? { q: `attempt=${value}` } : { meta: `${by}=${value}` };
 }
 
 function headline(run) {
@@ -220,8 +221,12 @@ function headline(run) {
       progress.indexed < 1
         ? h("span", { class: "quiet" }, `indexing: ${percent(progress.indexed)} of the journal can be seen`)
         : null,
+      copyNote(run) ? h("p", { class: "note" }, copyNote(run)) : null,
       run.board_is_older ? h("span", { class: "quiet" }, "the leaderboard is a moment behind the journal") : null,
       h("span", { class: "room" }),
+      run.provenance.config.repeat > 1
+        ? link(toSamples(name, { q: "attempts:mixed" }), { class: "button" }, "Sometimes right, sometimes not")
+        : null,
       link(toSamples(name), { class: "button primary" }, "Read the samples"),
     ),
   );

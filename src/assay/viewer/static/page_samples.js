@@ -7,6 +7,7 @@ import { filterBar, outcomeBar, paramsOf, stateOf } from "./filters.js";
 import { lastSeen, push, replace, toSample, toSamples } from "./route.js";
 import {
   MARKS,
+  copyNote,
   count,
   interval,
   meanNote,
@@ -232,8 +233,8 @@ function there(each, other) {
 
 function summaryLine(found, run) {
   const { summary } = found;
-  const total = run.summary.rows;
-  const notes = [];
+  const total = run.summary.rows - (run.left_out || 0);
+  const notes = copyNote(run) ? [copyNote(run)] : [];
   if (found.search && found.search.reach < 1)
     notes.push(`search reaches ${percent(found.search.reach)} of the run so far`);
   if (found.search && !found.search.whole)

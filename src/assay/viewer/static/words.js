@@ -109,3 +109,13 @@ function amount(value, currency) {
   // a cost that nobody knows is never shown as nothing
   return value === null ? "unknown" : `${currency} ${Number(value).toFixed(value === 0 ? 0 : value < 1 ? 4 : 2)}`;
 }
+
+// An exported copy may hold only the first samples of a run: said wherever they are counted or listed.
+export function copyNote(run) {
+  if (!run.left_out) return null;
+  const [held, all] = [run.summary.rows - run.left_out, run.summary.rows];
+  return (
+    `This copy holds the first ${count(held)} of ${count(all)} samples. ` +
+    "Leaderboard, slices and comparisons are over all of them; assay view shows the rest."
+  );
+}
