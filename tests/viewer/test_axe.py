@@ -32,7 +32,7 @@ PLACES = {
     "#/run/small/marks": ".page-marks",
     "#/run/small/provenance": ".page-provenance",
     "#/compare?run=small&run=large": ".samples tbody tr",
-    "#/run/optimize-1": ".page-overview h1",
+    "#/run/optimize-1?record=dataset+1": "tr.detail:not([hidden]) .sides",
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.optimize.scripted import AddingProposer, WordEvaluator
 from tests.viewer.browser import Page
 from tests.viewer.demo_runs import make_demo
-from tests.viewer.page_steps import text, to, visit
+from tests.viewer.page_steps import click, pick, text, to, visit
 from tests.viewer.served import viewing
 
 from assay.cli.main import main
@@ -18,6 +18,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("gepa")
 
 from assay.core.errors import SearchFolderError
+from assay.evaluators import Evaluation
 from assay.optimize.run import SearchSettings, optimize
 from assay.viewer.api import Api, Params
 from assay.viewer.export import export_site
@@ -29,9 +30,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("searches")
     make_demo(folder / "run", each=3)
     make_demo(folder / "other", model="other", each=3)
-    settings = SearchSettings(seed="Be", dataset=[{"words": ["clear"]}, {"words": ["kind"]}], budget=30)
-    optimize(settings, WordEvaluator(), AddingProposer(), folder=folder / "optimize-1", probe=False)
+    optimize(SETTINGS, Telling(), AddingProposer(), folder=folder / "optimize-1", probe=False)
     return folder
+
+
+SETTINGS = SearchSettings(
+    seed="Be",
+    dataset=[{"words": [word]} for word in ("clear", "kind", "short", "exact", "calm", "clear kind")]
+    + [{"words": ["<b>never</b>"]}],
+    budget=60,
+    max_proposals=8,
+)
+
+
+class Telling(WordEvaluator):
+    """Says what the text led to, why, and how it did in parts."""
+
+    async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+        found = await super().__call__(candidate, example, task_model)
+        told = {"output": f"led to {candidate}", "scores": {"tone": 0.25}, "reasoning": f"lacks {example['words'][0]}"}
+        return Evaluation(score=found.score, side_info={**found.side_info, **told})
 
 
 def test_it_is_listed_as_a_search_and_has_a_page(folder: Path) -> None:
@@ -46,6 +64,11 @@ def test_it_is_listed_as_a_search_and_has_a_page(folder: Path) -> None:
     found = api.run(Params([("run", "optimize-1")]))["summary"]
     assert found["lineage"][0]["text"] == "Be"
     assert found["best"].startswith("Be")
+    seventh = found["records"][6]
+    assert (seventh["index"], seventh["best"], seventh["record"]) == (6, 0.0, {"words": ["<b>never</b>"]})
+    (row,) = [row for row in seventh["evaluations"] if row["candidate"] == found["best_number"]]
+    assert row["output"] == f"led to {found['best']}"
+    assert (row["beside"]["reasoning"], row["scores"]) == ("lacks <b>never</b>", {"tone": 0.25})
     with pytest.raises(SearchFolderError, match="holds a search"):
         api.samples(Params([("run", "optimize-1")]))
 
@@ -77,6 +100,23 @@ def test_the_page_shows_list_and_lineage_in_the_viewer_and_in_a_copy(
         await to(page, "#/run/optimize-1", "table[aria-label=Lineage]")
         assert (await page.run(text("table[aria-label=Lineage] tbody tr td:first-child")))[0] == "seed"
         assert await page.run("document.querySelector('.tabs')") is None
+        assert await page.run("document.querySelectorAll('.curve .kept').length") > 1
+        assert await page.run("document.querySelector('.curve svg').getAttribute('aria-label')")
+        assert "Be" in (await page.run(text(".sides .side-of pre")))[0]
+        # why does the best text fail on record 7?
+        await click(page, "button.record", "dataset 7")
+        await page.until("document.querySelector('tr.detail:not([hidden]) .sides')")
+        sides = await page.run(text("tr.detail:not([hidden]) .side-of"))
+        assert len(sides) == 2
+        for told in ("score 0.000", "lacks <b>never</b>", "sub-scores", "tone", "led to Be"):
+            assert told in sides[1]
+        assert "ms" in sides[1] or "µs" in sides[1]
+        # the record has an address, and the list can be cut to what matters
+        assert "record=dataset+7" in await page.run("location.hash")
+        await pick(page, "Which records", "failed")
+        assert await page.run(text("button.record")) == ["dataset 7"]
+        await page.run("location.reload()")
+        await page.until("document.querySelector('tr.detail:not([hidden]) .sides')")
 
     with viewing(folder) as viewer:
         visit(browser, viewer.link, steps)

@@ -10,7 +10,13 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
+from assay.reports.conversation import ends_kept
 
+SHOWN_RECORDS = 500
+MOST_BYTES = 512 << 20
+"""A summary holds every evaluation."""
+LONGEST = 4000
+"""Characters of one value; what is longer keeps its ends, and `summary.json` all of it."""
 NOT_YET = "no summary yet: the search is running, or was interrupted; the same command resumes it"
 SHOWN_REJECTED = 200
 
@@ -40,6 +46,31 @@ class _Candidate(Struct):
     diff: list[str] = []
 
 
+class _Example(Struct):
+    part: str
+    index: int
+    record: Any = None
+    seed: float | None = None
+    best: float | None = None
+    seed_failure: str | None = None
+    best_failure: str | None = None
+
+
+class _Evaluation(Struct):
+    candidate: int
+    part: str
+    index: int
+    repeat: int = 1
+    score: float | None = None
+    output: str | None = None
+    scores: Any = None
+    side_info: dict[str, Any] = {}
+    failure: dict[str, Any] | None = None
+    seconds: float = 0.0
+    cost: float | None = None
+    reused: bool = False
+
+
 class SearchSummary(Struct):
     """As much of `summary.json` as the viewer shows."""
 
@@ -59,6 +90,10 @@ class SearchSummary(Struct):
     proposals: dict[str, int] = {}
     calls: dict[str, int] = {}
     rejected: list[dict[str, Any]] = []
+    score_range: str = "unit"
+    front: dict[str, Any] | None = None
+    examples: list[_Example] = []
+    evaluations: list[_Evaluation] = []
 
 
 def search_of(name: str, folder: Path) -> dict[str, Any]:
@@ -66,8 +101,57 @@ def search_of(name: str, folder: Path) -> dict[str, Any]:
     found = _summary(folder)
     if found is None:
         return {"kind": "search", "name": name, "summary": None, "reason": NOT_YET}
+    records = _records(found)
+    left_out = len(found.examples) - len(records)
     found.rejected = found.rejected[:SHOWN_REJECTED]
-    return {"kind": "search", "name": name, "summary": msgspec.to_builtins(found)}
+    found.examples, found.evaluations = [], []
+    summary = {**msgspec.to_builtins(found), "records": records, "records_left_out": left_out}
+    return {"kind": "search", "name": name, "summary": summary}
+
+
+def _records(found: SearchSummary) -> list[dict[str, Any]]:
+    """Every record that seed and best were scored on, with each evaluation that any candidate had there."""
+    seen: dict[tuple[str, int], list[_Evaluation]] = {}
+    for row in found.evaluations:
+        seen.setdefault((row.part, row.index), []).append(row)
+    return [
+        {
+            "part": each.part,
+            "index": each.index,
+            "record": _cut(each.record),
+            "seed": each.seed,
+            "best": each.best,
+            "failed": each.best_failure is not None,
+            "evaluations": [_evaluation(row) for row in seen.get((each.part, each.index), ())],
+        }
+        for each in found.examples[:SHOWN_RECORDS]
+    ]
+
+
+def _evaluation(row: _Evaluation) -> dict[str, Any]:
+    beside = {name: _cut(value) for name, value in row.side_info.items() if value != row.output and name != "scores"}
+    return {
+        "candidate": row.candidate,
+        "repeat": row.repeat,
+        "score": row.score,
+        "output": _cut(row.output),
+        "scores": row.scores,
+        "beside": beside,
+        "failure": None if row.failure is None else _cut(str(row.failure.get("message", ""))),
+        "seconds": row.seconds,
+        "cost": row.cost,
+        "reused": row.reused,
+    }
+
+
+def _cut(value: Any) -> Any:
+    """A value that is small enough to be shown, or its text without the middle."""
+    if isinstance(value, str):
+        return ends_kept(value, LONGEST)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = msgspec.json.encode(value).decode()
+    return value if len(text) <= LONGEST else ends_kept(text, LONGEST)
 
 
 def listed_search(name: str, folder: Path) -> dict[str, Any]:
@@ -93,7 +177,7 @@ def listed_search(name: str, folder: Path) -> dict[str, Any]:
 def _summary(folder: Path) -> SearchSummary | None:
     path = folder / "summary.json"
     try:
-        return msgspec.json.decode(read_regular(path), type=SearchSummary)
+        return msgspec.json.decode(read_regular(path, MOST_BYTES), type=SearchSummary)
     except FileNotFoundError:
         return None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

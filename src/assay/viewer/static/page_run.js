@@ -28,7 +28,7 @@ export async function pageRun(root, route) {
   async function load() {
     const run = await get("run", { run: route.run });
     if (run.kind === "search") {
-      pageSearch(root, run);
+      pageSearch(root, run, route);
       return run;
     }
     const { progress, summary, cost, marks, failures: kinds, keys } = run;

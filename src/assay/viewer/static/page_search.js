@@ -1,37 +1,137 @@
-// A search of `assay optimize`: what came of it, the score over the calls it took, and the texts it kept.
+// A search of `assay optimize`: what came of it, its course, the texts it kept, and every record under two of them.
 
 import { whisker } from "./charts.js";
-import { button, copy, fill, h, section, table, th } from "./dom.js";
+import { button, copy, fill, follow, h, section, select, table, th } from "./dom.js";
+import { replace, toRun } from "./route.js";
 import { fold, prose } from "./sample_parts.js";
+import { searchCurve } from "./search_curve.js";
+import { searchRecords } from "./search_records.js";
+import { textDiff } from "./text_diff.js";
 import { count, number, plural, signed } from "./words.js";
 
-export function pageSearch(root, found) {
-  const { summary } = found;
-  if (!summary) {
-    fill(root, h("h1", null, found.name), h("p", { class: "note" }, found.reason));
-    return;
-  }
-  fill(
-    root,
-    headline(found.name, summary),
+export function pageSearch(root, found, route) {
+  follow(root, found, () => (found.summary ? parts(found, route) : unfinished(found)));
+}
+
+function unfinished(found) {
+  return [h("h1", null, found.name), h("p", { class: "note" }, found.reason)];
+}
+
+function parts({ name, summary }, route) {
+  const open = (route.params.record || [])[0];
+  // a record has an address of its own, to send to somebody else
+  const onopen = (record) => replace(toRun(name) + (record ? "?" + new URLSearchParams({ record }) : ""));
+  return [
+    headline(name, summary),
+    section("Score over evaluator calls", searchCurve(summary)),
+    searchRecords(summary, open, onopen),
+    compared(summary),
     lineage(summary),
+    summary.front ? objectives(summary) : null,
+    summary.rejected.length ? rejected(summary) : null,
     section(
       "Best text",
       button("Copy", () => copy(summary.best, "Text copied")),
       prose(summary.best),
     ),
-    summary.best === summary.seed ? null : section("Seed", prose(summary.seed)),
-    summary.rejected.length
-      ? section(
-          "Rejected",
-          h(
-            "p",
-            { class: "quiet" },
-            `${plural(summary.proposals.rejected || 0, "proposal")} rejected, `,
-            `${count(summary.proposals.unusable || 0)} unusable.`,
-          ),
-        )
-      : null,
+  ];
+}
+
+// Any two of the kept texts, with what differs marked; seed and best to begin with.
+function compared(summary) {
+  if (summary.lineage.length < 2) return null;
+  const texts = new Map(summary.lineage.map((each) => [String(each.number), each]));
+  const names = summary.lineage.map((each) => [String(each.number), nameOf(each, summary)]);
+  const chosen = { from: "0", to: String(summary.best_number || summary.lineage[1].number) };
+  const box = h("div");
+  const draw = () => {
+    const [from, to] = [texts.get(chosen.from), texts.get(chosen.to)];
+    fill(box, sides(from.text, to.text, nameOf(from, summary), nameOf(to, summary)));
+  };
+  draw();
+  const choice = (label, end) =>
+    select(label, names, chosen[end], (value) => {
+      chosen[end] = value;
+      draw();
+    });
+  return section(
+    "Texts compared",
+    h("div", { class: "row wrap" }, choice("First text", "from"), " with ", choice("Second text", "to")),
+    box,
+  );
+}
+
+function sides(before, after, beforeName, afterName) {
+  const found = before === after ? null : textDiff(before, after);
+  const side = (label, text, without) =>
+    h(
+      "div",
+      { class: "side-of" },
+      h("h3", null, label),
+      found
+        ? h(
+            "pre",
+            { class: "prose", dir: "auto" },
+            found
+              .filter(([kind]) => kind !== without)
+              .map(([kind, part]) => (kind === "same" ? part : h(kind === "removed" ? "del" : "ins", null, part))),
+          )
+        : prose(text),
+    );
+  return h("div", { class: "sides" }, side(beforeName, before, "added"), side(afterName, after, "removed"));
+}
+
+function nameOf(each, summary) {
+  const name = each.number === 0 ? "seed" : `#${each.number}`;
+  return `${name}${each.number === summary.best_number ? " (best)" : ""}, score ${number(each.mean)}`;
+}
+
+function objectives({ front, best_number }) {
+  const rows = Object.entries(front.means).map(([which, values]) =>
+    h(
+      "tr",
+      { class: Number(which) === best_number ? "overall" : null },
+      h("td", null, which === "0" ? "seed" : `#${which}`),
+      front.objectives.map((name) => h("td", { class: "num" }, number(values[name]))),
+      h("td", null, front.numbers.includes(Number(which)) ? "on the front" : ""),
+    ),
+  );
+  const named = (name) => (front.lower_is_better.includes(name) ? `${name} (lower is better)` : name);
+  const head = [th("text"), ...front.objectives.map((name) => th(named(name), { class: "num" })), th("")];
+  const chosen = h("p", { class: "quiet" }, `The best text was chosen by ${front.chosen_by}.`);
+  return section("Objectives", chosen, table("Objectives", head, rows));
+}
+
+function rejected(summary) {
+  const rows = summary.rejected.map((each) =>
+    h(
+      "tr",
+      null,
+      h("td", null, `#${each.number}`),
+      h("td", { class: "quiet" }, each.parent === null ? "" : each.parent === 0 ? "seed" : `#${each.parent}`),
+      h("td", { class: "num" }, count(each.calls)),
+      h("td", { class: "num" }, number(each.parent_score)),
+      h("td", { class: "num" }, number(each.score)),
+      h("td", null, each.reason, fold("Text", prose(Object.values(each.texts || {}).join("\n\n")))),
+    ),
+  );
+  const head = [
+    th("text"),
+    th("from"),
+    th("after calls", { class: "num" }),
+    th("its parent", { class: "num" }),
+    th("score", { class: "num" }),
+    th("why"),
+  ];
+  const made = summary.proposals;
+  return section(
+    "Rejected",
+    h(
+      "p",
+      { class: "quiet" },
+      `${plural(made.rejected || 0, "proposal")} rejected, ${count(made.unusable || 0)} unusable.`,
+    ),
+    table("Rejected", head, rows),
   );
 }
 

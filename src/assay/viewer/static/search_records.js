@@ -1,0 +1,148 @@
+// The records of a search under the seed and under the best text, side by side: why one fails is a click away.
+
+import { button, fill, h, section, select, table, th } from "./dom.js";
+import { data, prose } from "./sample_parts.js";
+import { count, number, oneLineOf, plural, seconds, signed } from "./words.js";
+
+const SHOWN = {
+  all: ["all records", () => true],
+  failed: ["the best text fails", (each) => each.best === null || each.best <= 0],
+  imperfect: ["below full marks", (each) => each.best === null || each.best < 1],
+  worse: ["worse than the seed", (each) => (change(each) ?? 0) < 0],
+  better: ["better than the seed", (each) => (change(each) ?? 0) > 0],
+};
+
+// `open` is the record that the address names, and `onopen` hears which one is looked at.
+export function searchRecords(summary, open, onopen) {
+  let shown = "all";
+  const box = h("div");
+  const draw = () => {
+    const found = summary.records.filter(SHOWN[shown][1]);
+    fill(
+      box,
+      found.length
+        ? table("Records", head(), found.map((each) => rows(summary, each, nameOf(each) === open, onopen)).flat())
+        : h("p", { class: "empty" }, "No record is like that."),
+    );
+  };
+  draw();
+  const options = Object.entries(SHOWN).map(([name, [label, holds]]) => [
+    name,
+    `${label} (${count(summary.records.filter(holds).length)})`,
+  ]);
+  return section(
+    "Records, seed and best side by side",
+    h(
+      "div",
+      { class: "row wrap" },
+      select("Which records", options, shown, (value) => {
+        shown = value;
+        draw();
+      }),
+      summary.records_left_out
+        ? h("span", { class: "quiet" }, `${plural(summary.records_left_out, "more record")} in summary.json`)
+        : null,
+    ),
+    box,
+  );
+}
+
+export function nameOf(each) {
+  return each.part === "single" ? "the text" : `${each.part} ${each.index + 1}`;
+}
+
+function head() {
+  const scores = ["seed", "best", "change"].map((name) => th(name, { class: "num" }));
+  return [th("record"), ...scores, th("what the best text led to")];
+}
+
+function rows(summary, each, isOpen, onopen) {
+  const detail = h("tr", { class: "detail", hidden: true }, h("td", { colspan: 5 }));
+  const toggle = button(nameOf(each), () => show(detail.hidden), { class: "record", "aria-expanded": "false" });
+  const show = (on) => {
+    if (on && !detail.firstElementChild.childElementCount) fill(detail.firstElementChild, record(summary, each));
+    detail.hidden = !on;
+    toggle.setAttribute("aria-expanded", String(on));
+    onopen(on ? nameOf(each) : null);
+  };
+  const gained = change(each);
+  const tone = !gained ? "quiet" : gained > 0 ? "good" : "bad";
+  const of = evaluationsOf(each, summary.best_number)[0];
+  const led = of && (of.failure || of.output || Object.values(of.beside)[0]);
+  const line = h(
+    "tr",
+    null,
+    h("td", null, toggle),
+    h("td", { class: "num" }, score(each.seed)),
+    h("td", { class: "num" }, h("b", null, score(each.best))),
+    h("td", { class: `num ${tone}` }, signed(gained)),
+    h("td", { class: "text" }, oneLineOf(typeof led === "string" ? led : led && JSON.stringify(led)).slice(0, 200)),
+  );
+  if (isOpen) {
+    show(true);
+    requestAnimationFrame(() => line.scrollIntoView({ block: "start" }));
+  }
+  return [line, detail];
+}
+
+function change(each) {
+  return each.seed === null || each.best === null ? null : each.best - each.seed;
+}
+
+function score(value) {
+  return value === null ? "failed" : number(value);
+}
+
+function evaluationsOf(each, candidate) {
+  return each.evaluations.filter((row) => row.candidate === candidate);
+}
+
+function record(summary, each) {
+  const best = summary.best_number;
+  const sides = [[best === 0 ? "seed and best" : "seed", 0], ...(best === 0 ? [] : [["best", best]])];
+  const others = each.evaluations.filter((row) => row.candidate !== 0 && row.candidate !== best);
+  return [
+    h(
+      "div",
+      { class: "sides" },
+      sides.map(([label, candidate]) =>
+        h(
+          "div",
+          { class: "side-of" },
+          h("h3", null, label),
+          evaluationsOf(each, candidate).map((row) => evaluation(row)),
+        ),
+      ),
+    ),
+    each.record === null ? null : [h("h3", null, "record"), data(each.record)],
+    others.length
+      ? h(
+          "p",
+          { class: "quiet" },
+          "other texts here: ",
+          others.map((row) => `#${row.candidate} ${score(row.score)}`).join(" · "),
+        )
+      : null,
+  ];
+}
+
+// One evaluation with all that is known of it: score, what it led to, why, sub-scores, seconds, cost.
+function evaluation(row) {
+  const facts = [
+    `score ${score(row.score)}`,
+    row.repeat > 1 ? `repeat ${row.repeat}` : null,
+    seconds(row.seconds),
+    row.cost === null ? null : `cost $${row.cost.toPrecision(3)}`,
+    row.reused ? "reused from another search" : null,
+  ];
+  const field = (label, child) => h("div", { class: "field" }, h("div", { class: "label" }, label), child);
+  return h(
+    "div",
+    { class: "evaluation" },
+    h("p", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
+    row.failure ? h("p", { class: "bad" }, "failed: ", row.failure) : null,
+    row.output === null ? null : field("output", prose(row.output)),
+    row.scores === null ? null : field("sub-scores", data(row.scores)),
+    Object.entries(row.beside).map(([name, value]) => field(name, data(value))),
+  );
+}
