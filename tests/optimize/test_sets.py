@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
-from assay.optimize.sets import split
+from assay.optimize.sets import make_sets, split
 
 
 @given(st.integers(3, 200), st.sampled_from(["60/40", "50/25/25", "1/1/1", "98/1/1"]), st.integers(0, 5))
@@ -28,3 +28,18 @@ def test_another_seed_cuts_otherwise() -> None:
 def test_shares_that_cannot_be_are_refused(shares: str, size: int) -> None:
     with pytest.raises(UsageError, match="--split"):
         split([{"n": number} for number in range(size)], shares, 0)
+
+
+@pytest.mark.parametrize(
+    ("count", "holdout", "held_out", "why"),
+    [
+        (19, 0.3, 6, ""),
+        (18, 0.3, 0, "18 records are too few in the dataset: 19 or more are needed"),
+        (1, 0.3, 0, "1 record is too few in the dataset: 19 or more are needed"),
+        (40, 0.0, 0, "--holdout 0"),
+        (18, 0.5, 9, ""),
+    ],
+)
+def test_why_nothing_was_held_out_is_said(count: int, holdout: float, held_out: int, why: str) -> None:
+    sets = make_sets([{"n": n} for n in range(count)], None, None, holdout=holdout, random_seed=0)
+    assert (sets.held_out, sets.why_none_held_out) == (held_out, why)

@@ -19,7 +19,7 @@ from assay.optimize.candidates import Found, Rejected, Search
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts, candidate_of
 from assay.optimize.objectives import ParetoFront
-from assay.optimize.sets import FEWEST_HELD_OUT, HOLDOUT, SearchSets, SetExample
+from assay.optimize.sets import SearchSets, SetExample
 from assay.stats.paired import PairedComparison, compare
 
 SCHEMA = "assay.optimize.v2"
@@ -256,10 +256,9 @@ def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | 
         return f"{scores}; without examples there is nothing that this could be held against"
     if sets.testset:
         return "none: the search ended before the testset was scored"
-    needed = round(FEWEST_HELD_OUT / HOLDOUT)
     return (
-        f"none: nothing was held out, and the {sets.selected_on} was selected on. "
-        f"Give a --testset, or {needed} records or more without --holdout 0"
+        f"none: nothing was held out ({sets.why_none_held_out}), and the {sets.selected_on} was selected on. "
+        "A --testset, or records that can be held out, would give a verdict"
     )
 
 

@@ -140,6 +140,8 @@ def _announce(planned: CallEstimate, sets: SearchSets, known: int, progress: Pro
         progress.say(
             f"held out: {sets.held_out} of {sets.held_out + left} records of the {sets.source}, for the verdict"
         )
+    if sets.why_none_held_out:
+        progress.warn(f"nothing is held out ({sets.why_none_held_out}), so there will be no verdict; see --testset")
     if warning := planned.warning():
         progress.warn(warning)
     if known:

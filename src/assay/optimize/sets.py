@@ -5,6 +5,7 @@ Equal records never stand on both sides of a border: whoever learned one has see
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -46,6 +47,8 @@ class SearchSets(Struct, frozen=True, kw_only=True):
     """How many records of the data became the testset."""
     source: str = "dataset"
     """Where those were taken from."""
+    why_none_held_out: str = ""
+    """In words, where there is no testset and something could have been."""
 
     @property
     def selected_on(self) -> str:
@@ -82,7 +85,17 @@ def make_sets(
         testset=_examples("testset", testset or held),
         held_out=len(held),
         source=source,
+        why_none_held_out="" if testset or held or dataset is None else _why_none(dataset, valset, holdout),
     )
+
+
+def _why_none(dataset: Records, valset: Records | None, share: float) -> str:
+    if not share:
+        return "--holdout 0"
+    fewest = next(number for number in itertools.count(1) if round(number * share) >= FEWEST_HELD_OUT)
+    source, records = ("dataset", dataset) if valset is None else ("valset", valset)
+    are = "record is" if len(records) == 1 else "records are"
+    return f"{len(records)} {are} too few in the {source}: {fewest} or more are needed"
 
 
 def hold_out(records: Records | None, share: float, random_seed: int) -> tuple[Records | None, Records]:

@@ -145,7 +145,7 @@ function headline(name, summary) {
       h("h1", null, name),
       h("p", { class: "quiet" }, `a search by ${summary.proposer}, scored by ${summary.evaluator}`),
     ),
-    h("p", { class: "verdict" }, summary.verdict),
+    h("p", { class: "verdict" }, `Verdict: ${summary.verdict}`),
     summary.problem ? h("p", { class: "bad" }, summary.problem) : null,
     h("div", { class: "figures" }, figures(summary)),
     h("p", { class: "quiet" }, summary.stopped),
