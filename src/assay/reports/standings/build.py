@@ -6,12 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.types import Bounds
@@ -25,17 +22,13 @@ from assay.reports.board.overall import (
     overall_score,
 )
 from assay.reports.board.types import Latency, ScoreInterval, SliceRow, TaskRow
-from assay.reports.diff.columns import Columns, Side, read_side
-from assay.reports.diff.ends import filled, is_unbounded
-from assay.reports.diff.words import NO_NUMBERS
+from assay.reports.diff.columns import Side, read_side
 from assay.reports.standings.notes import notes_of
-from assay.reports.standings.pairs import ModelPair, model_pairs
-from assay.reports.standings.shared_samples import over_columns, over_shared, shared_attempts, unequal_tasks
+from assay.reports.standings.pairs import ModelPair
+from assay.reports.standings.ranks import Normalisation, Ranking, ranks_at_worst, ranks_of
+from assay.reports.standings.shared_samples import over_shared, shared_attempts, unequal_tasks
 from assay.reports.view import View
-from assay.stats import intervals
-from assay.stats.ranking import RankRange, Standing, pair_tests, rank_ranges, rank_ranges_of_scores, standings
-
-Normalisation = Literal["z", "chance", "none"]
+from assay.stats.ranking import RankRange, Standing, standings
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -171,12 +164,12 @@ def standings_of(
         if all(name in each and each[name].score is not None for each in rows)
         and (name not in unequal or _has_common(compared, name))
     ]
-    how = _How(labels, view, normalisation, dict(chance or {}))
+    how = Ranking(labels, view, normalisation, dict(chance or {}))
     rising = [name for name in shared if not rows[0][name].lower_is_better]
-    ranges, ranking, pairs = _ranges(how, compared, rising or shared)
+    ranges, ranking, pairs = ranks_of(how, compared, rising or shared)
     # what is turned round has a part in wins and ranks, none in the overall score
-    spread = ranges if len(rising) in (0, len(shared)) else _ranges(how, compared, shared)[0]
-    at_worst = _at_worst(how, sides) if unequal else None
+    spread = ranges if len(rising) in (0, len(shared)) else ranks_of(how, compared, shared)[0]
+    at_worst = ranks_at_worst(how, sides) if unequal else None
     scores = {label: {name: _upwards(each[name]) for name in shared} for label, each in zip(labels, rows, strict=True)}
     placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
     models = [
@@ -201,32 +194,9 @@ def standings_of(
     )
 
 
-class _How(NamedTuple):
-    """What every ranking of one table has in common."""
-
-    labels: Sequence[str]
-    view: View
-    normalisation: Normalisation
-    chance: dict[str, float]
-
-
 def _has_common(compared: Sequence[Side], name: str) -> bool:
     found = shared_attempts(compared, name)
     return found is not None and len(found) > 0
-
-
-def _at_worst(how: _How, sides: Sequence[Side]) -> dict[str, RankRange] | None:
-    """The ranks had every failed attempt been wrong, over what every model was asked: nobody gains from failures.
-
-    None when nothing failed. Where failed attempts could have scored anything, any rank is possible.
-    """
-    if not any(each.failed.any() for side in sides for each in side.tasks.values()):
-        return None
-    if any(is_unbounded(side, name) for side in sides for name in side.tasks):
-        return {label: RankRange(model=label, score=0.0, low=1, high=len(sides)) for label in how.labels}
-    wrong = over_columns([filled(side, right=False) for side in sides])
-    names = [name for name in wrong[0].tasks if not wrong[0].measures[name].lower_is_better]
-    return _ranges(how, wrong, names)[0]
 
 
 def _widened(ranges: Mapping[str, RankRange], at_worst: Mapping[str, RankRange] | None, label: str) -> RankRange:
@@ -327,104 +297,6 @@ def side_labels(sides: Sequence[Side]) -> list[str]:
 def _asked(side: Side) -> str:
     prompt = side.board.settings.get("prompt")
     return f"{side.board.adapter}, {prompt}" if prompt else side.board.adapter
-
-
-def _ranges(
-    how: _How, sides: Sequence[Side], shared: Sequence[str]
-) -> tuple[dict[str, RankRange], str, list[ModelPair]]:
-    """By paired tests over the samples that all models have; without per-example records by the scores' intervals."""
-    labels, view, normalisation, chance = how
-    found = [_matrix([side.tasks.get(name) for side in sides]) for name in shared]
-    matrices = [matrix for matrix in found if matrix is not None and matrix.units > 1]
-    if len(labels) > 1 and shared and len(matrices) == len(shared):
-        scores, groups = [each.scores for each in matrices], [each.groups for each in matrices]
-        lows = [chance.get(name, 0.0) for name in shared]
-        tested = pair_tests(len(labels), scores, groups=groups, chance=lows)
-        ranges = rank_ranges(
-            labels, scores, groups=groups, normalisation=normalisation, chance=lows, level=view.level, tested=tested
-        )
-        samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
-        clusters = "" if units == samples else f" in {units:,} clusters"
-        pairs = len(labels) * (len(labels) - 1) // 2
-        told = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
-        if normalisation == "z":
-            told += "; z-scores are distances from the other models, in their own spread, and have no interval"
-        return {each.model: each for each in ranges}, told, model_pairs(labels, scores, tested, view.level)
-    if len(labels) > 1 and shared and None not in found:
-        # one sample says nothing about the next one
-        ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
-    else:
-        ranks = _of_scores(labels, sides, shared, view.level)
-    return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, found), []
-
-
-def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], level: float) -> list[RankRange]:
-    rows = [[row for row in side.board.tasks if row.task in shared] for side in sides]
-    scores = [
-        overall_score(each)[0] if each else side.board.overall_score for each, side in zip(rows, sides, strict=True)
-    ]
-    found = [overall_interval(each, score, level) for each, score in zip(rows, scores, strict=True)]
-    return rank_ranges_of_scores(
-        labels,
-        scores,
-        [
-            None if each is None else intervals.Interval(low=each.low, high=each.high, level=level, method=each.method)
-            for each in found
-        ],
-        level,
-    )
-
-
-def _why_no_pairs(
-    labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], found: Sequence[_Matrix | None]
-) -> str:
-    if len(labels) == 1:
-        return "there is one model"
-    if not shared:
-        return "cannot be told: there is no task that every model has a score on"
-    if None in found:
-        unpaired = [name for name, matrix in zip(shared, found, strict=True) if matrix is None]
-        recorded = [name for name in unpaired if all(name in side.tasks for side in sides)]
-        why = f"{recorded[0]}: {NO_NUMBERS}" if recorded else "not every result has per-example records"
-        return f"intervals of the scores that do not overlap, Holm: {why}, so models cannot be paired sample by sample"
-    few = [name for name, matrix in zip(shared, found, strict=True) if matrix is not None and matrix.units < 2]
-    return f"cannot be told: {', '.join(few)} has fewer than two samples, or groups, that every model was scored on"
-
-
-class _Matrix(NamedTuple):
-    """One task, paired by sample."""
-
-    scores: NDArray[np.float64]
-    """Samples × models."""
-    groups: NDArray[np.int64] | None
-    """The cluster of each sample; None when every sample stands alone."""
-    units: int
-    """How many clusters there are."""
-
-
-def _matrix(columns: Sequence[Columns | None]) -> _Matrix | None:
-    """Mean score over attempts, for the samples that every model was scored on."""
-    known = [each for each in columns if each is not None]
-    if len(known) < len(columns):
-        return None
-    means = [_sample_means(each) for each in known]
-    common = means[0][0]
-    for samples, _ in means[1:]:
-        common = np.intersect1d(common, samples, assume_unique=True)
-    if not len(common):
-        return None
-    scores = np.column_stack([scores[np.searchsorted(samples, common)] for samples, scores in means])
-    samples, rows = np.unique(known[0].samples, return_index=True)
-    groups = known[0].groups[rows[np.searchsorted(samples, common)]]
-    units = len(np.unique(groups))
-    return _Matrix(scores, groups if units < len(groups) else None, units)
-
-
-def _sample_means(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    scored = columns.scored
-    samples, codes = np.unique(columns.samples[scored], return_inverse=True)
-    sums = np.bincount(codes, weights=columns.scores[scored], minlength=len(samples))
-    return samples, sums / np.maximum(np.bincount(codes, minlength=len(samples)), 1)
 
 
 def _upwards(row: TaskRow) -> float | None:
