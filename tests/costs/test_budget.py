@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.reports.runs import number, write_sums
+from tests.runs.shard_runs import run_shard
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
@@ -13,7 +14,7 @@ from assay.core.journal import read_records
 from assay.core.types import Completion, Request
 from assay.core.usage import about_tokens
 from assay.runs.evaluate import RunResult, run_evaluation
-from assay.runs.shards import ShardCounts, run_shard
+from assay.runs.shards import ShardCounts
 from assay.tasks.load import load_tasks
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from tests.end_to_end.commands import assay
+from tests.runs.shard_runs import run_shard
 
 from assay.core.config import RunConfig
 from assay.reports.board.build import build_leaderboard
 from assay.runs.evaluate import run_evaluation
 from assay.runs.progress import Progress
-from assay.runs.shards import merge_run, run_shard
+from assay.runs.shards import merge_run
 from assay.tasks.load import load_tasks
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")

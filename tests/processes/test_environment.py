@@ -17,7 +17,6 @@ from assay.processes.environment import (
     bare_environment,
     child_environment,
     names_in,
-    not_set,
     worker_environment,
 )
 
@@ -67,12 +66,6 @@ def test_the_user_passes_names_one_by_one_or_for_every_child() -> None:
 def test_a_list_of_names_may_be_one_text() -> None:
     assert names_in(" A,B  C\n") == ["A", "B", "C"]
     assert names_in("") == []
-
-
-def test_names_that_are_not_set_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IS_SET", "")
-    monkeypatch.delenv("IS_NOT_SET", raising=False)
-    assert not_set(["IS_SET", "IS_NOT_SET"]) == ["IS_NOT_SET"]
 
 
 def test_a_helper_of_ours_gets_what_it_is_given_and_what_the_loader_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.reports.every_kind import SAMPLES, write_run
 from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.runs.shard_runs import run_shard
 
 import assay
 from assay.core.checksum import with_checksums
@@ -21,7 +22,7 @@ from assay.core.types import Record, Score, Trace
 from assay.reports.diff.build import diff
 from assay.runs.opened import table_of_runs
 from assay.runs.rescore import rescore
-from assay.runs.shards import merge_run, run_shard
+from assay.runs.shards import merge_run
 from assay.tasks.load import load_tasks
 
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.end_to_end.commands import assay, fake_server, leaderboard, start_assay, write_task
 from tests.end_to_end.test_secrets import KEY, search, told
+from tests.runs.shard_runs import run_shard
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
@@ -18,7 +19,6 @@ from assay.core.journal import read_records
 from assay.models.build import make_model
 from assay.runs.assemble import describe_run
 from assay.runs.ray import WorkerPayload
-from assay.runs.shards import run_shard
 from assay.tasks.load import load_tasks
 
 FIRST, SECOND = 900, 350

@@ -82,10 +82,5 @@ def names_in(text: str) -> list[str]:
     return [name for name in _SEPARATORS.split(text) if name]
 
 
-def not_set(names: Iterable[str]) -> list[str]:
-    """Those of the passed names that the environment does not have."""
-    return [name for name in names if name not in os.environ]
-
-
 def _is_inherited(name: str, value: str) -> bool:
     return name in INHERITED or (name.upper() in PROXIES and "@" not in value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
@@ -21,49 +21,24 @@ from assay.core.errors import UsageError
 from assay.core.journal import Journal, finished_keys
 from assay.core.run import Stop
 from assay.core.run_file import RunFile
-from assay.core.types import Record, TaskDefinition
+from assay.core.types import Record
 from assay.costs.budget import Budget, SpendingLimits
 from assay.own_functions import is_here
 from assay.reports.view import view_of
 from assay.runs.assemble import Parts, assemble
-from assay.runs.evaluate import RunOptions, RunResult, begin, run_planned
+from assay.runs.evaluate import RunOptions, RunResult, begin
 from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder, record_sandbox, what_changed
 from assay.runs.leases import Leases
 from assay.runs.listeners import Listeners
 from assay.runs.plan import PlannedRun
-from assay.runs.progress import Progress, run_blocking, signals
+from assay.runs.progress import Progress, signals
 from assay.runs.ray_cluster import Cluster, ClusterConnection, WorkerReport
 from assay.runs.shard_files import Shard, cut, merge_shards
 from assay.runs.shards import ShardCounts, counted, run_range
 
 LARGEST_SHARD, SMALLEST_SHARD = 10_000, 500
 """Samples. A larger one is dear to lose, a smaller one costs more to hand out than to run."""
-
-
-def run_on_ray(
-    definitions: Sequence[TaskDefinition],
-    config: RunConfig,
-    cluster: Cluster,
-    *,
-    shard_size: int | None = None,
-    folder: Path | None = None,
-    fresh: bool = False,
-    resume_foreign: bool = False,
-    progress: Progress | None = None,
-    command: Sequence[str] = (),
-) -> RunResult:
-    """Run the tasks on a Ray cluster, or go on with the run that the folder holds. The folder must be seen by all."""
-    options = RunOptions(
-        folder=folder,
-        fresh=fresh,
-        resume_foreign=resume_foreign,
-        progress=progress or Progress(),
-        command=command,
-        cluster=cluster,
-        shard_size=shard_size,
-    )
-    return run_blocking(run_planned(PlannedRun(list(definitions), config), options))
 
 
 async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listeners: Listeners) -> RunResult:

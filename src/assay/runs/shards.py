@@ -5,19 +5,18 @@ A shard is run by the ordinary runner into a journal file of its own; merging ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
 
-from assay.core.config import RunConfig
 from assay.core.journal import Journal, finished_keys
 from assay.core.key_set import KeySet
 from assay.core.run import Stop
 from assay.core.run_file import read_run_file
 from assay.core.task import REFUSED_HERE
-from assay.core.types import Record, TaskDefinition
+from assay.core.types import Record
 from assay.reports.board.types import Leaderboard
 from assay.reports.view import View
 from assay.runs.assemble import Parts, assemble
@@ -75,23 +74,8 @@ class MergeResult(Struct, frozen=True, kw_only=True):
     """The samples of each task that are still owed, in words."""
 
 
-def run_shard(
-    definitions: Sequence[TaskDefinition],
-    config: RunConfig,
-    *,
-    number: int,
-    count: int,
-    folder: Path | None = None,
-    resume_foreign: bool = False,
-    progress: Progress | None = None,
-    command: Sequence[str] = (),
-) -> ShardResult:
-    """Run shard `number` of `count`, or go on with it. Limits and budgets are the run's: a shard has its share."""
-    options = RunOptions(folder=folder, resume_foreign=resume_foreign, progress=progress or Progress(), command=command)
-    return run_blocking(run_planned_shard(PlannedRun(list(definitions), config), number, count, options))
-
-
 async def run_planned_shard(run: PlannedRun, number: int, count: int, options: RunOptions) -> ShardResult:
+    """Run shard `number` of `count`, or resume it. Limits and budgets are the run's: a shard has its share."""
     stop, progress = Stop(), options.progress
     shard = shard_of(sum(map(run.config.samples_of, run.definitions)), number, count)
     async with assemble(run.definitions, run.config, model=run.model, command=options.command) as parts:

@@ -89,13 +89,6 @@ def _taken_apart(url: str) -> tuple[SplitResult, Hop]:
     return parts, Hop(host, port or (443 if tls else 80), tls)
 
 
-def place_of_any(url: str) -> str:
-    try:
-        return place_of(url)
-    except ValueError:
-        return "the server"
-
-
 def _authority(parts: SplitResult) -> str:
     name = parts.netloc.rpartition("@")[2]
     return name if name.isascii() else name.encode("idna").decode("ascii")

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 from tests.contracts.model import closing
+from tests.runs.shard_runs import run_shard
 from tests.servers.word_server import likeliest, logprob, word_server
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.models.build import make_model
 from assay.models.likelihood.check import PROBES, likelihood_problem
-from assay.runs.evaluate import RunResult, run_evaluation
-from assay.runs.ray import run_on_ray
+from assay.runs.evaluate import RunOptions, RunResult, run_evaluation, run_planned
+from assay.runs.plan import PlannedRun
+from assay.runs.progress import run_blocking
 from assay.runs.ray_cluster import Cluster
-from assay.runs.shards import run_shard
 from assay.tasks.load import load_tasks
 
 CHOICES = ["red", "green", "blue"]
@@ -88,7 +89,8 @@ def shard(task: Path, config: RunConfig, folder: Path) -> None:
 
 
 def on_ray(task: Path, config: RunConfig, folder: Path) -> None:
-    run_on_ray(load_tasks([str(task)]), config, Cluster(address="127.0.0.1:1"), folder=folder)
+    options = RunOptions(folder=folder, cluster=Cluster(address="127.0.0.1:1"))
+    run_blocking(run_planned(PlannedRun(load_tasks([str(task)]), config), options))
 
 
 @pytest.mark.parametrize("start", [shard, on_ray])

@@ -26,7 +26,6 @@ from assay.stats.quantiles import normal_cdf, student_t_tail
 from assay.stats.task_means import MANY, quantile, satterthwaite, with_shared_ends
 
 METHOD = "combined-t"
-EXACT = "permutation-exact"
 
 
 class Units(NamedTuple):

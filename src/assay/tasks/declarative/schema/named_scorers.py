@@ -253,7 +253,6 @@ def assertion_rule(result: Fields, where: FieldPath, report: Report) -> None:
         report.wrong(where, "a word_count needs `min`, `max` or both")
 
 
-_WEIGHT = Field(Number(above=0), 1, "Its share in `passed`.")
 _ASSERTION = Tagged(
     "assertion",
     {
