@@ -157,3 +157,45 @@ def test_a_sample_id_that_is_given_twice(tmp_path: Path) -> None:
 def test_a_score_range_beyond_every_number(tmp_path: Path) -> None:
     rating = {"type": "model_as_a_judge_scorer", "model_key": "j", "user_prompt": "x", "score_max": 10**400}
     assert "scorers[0].score_max: expected a number" in refused(write_task(tmp_path, ROWS, [rating], solver=ASKS))
+
+
+def test_a_dataset_without_samples_is_an_error_at_its_key(tmp_path: Path) -> None:
+    path = write_task(tmp_path, [], [EQUALS])
+    assert "definition.dataset.key: task `t` has no samples" in refused(path)
+    assert refused(path).startswith(f"{path}:1:")
+
+
+def test_broken_files_that_a_task_names_come_with_what_is_wrong_with_the_task(tmp_path: Path) -> None:
+    judges = [
+        {"type": "labeler_via_model", "key": f"s{model}", "model_key": model, "user_prompt": "{{ smaple.q }}"}
+        for model in ("torn", "odd")
+    ]
+    path = write_task(tmp_path, ROWS, [*judges, {**EQUALS, "metrics": [{"type": "mean", "field": "x"}]}])
+    path.write_text(path.read_text().replace('"key": "rows"', '"key": "strange"'))
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "torn.yaml").write_text("key: torn\nconfig: {url: [1\n")
+    (tmp_path / "models" / "odd.yaml").write_text("key: odd\ndisplay_nam: O\nconfig: {url: 'http://x/v1'}\n")
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "s.yaml").write_text("key: strange\ndisplay_name: S\nsource: {type: locl}\n")
+    found = refused(path)
+    assert found.count("the template reads `smaple`") == 2
+    for wrong in (
+        "this scorer gives no value `x`",
+        "source.type: unknown dataset source `locl`. Did you mean `local`?",
+        "models/torn.yaml:3:1: not valid YAML",
+        "display_nam: unknown field of a model. Did you mean `display_name`?",
+    ):
+        assert wrong in found
+    path.write_text(path.read_text().replace("smaple", "sample").replace('"field": "x"', '"field": "is_correct"'))
+    again = refused(path)
+    assert "not valid YAML" in again
+    assert "`locl`" in again
+    assert "display_nam" in again
+
+
+def test_faults_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    scorers = [{**EQUALS, "key": "same"}, {**EQUALS, "key": "same"}, {**EQUALS, "key": "z", "ground_truth": "{{ x }}"}]
+    path = write_task(tmp_path, ROWS, scorers)
+    columns = [int(line.split(":")[2]) for line in refused(path).splitlines()]
+    assert columns == sorted(columns)
+    assert len(columns) == 2

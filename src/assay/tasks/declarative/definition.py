@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -93,10 +94,15 @@ def task_definition(
         parts = _system_parts(definition)
         dataset = _no_dataset(document, where, dataset_key)
     else:
-        parts = _benchmark_parts(document, inside, definition, library)
-        dataset = _dataset(
-            document, inside, definition, library, dataset_key, written=task.definition, how=(num_samples, subsampling)
-        )
+        how = num_samples, subsampling
+        with _everything_named(document, inside, written, library):
+            parts = _benchmark_parts(document, inside, definition, library)
+            dataset = _dataset(document, inside, definition, library, dataset_key, written=task.definition, how=how)
+        if dataset.sha256 and not dataset.size:
+            named = (*inside, "dataset", "key") if dataset_key is None else where
+            raise document.error(
+                named, f"task `{name or task.key}` has no samples: its data is empty, or filters keep nothing"
+            )
     snippets = _snippets_in(written)
     asked = definition.trials if isinstance(definition, BenchmarkTask) else None
     times = trials if trials is not None else asked.num_trials if asked is not None else None
@@ -153,6 +159,43 @@ def awaits_dataset(task: TaskEntry) -> bool:
     """Whether the task evaluates a dataset that it leaves to whoever runs it."""
     about_dataset = task.definition.get("evaluated_entity_type") == "dataset"
     return about_dataset and task.definition.get("dataset") is None
+
+
+@contextmanager
+def _everything_named(document: Document, where: FieldPath, value: Plain, library: Library) -> Iterator[None]:
+    """What is wrong with one key of a definition comes with what is wrong with the others."""
+    try:
+        yield
+    except PlacedError as error:
+        others = unresolved(document, where, value, library)
+        raise PlacedError("\n".join(dict.fromkeys([str(error), *others]))) from error
+
+
+def unresolved(document: Document, where: FieldPath, value: Plain, library: Library) -> list[str]:
+    """A sentence for every key of a model or dataset that nothing, or something broken, stands behind."""
+    found: list[str] = []
+    for at, find in _names_in(value, where, library):
+        try:
+            with _at(document, at):
+                find()
+        except UsageError as error:
+            found.append(str(error))
+    return list(dict.fromkeys(found))
+
+
+def _names_in(value: Plain, where: FieldPath, library: Library) -> Iterator[tuple[FieldPath, Callable[[], object]]]:
+    """Every key in a definition: where it stands, and how to look it up."""
+    for step, item in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
+        at = (*where, step)
+        if step in OTHER_MODELS and isinstance(item, str) and not PLACEHOLDER.match(item):
+            yield at, partial(library.model, item)
+        elif step == "dataset" and isinstance(item, dict) and item.get("source") != "task_result":
+            keys = item.get("keys")
+            for inside, key in [("key", item.get("key")), *enumerate(keys if isinstance(keys, list) else ())]:
+                if isinstance(key, str) and not PLACEHOLDER.match(key):
+                    yield (*at, *((inside,) if inside == "key" else ("keys", inside))), partial(library.source, key)
+        else:
+            yield from _names_in(item, at, library)
 
 
 def _no_dataset(document: Document, where: FieldPath, dataset_key: str | None) -> DatasetSpec:

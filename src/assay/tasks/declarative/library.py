@@ -116,12 +116,12 @@ class Library:
 
     def dataset(self, key: str, *, num_samples: int | None = None, subsampling: str | None = None) -> DatasetSpec:
         """The dataset with this key, read once for its size and hash."""
-        return self._measured(*self._dataset_options(key), num_samples=num_samples, subsampling=subsampling)
+        return self._measured(*self.source(key), num_samples=num_samples, subsampling=subsampling)
 
     def task_result(self, key: str, *, num_samples: int | None = None, subsampling: str | None = None) -> DatasetSpec:
         """The result of a run: a dataset with this key, or the run folder of this name."""
         try:
-            use, options = self._dataset_options(key)
+            use, options = self.source(key)
         except NoDatasetError:
             runs = [folder / "runs" / key for folder in dict.fromkeys((self.home, self.root))]
             path = next((each for each in runs if each.is_dir()), None)
@@ -143,7 +143,7 @@ class Library:
         """Several datasets, each under a name, as one."""
         parts: Options = {}
         for name, key in keys.items():
-            use, options = self._pinned(*self._dataset_options(key))
+            use, options = self._pinned(*self.source(key))
             if use not in catalog.CATALOG["dataset"]:
                 raise UsageError(f"the dataset `{key}` is one's own code, which cannot stand beside others")
             parts[name] = {"use": use, "options": options}
@@ -174,7 +174,7 @@ class Library:
 
     def rows(self, key: str) -> list[Options]:
         """The rows of a dataset in files, such as the examples of a task."""
-        use, options = self._dataset_options(key)
+        use, options = self.source(key)
         if use not in ("table", "inline"):
             raise UsageError(
                 f"dataset `{key}`: examples are read from a file or from the task itself, not from `{use}`"
@@ -221,13 +221,14 @@ class Library:
             "steps": steps,
         }
         if source.dataset_key is not None:
-            use, options = self._pinned(*self._dataset_options(source.dataset_key))
+            use, options = self._pinned(*self.source(source.dataset_key))
             if use not in catalog.CATALOG["dataset"]:
                 raise UsageError(f"the dataset `{source.dataset_key}` is one's own code; rows begin with files")
             recipe["rows"] = {"use": use, "options": options}
         return recipe
 
-    def _dataset_options(self, key: str) -> tuple[str, Options]:
+    def source(self, key: str) -> tuple[str, Options]:
+        """How to read the dataset with this key: its catalog name and options."""
         if key in self.datasets:
             return self._source(*self.datasets[key])
         if document := self._file("dataset", key):

@@ -18,7 +18,7 @@ from assay.costs.budget import SpendingLimits
 from assay.datasets.content import is_elsewhere
 from assay.env_file import variables
 from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
-from assay.tasks.declarative.definition import awaits_dataset, check_only, task_definition
+from assay.tasks.declarative.definition import awaits_dataset, check_only, task_definition, unresolved
 from assay.tasks.declarative.library import DATA_ENDINGS, Library, ModelSpec, NoDatasetError
 from assay.tasks.declarative.places import Places
 from assay.tasks.declarative.records import (
@@ -43,7 +43,7 @@ from assay.tasks.declarative.schema import (
     other_kind,
 )
 from assay.tasks.declarative.shape import mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, read_yaml
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, hint_here, read_yaml
 from assay.tasks.project import is_of_this_project, root_of
 from assay.tasks.trust import untrusted
 
@@ -125,11 +125,20 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingO
         return _run_file(document, library, reading.config)
     if kind != "task":
         raise document.error((), f"this is a {kind} file; a run needs a task or a run file")
-    task = checked_task(document, document.value)
+    task = _task_of(document, library)
     given = typed_config(reading.config, task.config_spec)
     dataset = reading.dataset if reading.replaces_dataset or awaits_dataset(task) else None
     definition = task_definition(document, (), task, library, config=given, dataset_key=dataset)
     return [LocatedTask(definition, Places(document, ()), takes_dataset=dataset is not None)]
+
+
+def _task_of(document: Document, library: Library) -> TaskEntry:
+    """The task of a file; what is wrong with it comes with what is wrong with the files that it names."""
+    try:
+        return checked_task(document, document.value)
+    except PlacedError as error:
+        value = document.value.get("definition") if isinstance(document.value, dict) else None
+        raise PlacedError("\n".join([str(error), *unresolved(document, ("definition",), value, library)])) from error
 
 
 def only_tasks(files: list[Path]) -> list[Path]:

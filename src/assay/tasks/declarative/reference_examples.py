@@ -126,6 +126,13 @@ compute_evidence_snippet: |
     ("few-shot examples", "few-shot examples"): (
         '{dataset: {key: train}, count: 4, seed: 7, assistant: "{{ sample.answer }}"}\n'
     ),
+    ("postprocessor", "postprocessor"): """\
+type: python
+postprocess_snippet: |
+  def postprocess(sample, solver_output):
+      answers = str(solver_output.output).splitlines()
+      return [({"target": target}, answer) for target, answer in zip(sample["targets"], answers, strict=True)]
+""",
     ("solver", "single_turn_solver"): """\
 type: single_turn_solver
 generation: {temperature: 0}

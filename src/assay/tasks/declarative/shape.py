@@ -11,7 +11,7 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from math import isfinite
 
 from msgspec import UNSET, UnsetType
@@ -56,7 +56,8 @@ class Report:
     def raise_errors(self) -> None:
         if not self.errors:
             return
-        sentences = [self.document.sentence(where, message) for where, message in self.errors[:20]]
+        in_order = sorted(self.errors, key=lambda error: astuple(self.document.mark(error[0])))
+        sentences = [self.document.sentence(where, message) for where, message in in_order[:20]]
         if len(self.errors) > 20:
             sentences.append(f"… and {len(self.errors) - 20} more")
         raise PlacedError("\n".join(sentences))
