@@ -49,6 +49,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "extract_first_line": "assay.metrics.post_process:extract_first_line",
         "extract_final_number": "assay.metrics.extraction:extract_final_number",
         "extract_choice": "assay.metrics.extraction:extract_choice",
+        "extract_choice_of_ten": "assay.metrics.extraction:extract_choice_of_ten",
         "extract_stated_answer": "assay.metrics.extraction:extract_stated_answer",
         "extract_program": "assay.metrics.extraction:extract_program",
         "extract_function_body": "assay.metrics.extraction:extract_function_body",

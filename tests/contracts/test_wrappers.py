@@ -21,9 +21,11 @@ from assay.costs.budget import Budget, Budgeted, Judging, SpendingLimits
 from assay.models.adapters.python_callable import NativeModel
 from assay.models.layers.adaptive import Adaptive
 from assay.models.layers.batched import Batched
+from assay.models.layers.conversation import WithFrame
 from assay.models.layers.outage import WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.settings import WithSettings
+from assay.models.layers.thinking import WithoutThinking
 from assay.scorers.processes import MayMove
 from assay.testing import check_model_wrapper
 
@@ -41,6 +43,8 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
     "WaitsOutOutages": lambda model: WaitsOutOutages(model, patience_seconds=60.0),
     "RateLimited": lambda model: RateLimited(model, requests_per_minute=6000),
     "WithSettings": lambda model: WithSettings(model, {}),
+    "WithoutThinking": WithoutThinking,
+    "WithFrame": lambda model: WithFrame(model, system=None, prefill=None),
 }
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from assay.metrics.extraction import (
     extract_choice,
+    extract_choice_of_ten,
     extract_final_number,
     extract_function_body,
     extract_program,
@@ -176,3 +177,11 @@ def test_a_program_stands_between_its_marks() -> None:
 @given(st.text())
 def test_any_text_has_an_answer_on_one_line(text: str) -> None:
     assert "\n" not in extract_stated_answer(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [("The answer is (H).", "H"), ("\\boxed{J}", "J"), ("So it is G", "G"), ("**F. seven**", "F"), ("K", ""), ("", "")],
+)
+def test_a_letter_among_ten_is_read_as_among_five(text: str, letter: str) -> None:
+    assert extract_choice_of_ten(text) == letter

@@ -29,6 +29,8 @@ LOGPROBS = {
     ("", " ja"): -9.5,
     ("", "the cat"): -7.0,
     ("once", " upon"): -1.0,
+    ("Ann thanked Eve because Ann", " had helped."): -4.0,
+    ("Ann thanked Eve because Eve", " had helped."): -3.0,
 }
 
 
@@ -97,6 +99,16 @@ def test_every_normalisation_is_on_the_leaderboard(tmp_path: Path) -> None:
         "per_character": 0.0,
         "per_byte": 0.0,
     }
+
+
+def test_choices_in_the_middle_are_weighed_by_what_follows(tmp_path: Path) -> None:
+    line = choice("choice_likelihood", "Eve", ["Ann", "Eve"])
+    contexts = [f"Ann thanked Eve because {who}" for who in ("Ann", "Eve")]
+    line["extras"] |= {"contexts": contexts, "continuation": "had helped."}
+    assert run(write(tmp_path / "blanks.jsonl", line), Table()).tasks[0].score == 1.0
+    line["extras"]["contexts"] = contexts[:1]
+    broken = run(write(tmp_path / "short.jsonl", line), Table()).tasks[0]
+    assert (broken.score, broken.failed) == (None, 1)
 
 
 def test_likelihoods_are_cached(tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ def plain_number(text: str) -> str:
 
 
 CHOICES = "ABCDE"
+TEN_CHOICES = "ABCDEFGHIJ"
 
 # "A" and "a" are also an article: followed by another word than these, they choose nothing
 _NOT_ARTICLE = (
@@ -158,6 +159,15 @@ def extract_choice(text: str) -> str:
     Example: extract_choice("**B** because Paris is in France") == "B"
     """
     return final_letter(text, CHOICES)
+
+
+def extract_choice_of_ten(text: str) -> str:
+    """The letter A to J that a text settles on; "" when there is none. As `extract_choice`, for up to ten choices.
+
+    Misleads where "I" stands alone as a word and nothing is announced: the last such letter is taken.
+    Example: extract_choice_of_ten("Step by step … so the answer is (H).") == "H"
+    """
+    return final_letter(text, TEN_CHOICES)
 
 
 def final_letter(text: str, letters: str) -> str:

@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 import importlib
+import io
 import json
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,14 +23,21 @@ Row = dict[str, Any]
 """One line of a task folder."""
 
 NAMES = {
+    "aime": "assay.recipes.aime",
+    "arc": "assay.recipes.arc",
     "bbh": "assay.recipes.bbh",
     "gsm8k": "assay.recipes.gsm8k",
+    "gpqa": "assay.recipes.gpqa",
+    "hellaswag": "assay.recipes.hellaswag",
     "humaneval": "assay.recipes.humaneval",
     "ifeval": "assay.recipes.ifeval",
     "mbpp": "assay.recipes.mbpp",
     "mmlu": "assay.recipes.mmlu",
+    "mmlu-pro": "assay.recipes.mmlu_pro",
     "nq-open": "assay.recipes.nq_open",
     "svamp": "assay.recipes.svamp",
+    "truthfulqa": "assay.recipes.truthfulqa",
+    "winogrande": "assay.recipes.winogrande",
 }
 
 
@@ -116,6 +124,15 @@ class Sources:
         """The records of a JSON Lines file."""
         return [json.loads(line) for line in self.read(name).splitlines() if line.strip()]
 
+    def records(self, name: str) -> list[Any]:
+        """The records of a JSON, JSON Lines or Parquet file."""
+        if name.endswith(".parquet"):
+            return _parquet(self.read(name))
+        if name.endswith(".json"):
+            found = json.loads(self.read(name))
+            return found if isinstance(found, list) else list(found.values())
+        return self.lines(name)
+
     def sha256(self, name: str) -> str:
         return self.used[Path(name).name].sha256
 
@@ -138,6 +155,15 @@ class Sources:
                 "--accept-other-source: it is then taken as it is, and recipe.json says that it is another"
             )
         self.used[path.name] = self.of_task[path.name] = Source(path=path, sha256=found, known=known)
+
+
+def _parquet(content: bytes) -> list[Any]:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise UsageError("reading a Parquet file needs pyarrow: pip install 'assay-eval[parquet]'") from error
+    rows: list[Any] = pyarrow.parquet.read_table(io.BytesIO(content)).to_pylist()
+    return rows
 
 
 # what reading goes wrong with in a file that has another content than the published one

@@ -25,8 +25,9 @@ class ChoiceLikelihood:
 
     `normalize` says what the likeliest is: `raw` (the sum over tokens), `per_character`, `per_byte`, or
     `unconditional` (how much likelier the prompt makes it). `extras.separator` stands before a choice, a space unless
-    given. A model that cannot score a given text is refused before the first call. `prompt`, `choices` and
-    `system_prompt` are templates over the sample's row, in place of what the sample itself says.
+    given. With `extras.contexts`, a text for each choice, and `extras.continuation`, that continuation is scored after
+    each context, as in WinoGrande. A model that cannot score a given text is refused before the first call. `prompt`,
+    `choices` and `system_prompt` are templates over the sample's row, in place of what the sample itself says.
     """
 
     capabilities = Capabilities(needs_continuations=True)
@@ -56,7 +57,10 @@ class ChoiceLikelihood:
         choices = _choices(sample)
         separator = str(sample.extras.get("separator", self._separator))
         system = sample.extras.get("system")
-        asked = [_request(sample.prompt, separator + choice, system) for choice in choices]
+        asked = [
+            _request(prompt, separator + text, system)
+            for prompt, text in zip(_contexts(sample, choices), _continuations(sample, choices), strict=True)
+        ]
         if self._unconditional:
             asked += [_request(self._unconditional_prompt, separator + choice, None) for choice in choices]
         completions = await asyncio.gather(*(model.generate(request) for request in asked))
@@ -183,6 +187,23 @@ def _choices(sample: Sample) -> list[str]:
         message = "extras.choices must be a list of at least two texts"
         raise FailureError(Failure(stage="solver", part="choice_likelihood", kind="bad_request", message=message))
     return choices
+
+
+def _contexts(sample: Sample, choices: list[str]) -> list[str]:
+    contexts = sample.extras.get("contexts")
+    if contexts is None:
+        return [sample.prompt] * len(choices)
+    if not isinstance(contexts, list) or len(contexts) != len(choices) or not all(isinstance(c, str) for c in contexts):
+        message = "extras.contexts must be a list of texts, one for each choice"
+        raise FailureError(Failure(stage="solver", part="choice_likelihood", kind="bad_request", message=message))
+    return contexts
+
+
+def _continuations(sample: Sample, choices: list[str]) -> list[str]:
+    """What is scored for each choice: itself, or after its own context the one text that they share."""
+    if "contexts" not in sample.extras:
+        return choices
+    return [str(sample.extras.get("continuation", ""))] * len(choices)
 
 
 def _logprob(completion: Completion, model: Model) -> float:

@@ -28,6 +28,8 @@ class WithFrame(Wrapper):
 
 
 def framed(request: Request, system: str | None, prefill: str | None) -> Request:
+    if system is None and prefill is None:
+        return request
     if request.continuation is not None and request.prompt is not None:
         before = f"{system}\n\n" if system else ""
         return msgspec.structs.replace(request, prompt=f"{before}{request.prompt}{prefill or ''}")

@@ -1,0 +1,48 @@
+"""AIME: competition problems whose answer is a whole number from 0 to 999."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.metrics.extraction import plain_number
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+
+INSTRUCTION = "Please reason step by step, and put your final answer within \\boxed{}."
+
+
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
+    names = [name for form in ("jsonl", "json", "parquet") for name in sources.names(f"*.{form}")]
+    yield "aime", (row for name in names for row in _rows(sources, name))
+
+
+def _rows(sources: Sources, name: str) -> Iterator[Row]:
+    for number, given in enumerate(sources.records(name)):
+        record = {key.lower(): value for key, value in given.items()}
+        problem = record["problem"] if "problem" in record else record["question"]
+        yield {
+            "id": str(record.get("id", f"{name.partition('.')[0]}-{number:02}")),
+            "prompt": f"{problem}\n\n{INSTRUCTION}",
+            "targets": [plain_number(str(record["answer"]))],
+            "metric": "exact_match",
+            "post_process": "extract_final_number",
+            "metadata": {"year": str(record.get("year", "")), "source_sha256": sources.sha256(name)},
+        }
+
+
+RECIPE = Recipe(
+    name="aime",
+    title="AIME",
+    source="problems and answers of the AIME, as published on the hub (HuggingFaceH4/aime_2024, math-ai/aime25, …)",
+    licence="the problems are the Mathematical Association of America's; see the source of your file",
+    reference="American Invitational Mathematics Examination",
+    variants={"zero-shot": "the problem and a request to reason and to put the answer into a box; the number counts"},
+    default_shots=0,
+    make=_make,
+    sha256={},
+    notes=(
+        "no sha256 of the published files is known here: they need --accept-other-source",
+        "fifteen problems an exam: use --repeat, and read the interval",
+        "parquet files need the extra `parquet`",
+    ),
+    scales=False,
+)

@@ -1,0 +1,64 @@
+"""HellaSwag: which of four endings continues a scene; the likeliest per character."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+
+_BRACKETED = re.compile(r"\[[^\]\n]{0,100}\]")
+
+
+def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
+    yield "hellaswag", _rows(sources, settings)
+
+
+def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
+    name = sources.find("hellaswag_val.jsonl") or ""
+    before = _examples(sources, settings)
+    for record in sources.lines(name):
+        endings = [_clean(ending) for ending in record["endings"]]
+        yield {
+            "id": f"hellaswag-{record['ind']}",
+            "prompt": before + _context(record),
+            "targets": ["ABCD"[record["label"]]],
+            "metric": "choice_likelihood_per_character",
+            "extras": {"choices": endings},
+            "metadata": {"activity": record["activity_label"], "source_sha256": sources.sha256(name)},
+        }
+
+
+def _examples(sources: Sources, settings: RecipeSettings) -> str:
+    if settings.shots == 0:
+        return ""
+    shown = sources.lines(sources.find("hellaswag_train.jsonl") or "")[: settings.shots]
+    return "".join(f"{_context(each)} {_clean(each['endings'][each['label']])}\n\n" for each in shown)
+
+
+def _context(record: dict[str, Any]) -> str:
+    second = record["ctx_b"]
+    return _clean(f"{record['activity_label']}: {record['ctx_a']} {second[:1].upper()}{second[1:]}")
+
+
+def _clean(text: str) -> str:
+    """Without the marks that the WikiHow half of the data was scraped with."""
+    return _BRACKETED.sub("", text.strip().replace(" [title]", ". ")).replace("  ", " ")
+
+
+RECIPE = Recipe(
+    name="hellaswag",
+    title="HellaSwag",
+    source="rowanz/hellaswag, data/hellaswag_val.jsonl (10,042 scenes; the test labels are not public)",
+    licence="MIT",
+    reference="Zellers et al. 2019, HellaSwag: Can a Machine Really Finish Your Sentence?",
+    variants={"likelihood": "the ending with the highest log-likelihood per character, as the field reports it"},
+    default_shots=10,
+    make=_make,
+    sha256={},
+    notes=(
+        "no sha256 of the published files is known here: they need --accept-other-source",
+        "the activity stands before the context, and marks in brackets are taken out, as lm-evaluation-harness does",
+    ),
+)
