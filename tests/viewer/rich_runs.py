@@ -50,6 +50,22 @@ def make_rich(folder: Path) -> Path:
     return folder
 
 
+def make_world(folder: Path) -> Path:
+    """Other scripts, in other directions, an answer of 100 kB, and a conversation of several turns."""
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_bytes(msgspec.json.encode(run_file("world", 4)))
+    turns = [("user", "Plan a trip."), ("assistant", "Where to?"), ("user", "Somewhere cheaper than Rome.")]
+    messages = tuple(Message(role=role, content=content) for role, content in turns)
+    lines = [
+        record("capitals", 0, prompt="日本の首都はどこですか。", answer="東京です。", targets=("東京",), value=1.0),
+        record("capitals", 1, prompt="ما هي عاصمة مصر؟", answer="القاهرة", targets=("القاهرة",), value=1.0),
+        record("capitals", 2, prompt="Write a lot.", answer="word " * 20_000, targets=("word",), value=0.0),
+        record("capitals", 3, messages=messages, answer="Lisbon.", targets=("Lisbon",), value=1.0),
+    ]
+    (folder / "journal.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    return folder
+
+
 def few_shot(index: int, said: str, attempt: int) -> Record:
     target = ("112", "6")[index]
     prompt = f"{SHOTS}Question: {QUESTIONS[index]}\nAnswer:"

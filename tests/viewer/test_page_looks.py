@@ -76,8 +76,7 @@ PALE = """(() => {
 """Texts whose contrast with what lies behind them is below 4.5 : 1 (WCAG AA)."""
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["desktop", "phone in the dark"])
 def test_every_page_can_be_read_at_any_width_in_any_light(browser: str, viewer: Viewer, width: int, dark: bool) -> None:
     key = viewer.get("samples", run="small", outcome="wrong")["rows"][0]["key"]
 

@@ -68,3 +68,11 @@ def test_a_journal_is_being_written_while_somebody_holds_its_lock(tmp_path: Path
         assert is_being_written(journal) in (True, None)
     finally:
         os.close(lock)
+
+
+def test_what_fresh_put_aside_is_listed_only_when_asked_for(tmp_path: Path) -> None:
+    for name in ("run", "run.old-1"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text("{}")
+    assert list(find_runs([tmp_path])) == ["run"]
+    assert list(find_runs([tmp_path / "run.old-1"])) == ["run.old-1"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.viewer.browser import Page
 from tests.viewer.page_steps import click, text, to, visit
-from tests.viewer.rich_runs import make_rich
+from tests.viewer.rich_runs import make_rich, make_world
 from tests.viewer.served import Viewer, viewing
 
 pytest.importorskip("starlette")
@@ -21,7 +21,10 @@ FEW_SHOT = "#/run/rich/sample/0000000000000001"
 
 @pytest.fixture(scope="module")
 def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    with viewing(make_rich(tmp_path_factory.mktemp("sample") / "rich").parent) as found:
+    folder = tmp_path_factory.mktemp("sample")
+    make_rich(folder / "rich")
+    make_world(folder / "world")
+    with viewing(folder) as found:
         yield found
 
 
@@ -146,5 +149,30 @@ def test_the_table_shows_what_was_scored_two_outcomes_at_once_and_is_come_back_t
         chosen = "[...document.querySelectorAll('.samples tbody tr')].indexOf(document.querySelector('tr.chosen'))"
         assert await page.run(chosen) == 1
         assert "outcome=wrong" in await page.run("location.hash")
+
+    visit(browser, viewer.link, steps)
+
+
+def test_any_script_is_found_and_read_in_its_direction_and_long_answers_stay_quick(
+    browser: str, viewer: Viewer
+) -> None:
+    rows = {row["id"]: row["key"] for row in viewer.get("samples", run="world")["rows"]}
+    turned = "getComputedStyle(document.querySelector('.turn.r-assistant .prose')).direction"
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/world/samples?q=東京", ".samples tbody tr")
+        assert await page.run(text(".samples tbody .c-id a")) == ["cap-000"]
+        await page.run("document.querySelector('.samples tbody .c-id a').click()")
+        await page.until("document.querySelector('.glance')?.innerText.includes('日本の首都はどこですか。')")
+        assert await page.run("document.title.split(' ')[0]") == "cap-000"
+        await to(page, f"#/run/world/sample/{rows['cap-001']}", f".page-sample[data-key='{rows['cap-001']}']")
+        assert await page.run(turned) == "rtl"
+        await to(page, f"#/run/world/sample/{rows['cap-002']}", f".page-sample[data-key='{rows['cap-002']}']")
+        assert await page.run("document.querySelector('[aria-label=answer]').textContent.length") >= 100_000
+        await to(page, f"#/run/world/sample/{rows['cap-003']}", f".page-sample[data-key='{rows['cap-003']}']")
+        assert await page.run(text(".turn > .role")) == ["user", "assistant", "user", "assistant"]
+        assert "Somewhere cheaper" in await page.run("document.querySelector('.glance').innerText")
+        await to(page, "#/run/world/nonsense", ".error")
+        assert "no page “nonsense”" in await page.run("document.querySelector('.error').innerText")
 
     visit(browser, viewer.link, steps)

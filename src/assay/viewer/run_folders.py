@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from assay.core.errors import UsageError
 
 DEPTH = 4
 MOST = 5000
+HIDDEN = re.compile(r"^\.|\.old-\d+$")
+"""Names of folders that are not looked into: hidden ones, and runs that `--fresh` put aside."""
 
 
 def find_runs(roots: list[Path]) -> dict[str, Path]:
@@ -36,7 +39,7 @@ def _below(folder: Path, depth: int) -> list[Path]:
         return []
     try:
         with os.scandir(folder) as entries:
-            inner = sorted(e.name for e in entries if e.is_dir(follow_symlinks=False) and not e.name.startswith("."))
+            inner = sorted(e.name for e in entries if e.is_dir(follow_symlinks=False) and not HIDDEN.search(e.name))
     except OSError:
         return []
     return [found for name in inner for found in _below(folder / name, depth - 1)]

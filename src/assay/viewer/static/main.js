@@ -35,7 +35,8 @@ async function go() {
     if (mine === turn) fill(byId("page"), h("p", { class: "empty", role: "status" }, "Loading…"));
   }, 400);
   try {
-    const page = await (PAGES[route.page] || pageRuns)(root, route);
+    if (!PAGES[route.page]) throw new Error(`A run has no page “${route.page}”.`);
+    const page = await PAGES[route.page](root, route);
     if (mine !== turn) return;
     shownPage = { route, ...page };
   } catch (error) {

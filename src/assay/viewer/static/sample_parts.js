@@ -259,15 +259,15 @@ function field(label, ...children) {
   return h("div", { class: "field" }, h("div", { class: "label" }, label), ...children);
 }
 
+// A share has its decimals; what is a count by nature is shown as one.
+export function amountOf(name, value) {
+  if (typeof value !== "number") return String(value);
+  return Number.isInteger(value) && !/(^|[._])(score|correct)$/.test(name) ? count(value) : number(value);
+}
+
 export function scoreCard(score) {
   const values = Object.entries(score.values || {}).map(([name, value]) =>
-    h(
-      "div",
-      { class: "value-pair" },
-      h("span", { class: "quiet" }, name),
-      " ",
-      h("b", null, typeof value === "number" ? number(value) : String(value)),
-    ),
+    h("div", { class: "value-pair" }, h("span", { class: "quiet" }, name), " ", h("b", null, amountOf(name, value))),
   );
   return h(
     "div",
