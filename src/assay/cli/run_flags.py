@@ -351,8 +351,9 @@ def add_lm_eval_arguments(parser: argparse._ActionsContainer) -> None:
         "--data",
         action="append",
         default=[],
-        metavar="SPLIT=FILE",
-        help="documents of an lm-eval: task from a .jsonl, .json, .csv or .parquet file, not the hub (repeatable)",
+        metavar="SPLIT=FILE|FOLDER",
+        help="documents of an lm-eval: task from a .jsonl, .json, .csv or .parquet file and not from the hub "
+        "(repeatable), or those of many tasks from a folder with TASK/SPLIT.jsonl",
     )
 
 
@@ -378,7 +379,7 @@ def lm_eval_options(options: argparse.Namespace) -> LmEvalOptions | None:
         "fewshot_as_turns": options.fewshot_as_turns,
         "chat_template": options.chat_template,
         "include_path": options.include_path,
-        "data": key_texts(options.data, "--data"),
+        "data": _documents(options.data),
     }
     if not any(value is not None and value is not False and value != {} for value in told.values()):
         return None
@@ -387,6 +388,19 @@ def lm_eval_options(options: argparse.Namespace) -> LmEvalOptions | None:
     if options.num_fewshot is not None and options.num_fewshot < 0:
         raise UsageError(f"--num-fewshot must not be negative, not {options.num_fewshot}")
     return LmEvalOptions(**told)
+
+
+def _documents(given: list[str]) -> dict[str, str]:
+    """A file for each split; or, under the empty name, a folder with a folder for each task."""
+    from pathlib import Path
+
+    from assay.core.errors import UsageError
+
+    if len(given) == 1 and "=" not in given[0]:
+        if not Path(given[0]).is_dir():
+            raise UsageError(f"--data {given[0]}: neither SPLIT=FILE nor a folder with TASK/SPLIT.jsonl")
+        return {"": given[0]}
+    return key_texts(given, "--data")
 
 
 def key_texts(pairs: list[str], flag: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,10 +18,9 @@ from assay.reports.board.journal_table import AttemptLine, TaskTable
 from assay.reports.board.python_metrics import FILE, WITH_CODE, Kept, runs_code
 from assay.reports.measure import counts
 from assay.reports.view import GROUP, metadata_value
-from assay.snippets.process import Snippet
 from assay.stats.metric_snippet import metric_snippet, metric_values
 from assay.stats.score_table import ScoreTable
-from assay.tasks.lm_eval.aggregation import aggregation_source
+from assay.tasks.lm_eval.aggregation import aggregated_values
 from assay.tasks.trust import untrusted
 
 RESAMPLES = 200
@@ -67,19 +66,15 @@ class PythonMetrics:
                     metrics[part.key] = own_summaries(part, tables[task].tables[scorer], level)
                     continue
                 counted = [(line, score) for line in lines for score in line.scores if score.name == scorer]
-                metrics[part.key] = await compute_metrics(
-                    metric_source(part),
-                    [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in counted],
-                    part=part.key,
-                    clusters=[metadata_value(line.metadata, GROUP) or line.index for line, _ in counted],
-                )
+                scores = [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in counted]
+                clusters = [metadata_value(line.metadata, GROUP) or line.index for line, _ in counted]
+                if part.use == "lm_eval":
+                    metrics[part.key] = await with_draws(await aggregated_values(part, scores), clusters)
+                else:
+                    source = part.options["compute_metrics_snippet"]
+                    metrics[part.key] = await compute_metrics(source, scores, part=part.key, clusters=clusters)
             kept[task] = {"digest": f"{tables[task].digest:x}", "metrics": metrics}
         write_whole(folder / FILE, msgspec.json.format(msgspec.json.encode(kept), indent=2))
-
-
-def metric_source(part: PartSpec) -> str:
-    """The snippet that computes it: the author's, or the one that asks lm_eval's own aggregation."""
-    return aggregation_source(part.options) if part.use == "lm_eval" else part.options["compute_metrics_snippet"]
 
 
 def own_summaries(part: PartSpec, table: ScoreTable, level: float) -> dict[str, Any]:
@@ -100,41 +95,50 @@ async def compute_metrics(
 ) -> dict[str, Any]:
     """Call the snippet over the scores of all samples that count, then over resamples of their clusters."""
     snippet = metric_snippet(source, part)  # whoever calls us has asked whether it may run
+
+    async def values_over(rows: Sequence[int] | None) -> dict[str, Any]:
+        return await metric_values(snippet, scores if rows is None else [scores[row] for row in rows])
+
     try:
-        found = await metric_values(snippet, scores)
-        if "error" in found:
-            return found
-        if len(scores) < 2:
-            return {**found, "no_interval": "one sample has no spread to judge by"}
-        started = perf_counter()
-        await metric_values(snippet, scores)
-        seconds = perf_counter() - started
-        resamples = min(RESAMPLES, max(FEWEST, int(LONGEST_SECONDS / max(seconds, 1e-9))))
-        if seconds * resamples > 3 * LONGEST_SECONDS:
-            reason = f"{resamples} resamples of {seconds:.1f} s each would take too long"
-            return {**found, "no_interval": reason}
-        return {**found, "draws": await _draws(snippet, scores, clusters, found["values"], resamples)}
+        return await with_draws(values_over, range(len(scores)) if clusters is None else clusters)
     finally:
         await snippet.aclose()
 
 
+ValuesOver = Callable[[Sequence[int] | None], Awaitable[dict[str, Any]]]
+"""The numbers over some rows of the scores, or over all: `values`, or the `error`."""
+
+
+async def with_draws(values_over: ValuesOver, clusters: Sequence[Any]) -> dict[str, Any]:
+    """The numbers over all scores, and over resamples of their clusters."""
+    found = await values_over(None)
+    if "error" in found:
+        return found
+    if len(clusters) < 2:
+        return {**found, "no_interval": "one sample has no spread to judge by"}
+    started = perf_counter()
+    await values_over(None)
+    seconds = perf_counter() - started
+    resamples = min(RESAMPLES, max(FEWEST, int(LONGEST_SECONDS / max(seconds, 1e-9))))
+    if seconds * resamples > 3 * LONGEST_SECONDS:
+        reason = f"{resamples} resamples of {seconds:.1f} s each would take too long"
+        return {**found, "no_interval": reason}
+    return {**found, "draws": await _draws(values_over, clusters, found["values"], resamples)}
+
+
 async def _draws(
-    snippet: Snippet,
-    scores: Sequence[Mapping[str, Any]],
-    clusters: Sequence[Any] | None,
-    values: Mapping[str, float],
-    resamples: int,
+    values_over: ValuesOver, clusters: Sequence[Any], values: Mapping[str, float], resamples: int
 ) -> dict[str, list[float | None]]:
-    """Every number over each resample; None where the author's code could not make one."""
+    """Every number over each resample; None where the code could not make one."""
     rows: dict[Any, list[int]] = {}
-    for row, cluster in enumerate(range(len(scores)) if clusters is None else clusters):
+    for row, cluster in enumerate(clusters):
         rows.setdefault(cluster, []).append(row)
     members = list(rows.values())
     random = np.random.default_rng(0)
     draws: dict[str, list[float | None]] = {name: [] for name in values}
     for _ in range(resamples):
         chosen = random.integers(0, len(members), len(members))
-        drawn = await metric_values(snippet, [scores[row] for cluster in chosen for row in members[cluster]])
+        drawn = await values_over([row for cluster in chosen for row in members[cluster]])
         for name in values:
             draws[name].append(drawn.get("values", {}).get(name))
     return draws

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
-from assay.core.types import Summary
+from assay.core.errors import FailureError
+from assay.core.types import PartSpec, Summary
+from assay.stats.metric_snippet import read_result
 from assay.stats.python_metric import Found, python_metric
 from assay.stats.score_table import ScoreTable
-from assay.tasks.lm_eval.library import built_folder
+from assay.tasks.lm_eval.library import library as lm_eval_library
 
-_SOURCE = """\
-from assay.tasks.lm_eval.worker import aggregate
-
-ORDER = {order}
-
-
-def compute_metrics(scores):
-    return aggregate(ORDER, scores)
-"""
+_keys = count()
 
 
 def lm_eval_aggregation(
@@ -38,7 +33,22 @@ def lm_eval_aggregation(
     return python_metric(table, found=found, level=level)
 
 
-def aggregation_source(options: Mapping[str, Any]) -> str:
-    """The snippet that runs the aggregation in a process of its own."""
-    order = {**options["library"], "task": options["task"], "means": options["means"], "folder": built_folder()}
-    return _SOURCE.format(order=repr(order))
+async def aggregated_values(
+    part: PartSpec, scores: Sequence[Mapping[str, Any]]
+) -> Callable[[Sequence[int] | None], Awaitable[dict[str, Any]]]:
+    """A function that gives the numbers over some rows of these scores; the process is sent the scores once."""
+    options = part.options
+    key = str(next(_keys))
+    order = {**options["library"], "task": options["task"], "means": options["means"], "key": key}
+    process = lm_eval_library()
+    kept = [{"values": each["values"], "items": each["metadata"].get("items", {})} for each in scores]
+    await process.ask_and_wait("keep_scores", key=key, scores=kept)
+
+    async def values_over(rows: Sequence[int] | None) -> dict[str, Any]:
+        try:
+            found = await process.ask_and_wait("aggregate", **order, rows=rows if rows is None else list(rows))
+        except FailureError as error:
+            return {"error": error.failure.message, "kind": error.failure.kind}
+        return found if "error" in found else read_result(found["values"])
+
+    return values_over

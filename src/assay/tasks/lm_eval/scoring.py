@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,28 +10,50 @@ from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.tasks.lm_eval.asking import ROLLING
-from assay.tasks.lm_eval.library import LmEvalProcess, join, leave
+from assay.tasks.lm_eval.library import library
+
+MOST_AT_ONCE = 64
 
 
 class LmEvalScorer:
-    """One call for each sample."""
+    """Samples that are answered while others are being scored are scored together, in the next call."""
 
     def __init__(self, key: str, order: dict[str, Any], *, asks_greedy: bool, own_code: bool) -> None:
         self.name = key
         self._order = order
         self._asks_greedy = asks_greedy
         self._own_code = own_code
-        self._library: LmEvalProcess | None = None
+        self._waiting: list[tuple[dict[str, Any], asyncio.Future[dict[str, Any]]]] = []
+        self._scoring: asyncio.Task[None] | None = None
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         if not self._own_code:
             raise self._failure("untrusted", "lm_eval's tasks are Python; run with --trust to allow it")
-        if self._library is None:
-            self._library = join()
-        found = await self._library.ask(
-            "score", **self._order, row=sample.row, responses=self._responses(sample, trace)
-        )
-        return Score(name=self.name, values=found["values"], answer=found["answer"], metadata={"items": found["items"]})
+        found: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(({"row": sample.row, "responses": self._responses(sample, trace)}, found))
+        if self._scoring is None:
+            self._scoring = asyncio.create_task(self._score_all())
+        made = await found
+        if "problem" in made:
+            raise self._failure("exception", made["problem"], made["traceback"])
+        return Score(name=self.name, values=made["values"], answer=made["answer"], metadata={"items": made["items"]})
+
+    async def _score_all(self) -> None:
+        await asyncio.sleep(0)  # whoever is ready joins the first call
+        while self._waiting:
+            batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+            try:
+                samples = [sample for sample, _ in batch]
+                scores = (await library().ask_and_wait("score", **self._order, samples=samples))["scores"]
+            except Exception as error:
+                for _, found in batch:
+                    if not found.done():
+                        found.set_exception(error)
+                continue
+            for (_, found), made in zip(batch, scores, strict=True):
+                if not found.done():
+                    found.set_result(made)
+        self._scoring = None
 
     def _responses(self, sample: Sample, trace: Trace) -> list[list[Any]]:
         """What lm_eval's own model would have returned to each request, one entry for each repetition."""
@@ -55,13 +78,15 @@ class LmEvalScorer:
             )
         return [answer.logprob, bool(answer.is_greedy)]
 
-    def _failure(self, kind: str, message: str) -> FailureError:
-        return FailureError(Failure(stage="scorer", part=self.name, kind=kind, message=message))
+    def _failure(self, kind: str, message: str, traceback: str = "") -> FailureError:
+        return FailureError(
+            Failure(stage="scorer", part=self.name, kind=kind, message=message, traceback=traceback[-4000:])
+        )
 
     async def aclose(self) -> None:
-        if self._library is not None:
-            await leave(self._library)
-            self._library = None
+        if self._scoring is not None:
+            self._scoring.cancel()
+            self._scoring = None
 
 
 def lm_eval_scorer(

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.tasks.library_names import LM_EVAL
-from assay.tasks.lm_eval.library import ask_once
+from assay.tasks.lm_eval.library import ask
 from assay.tasks.project import is_of_this_project
 from assay.tasks.trust import require_trust
 
@@ -52,22 +52,18 @@ def read_lm_eval(
     if not name:
         raise UsageError("name a task, group or tag of lm_eval: `lm-eval:piqa`; `assay list lm-eval` lists them")
     order = _order(name, file if at else None, options)
-
-    def build(seen: dict[str, Any]) -> dict[str, Any] | None:
-        """The next order, if the user allows what it would run."""
-        if seen["unsafe"]:
-            raise UsageError(
-                f"`{source}` runs what the model wrote in the process that scores it. assay does that only in its "
-                "sandbox: `assay recipe humaneval` and `assay recipe mbpp` ask the same questions"
-            )
-        if only_looks:
-            return None
-        require_trust([_looked_at(source, name, seen, order)], trust=trust)
-        return {"do": "build", **order}
-
-    seen, *answers = ask_once({"do": "describe", **order}, build)
+    seen = ask("describe", **order)
+    if seen["unsafe"]:
+        raise UsageError(
+            f"`{source}` runs what the model wrote in the process that scores it. assay does that only in its "
+            "sandbox: `assay recipe humaneval` and `assay recipe mbpp` ask the same questions"
+        )
     looked_at = _looked_at(source, name, seen, order)
-    return [_definition(task, built, looked_at, order) for built in answers for task in built["tasks"]] or [looked_at]
+    if only_looks:
+        return [looked_at]
+    require_trust([looked_at], trust=trust)
+    built = ask("build", **order)
+    return [_definition(task, built, looked_at, order) for task in built["tasks"]]
 
 
 def _order(name: str, file: str | None, options: LmEvalOptions) -> dict[str, Any]:
@@ -193,9 +189,8 @@ def _groups(name: str, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 
 def lm_eval_names(search: str = "", include_path: str | None = None) -> dict[str, str]:
     """Names of tasks, groups and tags that hold a text, and what each is."""
-    order: dict[str, Any] = {"do": "names", "search": search}
+    order: dict[str, Any] = {"search": search}
     if include_path is not None:
         order["include_path"] = include_path
-    (found,) = ask_once(order)
-    names: dict[str, str] = found["names"]
+    names: dict[str, str] = ask("names", **order)["names"]
     return names

@@ -1,0 +1,33 @@
+"""The process that lm_eval lives in: names, documents, requests, scores and aggregates of its own `Task` objects.
+
+Imported by the snippet that `library.py` starts, never by assay itself. Plain data in, plain data out. `names.py` knows
+what is installed, `reaches.py` what a name would run, `loading.py` sets tasks up, `documents.py` reads those of files,
+`building.py` makes samples of them, `results.py` scores and aggregates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.tasks.lm_eval.worker.building import build
+from assay.tasks.lm_eval.worker.names import list_names
+from assay.tasks.lm_eval.worker.problem import BridgeError
+from assay.tasks.lm_eval.worker.reaches import describe
+from assay.tasks.lm_eval.worker.results import aggregate, keep_scores, score
+
+_ORDERS = {
+    "names": list_names,
+    "describe": describe,
+    "build": build,
+    "score": score,
+    "keep_scores": keep_scores,
+    "aggregate": aggregate,
+}
+
+
+def answer(order: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for, or the `problem` in a sentence."""
+    try:
+        return _ORDERS[order["do"]](order)
+    except BridgeError as error:
+        return {"problem": str(error)}

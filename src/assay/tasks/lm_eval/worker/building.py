@@ -1,0 +1,209 @@
+"""The samples of a task: every document with the requests that lm_eval's own code makes of it, written into a file."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.tasks.lm_eval.worker.loading import load
+from assay.tasks.lm_eval.worker.names import version
+from assay.tasks.lm_eval.worker.plain import plain
+from assay.tasks.lm_eval.worker.problem import BridgeError
+
+USUAL_MAX_TOKENS = 256
+"""The longest answer where a task names none, as lm_eval's own models have it."""
+CHAT_STOPS = 4
+"""How many stops a chat endpoint takes; lm_eval's own client sends the first ones too."""
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class Chat(str):
+    """A conversation on its way through lm_eval, which takes it for the text that a chat template gave."""
+
+    messages: list[dict[str, Any]]
+
+
+def build(order: dict[str, Any]) -> dict[str, Any]:
+    """Every task behind the name: its samples in a file, its metrics, the groups it belongs to."""
+    loaded = load(order)
+    tasks = [_built(name, task, order) for name, task in loaded["tasks"].items()]
+    groups = [
+        {
+            "name": group.name,
+            "tasks": [each.task_name for each in group.get_all_tasks()],
+            "metrics": [
+                {"metric": each.metric, "filters": each.filter_list, "weight_by_size": bool(each.weight_by_size)}
+                for each in group.aggregate_metric_list or ()
+            ],
+        }
+        for group in loaded["groups"].values()
+    ]
+    return {"version": version(), "tasks": tasks, "groups": groups}
+
+
+def _built(name: str, task: Any, order: dict[str, Any]) -> dict[str, Any]:
+    _make_requests(name, task, order)
+    by_document: dict[int, list[Any]] = {}
+    for instance in task.instances:
+        by_document.setdefault(instance.doc_id, []).append(instance)
+    likelihoods = any(each.request_type.startswith("loglikelihood") for each in task.instances)
+    path, sha256 = _write_samples(name, by_document, task, Path(order["folder"]))
+    task._instances = None  # they are in the file now
+    config = task.config
+    return {
+        "name": name,
+        "path": str(path),
+        "sha256": sha256,
+        "size": len(by_document),
+        "output_type": task.OUTPUT_TYPE,
+        "likelihoods": likelihoods,
+        "num_fewshot": config.num_fewshot or 0,
+        "metrics": _metrics(task),
+        "task_version": str(task.VERSION),
+        "revision": _revision(task),
+    }
+
+
+def _make_requests(name: str, task: Any, order: dict[str, Any]) -> None:
+    if getattr(task, "MULTIMODAL", False):
+        raise BridgeError(f"`lm-eval:{name}` asks about images or sound, which are not passed on yet")
+    chat = bool(order.get("chat_template"))
+    try:
+        task.build_all_requests(
+            system_instruction=order.get("system"),
+            apply_chat_template=chat,
+            fewshot_as_multiturn=bool(order.get("fewshot_as_turns")),
+            chat_template=_chat_template if chat else None,
+        )
+    except Exception as error:
+        raise BridgeError(f"`lm-eval:{name}`: its requests cannot be built: {type(error).__name__}: {error}") from error
+
+
+def _chat_template(messages: list[dict[str, Any]], **_: Any) -> Chat:
+    said = [{"role": each["role"], "content": each["content"]} for each in messages]
+    chat = Chat("\n\n".join(str(each["content"]) for each in said))
+    chat.messages = said
+    return chat
+
+
+def _write_samples(name: str, by_document: dict[int, list[Any]], task: Any, folder: Path) -> tuple[Path, str]:
+    """One line for each document, in a file that is called by what it holds."""
+    digest = hashlib.sha256()
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f"{os.getpid()}.partial"
+    with partial.open("wb") as file:
+        for number, instances in by_document.items():
+            line = _encode(_sample(number, instances, task)) + b"\n"
+            digest.update(line)
+            file.write(line)
+    shown = "".join(each if each.isalnum() or each in "-_" else "_" for each in name)[:100]
+    path = folder / f"{shown}-{digest.hexdigest()[:16]}.jsonl"
+    partial.replace(path)
+    return path, digest.hexdigest()
+
+
+def _sample(number: int, instances: list[Any], task: Any) -> dict[str, Any]:
+    instances = sorted(instances, key=lambda each: each.idx)
+    document = plain(instances[0].doc)
+    contexts: dict[str, Any] = {}
+    asked = [_request(instance, contexts) for instance in instances]
+    extras: dict[str, Any] = {
+        "contexts": list(contexts.values()),
+        "requests": asked,
+        "repeats": int(instances[0].repeats or 1),
+    }
+    return {
+        "id": str(number),
+        "prompt": "" if not extras["contexts"] else str(instances[0].args[0]),
+        "targets": _targets(instances[0].doc, task),
+        "extras": extras,
+        # a document need not be a mapping: those of perplexity tasks may be texts
+        "row": document if isinstance(document, dict) else {"document": document, "is_whole": True},
+    }
+
+
+def _request(instance: Any, contexts: dict[str, Any]) -> dict[str, Any]:
+    """What is asked; contexts, which choices share, are kept once and named by their place."""
+    arguments = instance.args
+    kind = instance.request_type
+    if kind == "loglikelihood_rolling":
+        return {"type": kind, "text": str(arguments[0])}
+    is_chat = isinstance(arguments[0], Chat)
+    context = arguments[0].messages if is_chat else str(arguments[0])
+    key = json.dumps(context) if is_chat else context
+    contexts.setdefault(key, context)
+    place = list(contexts).index(key)
+    if kind == "loglikelihood":
+        return {"type": kind, "context": place, "continuation": str(arguments[1])}
+    if kind == "generate_until":
+        settings = generation(dict(arguments[1] or {}), is_chat=is_chat)
+        return {"type": kind, "context": place, "settings": settings}
+    raise BridgeError(f"`{instance.task_name}`: requests of the type `{kind}` are not known")
+
+
+def generation(said: dict[str, Any], *, is_chat: bool = False) -> dict[str, Any]:
+    """The settings of an answer, as lm_eval's own client of OpenAI-compatible servers sends them."""
+    limits = [
+        said.pop(name, None) for name in ("max_tokens", "max_gen_toks", "max_new_tokens", "max_completion_tokens")
+    ]
+    until = said.pop("until", None) or []
+    is_greedy = said.pop("do_sample", None) is False
+    temperature = float(said.pop("temperature", 0.0) or 0.0)
+    stops = [until] if isinstance(until, str) else [str(each) for each in until]
+    found: dict[str, Any] = {
+        "max_tokens": int(next((each for each in limits if each is not None), USUAL_MAX_TOKENS)),
+        "temperature": 0.0 if is_greedy else temperature,
+        "stop": stops[:CHAT_STOPS] if is_chat else stops,
+    }
+    if (top_p := said.pop("top_p", None)) is not None:
+        found["top_p"] = float(top_p)
+    extra = {name: plain(value) for name, value in said.items() if value is not None}
+    return found | ({"extra": extra} if extra else {})
+
+
+def _targets(document: Any, task: Any) -> list[str]:
+    """What the task calls right, for a reader: the scores are made by the task itself."""
+    with contextlib.suppress(Exception):
+        target = task.doc_to_target(document)
+        choices = task.doc_to_choice(document) if getattr(task.config, "doc_to_choice", None) is not None else None
+        each = target if isinstance(target, list) else [target]
+        return [
+            str(choices[at]) if choices and isinstance(at, int) and 0 <= at < len(choices) else str(at) for at in each
+        ]
+    return []
+
+
+def _metrics(task: Any) -> list[dict[str, Any]]:
+    """Metric and filter of every number that the task reports, in its own order, and how each is aggregated."""
+    from lm_eval.api.metrics import mean
+
+    better = task.higher_is_better() or {}
+    filters = [each.name for each in getattr(task, "_filters", ())] or ["none"]
+    functions = getattr(task, "_metric_fn_list", {})
+    return [
+        {
+            "metric": str(metric),
+            "filter": name,
+            "mean": aggregation is mean,
+            "own": getattr(functions.get(metric), "__module__", "lm_eval.").split(".")[0] != "lm_eval",
+            "higher_is_better": bool(better.get(metric, True)),
+        }
+        for name in filters
+        for metric, aggregation in (task.aggregation() or {}).items()
+    ]
+
+
+def _revision(task: Any) -> str:
+    """The revision of the hub's dataset, where its files tell one."""
+    with contextlib.suppress(Exception):
+        for split in task.dataset.values():
+            for address in split.info.download_checksums or ():
+                if "@" in address:
+                    return str(address.partition("@")[2].partition("/")[0])
+    return ""

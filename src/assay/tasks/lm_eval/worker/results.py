@@ -1,0 +1,120 @@
+"""What a task makes of answers: its own filters and `process_results` for one document, its aggregations over many."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from typing import Any
+
+from assay.tasks.lm_eval.worker.loading import task_of
+from assay.tasks.lm_eval.worker.plain import plain
+
+_SCORES: dict[str, list[Any]] = {}
+"""What is being aggregated: sent once, drawn from many times."""
+MOST_KEPT = 8
+"""Runs may end at the same time."""
+
+
+def score(order: dict[str, Any]) -> dict[str, Any]:
+    """What the task makes of the answers about each of some documents, or how its code broke over them."""
+    task = task_of(order)
+    return {"scores": [_tried(task, order["task"], each) for each in order["samples"]]}
+
+
+def _tried(task: Any, name: str, sample: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return _scored(task, name, sample["row"], sample["responses"])
+    except Exception as error:
+        return {"problem": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+
+
+def _scored(task: Any, name: str, row: dict[str, Any], all_responses: list[list[Any]]) -> dict[str, Any]:
+    """The document is the one that the requests were made of: a task may shuffle choices whenever it is asked."""
+    from lm_eval.api.instance import Instance
+
+    document = row["document"] if row.get("is_whole") is True and len(row) == 2 else row
+    answered = [
+        Instance(request_type=task.OUTPUT_TYPE, doc=document, arguments=(), idx=at, metadata=(name, 0, len(responses)))
+        for at, responses in enumerate(all_responses)
+    ]
+    for instance, responses in zip(answered, all_responses, strict=True):
+        instance.resps = [tuple(each) if isinstance(each, list) else each for each in responses]
+    values: dict[str, Any] = {}
+    items: dict[str, Any] = {}
+    shown: list[str] = []
+    for pipeline in getattr(task, "_filters", None) or [_AsTheyAre()]:
+        pipeline.apply(answered)
+        heard = [each.filtered_resps[pipeline.name] for each in answered]
+        shown += [each for each in heard if isinstance(each, str)]
+        for metric, value in task.process_results(document, heard).items():
+            _keep(shown_name(str(metric), pipeline.name), plain(value), values, items)
+    return {"values": values, "items": items, "answer": shown[0] if shown else None}
+
+
+class _AsTheyAre:
+    """For Python tasks without filters: every answer, as `take_first` would leave it."""
+
+    name = "none"
+
+    def apply(self, instances: list[Any]) -> None:
+        for each in instances:
+            each.filtered_resps["none"] = each.resps[0]
+
+
+def _keep(name: str, value: Any, values: dict[str, Any], items: dict[str, Any]) -> None:
+    """A number is a value of the score; whatever else an aggregation works on is kept beside it."""
+    if isinstance(value, bool | int | float):
+        values[name] = value
+    else:
+        items[name] = value
+
+
+def keep_scores(order: dict[str, Any]) -> dict[str, Any]:
+    """Scores that are about to be aggregated, over all of them and over resamples."""
+    _SCORES[order["key"]] = order["scores"]
+    while len(_SCORES) > MOST_KEPT:
+        del _SCORES[next(iter(_SCORES))]
+    return {}
+
+
+def aggregate(order: dict[str, Any]) -> dict[str, Any]:
+    """The task's own aggregation of every metric that is no plain mean, over these rows of the scores kept."""
+    from lm_eval.api.metrics import mean
+
+    functions = task_of(order).aggregation() or {}
+    kept = _SCORES[order["key"]]
+    chosen = kept if order["rows"] is None else [kept[row] for row in order["rows"]]
+    found: dict[str, float] = {}
+    for name in _names_in(chosen, order["means"]):
+        metric = name.rpartition(",")[0] or name
+        items = [item for each in chosen for item in _items(each, name)]
+        try:
+            value = functions.get(metric, mean)(items)
+        except Exception as error:
+            return {"error": f"the aggregation of `{name}`: {type(error).__name__}: {error}", "kind": "exception"}
+        if not isinstance(value, list | dict | str):
+            found[name] = plain(float(value))
+    return {"values": found}
+
+
+def _names_in(scores: list[Any], means: list[str]) -> list[str]:
+    """The numbers to make, in the order in which the samples name them."""
+    names: dict[str, None] = {}
+    for each in scores:
+        names.update(dict.fromkeys([*each["values"], *each["items"]]))
+    return [name for name in names if name not in means]
+
+
+def _items(each: Any, name: str) -> list[Any]:
+    """What one sample brings to a number: a value, what was kept beside the values, or nothing."""
+    if name in each["values"]:
+        return [each["values"][name]]
+    if name not in each["items"]:
+        return []
+    item = each["items"][name]
+    return [math.nan if item is None else tuple(item) if isinstance(item, list) else item]
+
+
+def shown_name(metric: str, which: str) -> str:
+    """What a number is called: by its metric, and by its filter where the task names one."""
+    return metric if which in ("none", "") else f"{metric},{which}"
