@@ -1,4 +1,4 @@
-"""`python -m bench [NAME…]`: the measurements, each a script of its own that prints one Markdown table."""
+"""`python -m bench [NAME… [OPTIONS]]`: the measurements, each a script of its own that prints one Markdown table."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LONG = {"before", "fuzz", "lm_eval_bridge", "lm_eval_parity", "optimize_noise", "peers", "soak"}
+LONG = {"before", "fuzz", "lm_eval_census", "lm_eval_cpu", "lm_eval_parity", "optimize_noise", "peers", "soak"}
 """Only when asked for by name: they take many minutes, install other programs, or need an argument."""
 
 
 def main() -> None:
     known = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
-    asked = sys.argv[1:] or [name for name in known if name not in LONG]
-    if {"-h", "--help"} & set(asked):
+    begin = next((place for place, word in enumerate(sys.argv) if place and word[0] == "-"), len(sys.argv))
+    asked, options = sys.argv[1:begin], sys.argv[begin:]
+    asked = asked or [name for name in known if name not in LONG]
+    if {"-h", "--help"} & set(options):
         print(f"{__doc__}\n\nThere are: {', '.join(known)}. `python -m bench.NAME --help` tells the options of one.")
         return
-    sys.argv[1:] = []
+    sys.argv[1:] = options
     for name in asked:
         if name not in known:
             sys.exit(f"no benchmark `{name}`; there are: {', '.join(known)}")

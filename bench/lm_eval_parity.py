@@ -3,6 +3,9 @@
 Writing is asked of llama.cpp's server with one slot, so that both programs ask it the same questions in the same order;
 multiple choice by log-likelihood of `assay model serve`, whose answers do not depend on their company.
 
+With `--all`: tasks by name (`lm-eval:TASK`), seventy of them, against a scripted server; needs only lm_eval in this
+environment.
+
 Needs the embedded model's file (`assay model get`) and the other program: `LM_EVAL` names its command (default
 `lm_eval`; `pip install 'lm_eval[api]'` into an environment of its own). Writing also needs the package xllamacpp,
 multiple choice the benchmark files that `ASSAY_SHARED_DATA` names.
@@ -73,6 +76,11 @@ Found = dict[str, Judged]
 
 
 def main() -> None:
+    if "--all" in sys.argv[1:]:
+        from bench._lm_eval_by_name import main as by_name
+
+        by_name()
+        return
     command = shutil.which(os.environ.get("LM_EVAL", "lm_eval"))
     if command is None or not is_here(model_folder()):
         print("left out: needs lm_eval (LM_EVAL names its command) and `assay model get`")

@@ -114,6 +114,7 @@ async def with_draws(values_over: ValuesOver, clusters: Sequence[Any]) -> dict[s
     found = await values_over(None)
     if "error" in found:
         return found
+    found["scored"] = len(clusters)
     if len(clusters) < 2:
         return {**found, "no_interval": "one sample has no spread to judge by"}
     started = perf_counter()

@@ -400,7 +400,13 @@ def _install_shim() -> None:
     for name in ("latticeflow.core.dtypes", "latticeflow.assessment.dtypes"):
         sys.modules[name].__dict__.update(names)
         # names that only annotate, or build plain items, need no more than a mapping with attributes
-        sys.modules[name].__dict__["__getattr__"] = lambda _: views.Node
+        sys.modules[name].__dict__["__getattr__"] = _annotation
+
+
+def _annotation(name: str) -> Any:
+    if name.startswith("__"):  # what Python asks of every module, such as where its file is
+        raise AttributeError(name)
+    return views.Node
 
 
 class _Words:

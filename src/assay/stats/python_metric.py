@@ -14,8 +14,8 @@ from assay.stats.bootstrap import interval_of_draws
 from assay.stats.score_table import ScoreTable
 
 Found = Mapping[str, Any]
-"""`values` (name -> number) and `draws` (name -> the same number over resamples), or `error`; or the `summaries` of an
-aggregate of somebody's own, with the `level` of their intervals."""
+"""`values` (name -> number) of `scored` attempts and `draws` (name -> the same number over resamples), or `error`; or
+the `summaries` of an aggregate of somebody's own, with the `level` of their intervals."""
 
 
 def python_metric(
@@ -31,7 +31,9 @@ def python_metric(
     interval lies between percentiles of the resampled numbers.
     """
     del compute_metrics_snippet
-    counts: dict[str, Any] = {"scored": len(table), "failed": table.failed, "timeouts": table.timeouts}
+    # what a corpus-level number is made of need not be numbers, which is all that the table holds
+    scored = found["scored"] if found is not None and "scored" in found else len(table)
+    counts: dict[str, Any] = {"scored": scored, "failed": table.failed, "timeouts": table.timeouts}
     if found is None:
         reason = "its Python has not been run over these scores; `assay run` does that when a run ends"
         return [Summary(name="python", value=None, reason=reason, signature="python", **counts)]

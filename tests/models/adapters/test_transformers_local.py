@@ -123,3 +123,28 @@ def test_a_model_that_is_not_there_is_a_failure_and_no_download() -> None:
         asyncio.run(ask_missing())
     with pytest.raises(UsageError, match="transformers:FOLDER"):
         make_model("transformers:")
+
+
+def test_a_shared_prompt_is_read_once_and_gives_the_same_numbers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shots = "one two three four five six seven eight nine ten. " * 3
+    requests = [
+        Request(prompt=f"{shots}{question}", continuation=choice)
+        for question in ("first?", "a longer second?")
+        for choice in (" yes", " no", " perhaps not")
+    ]
+    tokens: list[int] = []
+    forward = transformers.LlamaForCausalLM.forward
+
+    def counting(model: Any, input_ids: Any, **options: Any) -> Any:
+        tokens.append(input_ids.numel())
+        return forward(model, input_ids, **options)
+
+    monkeypatch.setattr(transformers.LlamaForCausalLM, "forward", counting)
+    alone = [ask(folder, request)[0] for request in requests]
+    read_alone = sum(tokens)
+    tokens.clear()
+    together = ask(folder, *requests)  # the first two also whole, to see that both ways agree
+    for one, other in zip(alone, together, strict=True):
+        assert one.logprob == pytest.approx(other.logprob, abs=1e-4)
+        assert one.is_greedy == other.is_greedy
+    assert sum(tokens) < read_alone * 0.8

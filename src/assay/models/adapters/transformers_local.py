@@ -17,6 +17,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.options import one_of
+from assay.models.adapters.transformers_reading import Piece, PrefixReader
 from assay.models.likelihood.rolling import window_size, windows
 from assay.printable import one_line
 
@@ -147,11 +148,14 @@ class _Loaded:
         model = transformers.AutoModelForCausalLM.from_pretrained(name, dtype=getattr(torch, dtype), **options)
         self._model = model.to(device).eval()
         self._device = device
+        self._reader = PrefixReader(self._model, torch, device)
 
     def write(self, requests: list[Request], chat: bool, max_tokens: int) -> list[Completion]:
         first = requests[0]
         texts = [self._text(request, chat=chat) for request in requests]
-        inputs = self._tokenizer(texts, return_tensors="pt", padding=True, add_special_tokens=not chat)
+        inputs = self._tokenizer(
+            texts, return_tensors="pt", padding=True, add_special_tokens=not chat, return_token_type_ids=False
+        )
         inputs = inputs.to(self._device)
         options: dict[str, Any] = {
             "max_new_tokens": first.max_tokens or max_tokens,
@@ -177,14 +181,7 @@ class _Loaded:
         """Log-likelihoods: every token that reaches into the continuation counts. A long text is read in windows."""
         started = perf_counter()
         asked = [self._windows(request) for request in requests]
-        pieces = [piece for each in asked for piece in each]
-        found = iter(
-            [
-                each
-                for begin in range(0, len(pieces), len(requests))
-                for each in self._read_together(pieces[begin : begin + len(requests)])
-            ]
-        )
+        found = iter(self._reader.read([piece for each in asked for piece in each]))
         read = [[next(found) for _ in each] for each in asked]
         seconds = (perf_counter() - started) / len(requests)
         return [
@@ -200,31 +197,15 @@ class _Loaded:
             for request, each, told in zip(requests, asked, read, strict=True)
         ]
 
-    def _read_together(self, pieces: Sequence[tuple[list[int], int]]) -> list[tuple[float, bool]]:
-        """One pass; for each piece the log-likelihood of its tokens from a place on, and whether all are likeliest."""
-        torch = self._torch
-        longest = max(len(row) for row, _ in pieces)
-        # padded on the right and looking backwards only, so that no mask is needed for what was read before
-        padded = [[*row, *[row[-1]] * (longest - len(row))] for row, _ in pieces]
-        with torch.inference_mode():
-            logits = self._model(torch.tensor(padded, device=self._device)).logits
-        found = []
-        for (row, begin), scores in zip(pieces, logits, strict=True):
-            logprobs = torch.log_softmax(scores[begin - 1 : len(row) - 1].double(), dim=-1)
-            targets = torch.tensor(row[begin:], device=logprobs.device)
-            own = logprobs.gather(1, targets[:, None])[:, 0]
-            found.append((float(own.sum()), bool((own >= logprobs.max(dim=-1).values).all())))
-        return found
-
-    def _windows(self, request: Request) -> list[tuple[list[int], int]]:
+    def _windows(self, request: Request) -> list[Piece]:
         """The tokens to read and where those begin that count: once, or for each window."""
         row, begin = self._tokens(request)
         if request.rolling is None:
-            return [(row, begin)]
+            return [Piece(row, begin)]
         size, stride = request.rolling
         most = getattr(self._model.config, "max_position_embeddings", None) or len(row)
         cut = windows(row[:begin], row[begin:], size=window_size(size, most), stride=stride)
-        return [([*shown, *scored], len(shown)) for shown, scored in cut]
+        return [Piece([*shown, *scored], len(shown)) for shown, scored in cut]
 
     def _tokens(self, request: Request) -> tuple[list[int], int]:
         """The tokens of prompt and continuation, and where the continuation begins: never at the very first."""

@@ -15,7 +15,7 @@ _LOADERS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".parquet": "parqu
 
 
 @contextlib.contextmanager
-def local_documents(data: dict[str, str], folder: Path) -> Iterator[None]:
+def local_documents(data: dict[str, str], wanted: str, folder: Path) -> Iterator[None]:
     """While this lasts, what the hub is asked for is read from the files; `folder` is for what is made of them."""
     if not data:
         yield
@@ -29,7 +29,7 @@ def local_documents(data: dict[str, str], folder: Path) -> Iterator[None]:
 
     def noting_the_task(download: Any) -> Any:
         def noted(task: Any, *arguments: Any, **options: Any) -> Any:
-            asking[0] = _name_of(task)
+            asking[0] = _name_of(task) or wanted
             return download(task, *arguments, **options)
 
         return noted
@@ -47,10 +47,12 @@ def local_documents(data: dict[str, str], folder: Path) -> Iterator[None]:
         datasets.load_dataset, ConfigurableTask.download, Task.download = real
 
 
-def _name_of(task: Any) -> str:
-    with contextlib.suppress(AttributeError):  # a Python task may be without a config at this point
-        return str(task.config.task)
-    return type(task).__name__
+def _name_of(task: Any) -> str | None:
+    """What the task is called; one that is written in Python may not know that yet."""
+    with contextlib.suppress(AttributeError):
+        name: str | None = task.config.task
+        return name
+    return None
 
 
 def _files_for(task: str, data: dict[str, str]) -> dict[str, Path]:

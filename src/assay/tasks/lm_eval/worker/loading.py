@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def load(order: dict[str, Any]) -> dict[str, Any]:
     known = manager(order)
     random.seed(0)  # tasks that shuffle do it as under lm_eval's own command
     np.random.seed(FEWSHOT_SEED)
-    with local_documents(order.get("data") or {}, Path(order["folder"])):
+    with local_documents(order.get("data") or {}, order["name"], Path(order["folder"])):
         try:
             loaded = known.load([order["name"]])
         except BridgeError:
@@ -79,7 +80,10 @@ def not_loaded(name: str, error: Exception) -> str:
             f"here. Give them as files: --data SPLIT=FILE. ({type(error).__name__}: {message})"
         )
     if isinstance(error, ModuleNotFoundError):
-        return f"`lm-eval:{name}` needs the package `{error.name}`: pip install {error.name}"
+        package = str(error.name).partition(".")[0]
+        if importlib.util.find_spec(package) is not None:
+            return f"`lm-eval:{name}` needs `{error.name}`, which the installed version of {package} does not have"
+        return f"`lm-eval:{name}` needs the package `{package}`: pip install {package}"
     return f"`lm-eval:{name}` cannot be loaded: {type(error).__name__}: {message}"
 
 

@@ -1,0 +1,168 @@
+"""Log-likelihoods by a model of `transformers`: what rows share is read once, and kept while rows begin with it.
+
+Choices of one question share its prompt, questions of one task their worked examples. The rest is read in batches of
+rows of similar length. A model whose memory is no plain cache of keys and values reads every row whole.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from assay.models.likelihood.shared_prefixes import common_length, grouped
+
+LEAST_SHARED = 16
+"""Tokens: fewer are read again, which costs less than keeping them."""
+MOST_TOKENS = 8192
+"""In one pass, padding included."""
+TOLERANCE = 1e-3
+
+
+class Piece(NamedTuple):
+    """Tokens, and from which on they are scored: never the first."""
+
+    row: list[int]
+    begin: int
+
+
+Likelihood = tuple[float, bool]
+"""Of the scored tokens together, and whether each is the likeliest in its place."""
+
+
+class _Stem(NamedTuple):
+    tokens: list[int]
+    cache: Any
+
+
+class PrefixReader:
+    """Reads pieces with one model; keeps the last prefix that was shared."""
+
+    def __init__(self, model: Any, torch: Any, device: str) -> None:
+        self._model = model
+        self._torch = torch
+        self._device = device
+        self._stem: _Stem | None = None
+        self._shares: bool | None = None
+        """Whether sharing gives what reading whole does; None until it was tried."""
+        self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
+
+    def read(self, pieces: Sequence[Piece]) -> list[Likelihood]:
+        """In the order of the pieces."""
+        found: dict[int, Likelihood] = {}
+        alone: list[int] = []
+        for common, places in grouped([piece.row for piece in pieces], LEAST_SHARED):
+            group = [pieces[place] for place in places]
+            shared = self._shared(common, group)
+            if shared < LEAST_SHARED or self._shares is False:
+                alone.extend(places)
+            else:
+                found |= zip(places, self._read_shared(group, shared), strict=True)
+        found |= zip(alone, self._read_whole([pieces[place] for place in alone]), strict=True)
+        return [found[place] for place in range(len(pieces))]
+
+    def _shared(self, common: int, group: Sequence[Piece]) -> int:
+        """How much of a group's rows to read once; one row alone shares what it has in common with the last prefix."""
+        if len(group) == 1:
+            common = common_length(self._stem.tokens, group[0].row) if self._stem is not None else 0
+        # the token before the first one that is scored has to be read with the rest
+        return min(common, *(piece.begin - 1 for piece in group))
+
+    def _read_whole(self, pieces: Sequence[Piece]) -> list[Likelihood]:
+        return self._read_after(None, pieces)
+
+    def _read_shared(self, pieces: Sequence[Piece], shared: int) -> list[Likelihood]:
+        if self._shares is None:
+            self._shares = self._try_out(pieces, shared)
+        stem = self._stem_of(pieces[0].row[:shared]) if self._shares else None
+        return self._read_after(stem, pieces)
+
+    def _try_out(self, pieces: Sequence[Piece], shared: int) -> bool:
+        """Whether the model can be asked in two steps: it keeps plain keys and values, and gives the same numbers."""
+        two = pieces[:2]
+        try:
+            stem = self._stem_of(two[0].row[:shared])
+            if any(type(layer).__name__ != "DynamicLayer" for layer in stem.cache.layers):
+                return False
+            parts = self._read_after(stem, two)
+        except (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError):
+            self._stem = None
+            return False
+        whole = self._read_after(None, two)
+        return all(abs(one[0] - other[0]) < TOLERANCE for one, other in zip(parts, whole, strict=True))
+
+    def _stem_of(self, tokens: list[int]) -> _Stem:
+        """The keys and values of a prefix, of which as much is kept from the last one as they have in common."""
+        from transformers import DynamicCache
+
+        cache = DynamicCache()
+        known = 0
+        if self._stem is not None:
+            known = common_length(self._stem.tokens, tokens)
+            if known >= LEAST_SHARED:
+                cache = self._stem.cache
+                if known < len(self._stem.tokens):
+                    cache.crop(known)
+            else:
+                known = 0
+        if known < len(tokens):
+            rest = self._torch.tensor([tokens[known:]], device=self._device)
+            with self._torch.inference_mode():
+                self._model(rest, past_key_values=cache, use_cache=True, **self._only_last(1))
+        self._stem = _Stem(tokens, cache)
+        return self._stem
+
+    def _read_after(self, stem: _Stem | None, pieces: Sequence[Piece]) -> list[Likelihood]:
+        """Batches of rows of similar length; rows that differ only in their last token are read once."""
+        before = len(stem.tokens) if stem is not None else 0
+        inputs: dict[tuple[int, ...], list[int]] = {}
+        for place, piece in enumerate(pieces):
+            inputs.setdefault(tuple(piece.row[before:-1]), []).append(place)
+        found: dict[int, Likelihood] = {}
+        for batch in _batches(sorted(inputs, key=len)):
+            starts = [min(pieces[place].begin for place in inputs[row]) - 1 - before for row in batch]
+            logits, first = self._logits(stem, batch, min(starts))
+            for row, scores in zip(batch, logits, strict=True):
+                for place in inputs[row]:
+                    begin = pieces[place].begin - before - 1 - first
+                    found[place] = self._likelihood(scores[begin:], pieces[place])
+        return [found[place] for place in range(len(pieces))]
+
+    def _logits(self, stem: _Stem | None, rows: Sequence[tuple[int, ...]], start: int) -> tuple[Any, int]:
+        """From some position on, not later than `start`, and that position."""
+        torch = self._torch
+        longest = max(len(row) for row in rows)
+        # padded on the right and looking backwards only, so that no mask is needed for what was read before
+        padded = torch.tensor([[*row, *[row[-1]] * (longest - len(row))] for row in rows], device=self._device)
+        options: dict[str, Any] = {"use_cache": False}
+        if stem is not None:
+            cache = copy.deepcopy(stem.cache)
+            cache.batch_repeat_interleave(len(rows))
+            options = {"past_key_values": cache, "use_cache": True}
+        with torch.inference_mode():
+            logits = self._model(padded, **options, **self._only_last(longest - start)).logits
+        return logits, longest - logits.shape[1]
+
+    def _only_last(self, count: int) -> dict[str, int]:
+        """Most models can be told how many positions are asked for: all others cost a pass over the vocabulary."""
+        return {"logits_to_keep": count} if self._keeps_logits else {}
+
+    def _likelihood(self, scores: Any, piece: Piece) -> Likelihood:
+        torch = self._torch
+        targets = torch.tensor(piece.row[piece.begin :], device=scores.device)
+        logprobs = torch.log_softmax(scores[: len(targets)].double(), dim=-1)
+        own = logprobs.gather(1, targets[:, None])[:, 0]
+        return float(own.sum()), bool((own >= logprobs.max(dim=-1).values).all())
+
+
+def _batches(rows: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+    """Rows come sorted by length, so that little is padded."""
+    batch: list[tuple[int, ...]] = []
+    for row in rows:
+        if batch and len(row) * (len(batch) + 1) > MOST_TOKENS:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
