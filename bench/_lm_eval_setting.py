@@ -48,6 +48,7 @@ class Setting(NamedTuple):
     def _run(self, command: list[str], home: Path, who: str) -> float:
         home.mkdir(exist_ok=True)
         offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home / "hub"), "ASSAY_CACHE": str(home / "cache")}
+        offline["OMP_NUM_THREADS"] = "1"  # threads that wait for each other on a busy machine take time for nothing
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with (home / "log.txt").open("a") as log:
             done = subprocess.run(command, stdout=log, stderr=log, env={**os.environ, **offline}, check=False)

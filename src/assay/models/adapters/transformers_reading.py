@@ -15,6 +15,8 @@ from assay.models.likelihood.shared_prefixes import common_length, grouped
 
 LEAST_SHARED = 16
 """Tokens: fewer are read again, which costs less than keeping them."""
+ONE_MORE_PASS = 256
+"""What a pass over the model costs besides its tokens, in tokens."""
 MOST_TOKENS = 8192
 """In one pass, padding included."""
 TOLERANCE = 1e-3
@@ -52,7 +54,8 @@ class PrefixReader:
         """In the order of the pieces."""
         found: dict[int, Likelihood] = {}
         alone: list[int] = []
-        for common, places in grouped([piece.row for piece in pieces], LEAST_SHARED):
+        # what is read of a row is all but its last token
+        for common, places in grouped([piece.row[:-1] for piece in pieces], ONE_MORE_PASS):
             group = [pieces[place] for place in places]
             shared = self._shared(common, group)
             if shared < LEAST_SHARED or self._shares is False:
@@ -157,10 +160,13 @@ class PrefixReader:
 
 
 def _batches(rows: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """Rows come sorted by length, so that little is padded."""
+    """Rows come sorted by length; a batch ends where padding its rows would cost more than another pass."""
     batch: list[tuple[int, ...]] = []
     for row in rows:
-        if batch and len(row) * (len(batch) + 1) > MOST_TOKENS:
+        padding = sum(len(row) - len(each) for each in batch)
+        if batch and (
+            len(row) * (len(batch) + 1) > MOST_TOKENS or padding > ONE_MORE_PASS + len(row) * len(batch) // 4
+        ):
             yield batch
             batch = []
         batch.append(row)
