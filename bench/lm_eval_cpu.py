@@ -34,12 +34,15 @@ def main() -> None:
 
 
 def by_name() -> None:
-    """Both programs once over all tasks, start-up included; assay before and after it has kept lm_eval's names."""
+    """Both programs once over all tasks, start-up included; assay before and after it has kept lm_eval's names.
+
+    lm_eval makes no bootstrap here, which by default takes it longer than everything else; assay does.
+    """
     names = [task for task in tasks() if task != SHIFTING]
     with tempfile.TemporaryDirectory() as folder, setting(Path(folder), names) as here:
-        model = f"model=long,base_url={here.address}/v1/completions,tokenizer={here.tokenizer},num_concurrent=8"
-        how = ["--model", "local-completions", "--model_args", f"{model},max_length=1048576"]
-        their_seconds = here.theirs("command", "run", *how, "--tasks", ",".join(names))
+        plans = [json.dumps({"task": name}) for name in names]
+        where = [here.address, str(here.tokenizer), str(here.folder / "theirs.json")]
+        their_seconds = here.theirs("each", *where, *plans)
         first = here.ours(names, "long", here.folder / "first")
         again = here.ours(names, "long", here.folder / "again")
     for what, seconds in ((f"{len(names)} tasks, first run", first), (f"{len(names)} tasks, later runs", again)):

@@ -57,11 +57,13 @@ class LmEvalProcess:
 
     def ask(self, do: str, **order: Any) -> dict[str, Any]:
         """What the worker answers; `FailureError` with its sentence where it cannot."""
-        return self._start(self._asked(do, order)).result()
+        found: dict[str, Any] = self._start(self._asked(do, order)).result()
+        return found
 
     async def ask_and_wait(self, do: str, **order: Any) -> dict[str, Any]:
         """The same, from within an event loop."""
-        return await asyncio.wrap_future(self._start(self._asked(do, order)))
+        found: dict[str, Any] = await asyncio.wrap_future(self._start(self._asked(do, order)))
+        return found
 
     def close(self) -> None:
         self._start(self._snippet.aclose()).result()
