@@ -17,7 +17,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.options import one_of
-from assay.models.adapters.transformers_reading import Piece, PrefixReader
+from assay.models.adapters.transformers_reading import PrefixReader, ScoredRow
 from assay.models.likelihood.rolling import window_size, windows
 from assay.printable import one_line
 
@@ -197,15 +197,15 @@ class _Loaded:
             for request, each, told in zip(requests, asked, read, strict=True)
         ]
 
-    def _windows(self, request: Request) -> list[Piece]:
+    def _windows(self, request: Request) -> list[ScoredRow]:
         """The tokens to read and where those begin that count: once, or for each window."""
         row, begin = self._tokens(request)
         if request.rolling is None:
-            return [Piece(row, begin)]
+            return [ScoredRow(row, begin)]
         size, stride = request.rolling
         most = getattr(self._model.config, "max_position_embeddings", None) or len(row)
         cut = windows(row[:begin], row[begin:], size=window_size(size, most), stride=stride)
-        return [Piece([*shown, *scored], len(shown)) for shown, scored in cut]
+        return [ScoredRow([*shown, *scored], len(shown)) for shown, scored in cut]
 
     def _tokens(self, request: Request) -> tuple[list[int], int]:
         """The tokens of prompt and continuation, and where the continuation begins: never at the very first."""

@@ -22,7 +22,7 @@ MOST_TOKENS = 8192
 TOLERANCE = 1e-3
 
 
-class Piece(NamedTuple):
+class ScoredRow(NamedTuple):
     """Tokens, and from which on they are scored: never the first."""
 
     row: list[int]
@@ -50,7 +50,7 @@ class PrefixReader:
         """Whether sharing gives what reading whole does; None until it was tried."""
         self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
 
-    def read(self, pieces: Sequence[Piece]) -> list[Likelihood]:
+    def read(self, pieces: Sequence[ScoredRow]) -> list[Likelihood]:
         """In the order of the pieces."""
         found: dict[int, Likelihood] = {}
         alone: list[int] = []
@@ -65,23 +65,23 @@ class PrefixReader:
         found |= zip(alone, self._read_whole([pieces[place] for place in alone]), strict=True)
         return [found[place] for place in range(len(pieces))]
 
-    def _shared(self, common: int, group: Sequence[Piece]) -> int:
+    def _shared(self, common: int, group: Sequence[ScoredRow]) -> int:
         """How much of a group's rows to read once; one row alone shares what it has in common with the last prefix."""
         if len(group) == 1:
             common = common_length(self._stem.tokens, group[0].row) if self._stem is not None else 0
         # the token before the first one that is scored has to be read with the rest
         return min(common, *(piece.begin - 1 for piece in group))
 
-    def _read_whole(self, pieces: Sequence[Piece]) -> list[Likelihood]:
+    def _read_whole(self, pieces: Sequence[ScoredRow]) -> list[Likelihood]:
         return self._read_after(None, pieces)
 
-    def _read_shared(self, pieces: Sequence[Piece], shared: int) -> list[Likelihood]:
+    def _read_shared(self, pieces: Sequence[ScoredRow], shared: int) -> list[Likelihood]:
         if self._shares is None:
             self._shares = self._try_out(pieces, shared)
         stem = self._stem_of(pieces[0].row[:shared]) if self._shares else None
         return self._read_after(stem, pieces)
 
-    def _try_out(self, pieces: Sequence[Piece], shared: int) -> bool:
+    def _try_out(self, pieces: Sequence[ScoredRow], shared: int) -> bool:
         """Whether the model can be asked in two steps: it keeps plain keys and values, and gives the same numbers."""
         two = pieces[:2]
         try:
@@ -116,7 +116,7 @@ class PrefixReader:
         self._stem = _Stem(tokens, cache)
         return self._stem
 
-    def _read_after(self, stem: _Stem | None, pieces: Sequence[Piece]) -> list[Likelihood]:
+    def _read_after(self, stem: _Stem | None, pieces: Sequence[ScoredRow]) -> list[Likelihood]:
         """Batches of rows of similar length; rows that differ only in their last token are read once."""
         before = len(stem.tokens) if stem is not None else 0
         inputs: dict[tuple[int, ...], list[int]] = {}
@@ -151,7 +151,7 @@ class PrefixReader:
         """Most models can be told how many positions are asked for: all others cost a pass over the vocabulary."""
         return {"logits_to_keep": count} if self._keeps_logits else {}
 
-    def _likelihood(self, scores: Any, piece: Piece) -> Likelihood:
+    def _likelihood(self, scores: Any, piece: ScoredRow) -> Likelihood:
         torch = self._torch
         targets = torch.tensor(piece.row[piece.begin :], device=scores.device)
         logprobs = torch.log_softmax(scores[: len(targets)].double(), dim=-1)
