@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field, replace
 
 from msgspec import UNSET
 
 from assay.catalog import OWN_NAME
 from assay.tasks.declarative.shape import (
     Anything,
+    ByField,
     Either,
     ExpressionText,
     Field,
@@ -17,6 +19,7 @@ from assay.tasks.declarative.shape import (
     MapOf,
     Number,
     PythonText,
+    Refused,
     Scalar,
     Shape,
     Shaped,
@@ -34,17 +37,28 @@ Schema = dict[str, Plain]
 
 def json_schema(shape: Shape, title: str) -> Schema:
     """The schema of a whole file."""
-    definitions: Schema = {}
+    definitions = Definitions()
     body = _schema_of(shape, definitions)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": title,
         **body,
-        "definitions": dict(sorted(definitions.items())),
+        "definitions": dict(sorted(definitions.found.items())),
     }
 
 
-def _schema_of(shape: Shape, definitions: Schema) -> Schema:  # noqa: PLR0911, PLR0912 - one case per shape
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What has been described so far, and whether placeholders may stand in what is described now."""
+
+    found: Schema = field(default_factory=dict)
+    configured: bool = False
+
+    def inside(self, entry: Field) -> Definitions:
+        return self if self.configured or not entry.configured else replace(self, configured=True)
+
+
+def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR0911, PLR0912 - one case per shape
     match shape:
         case Later():
             return _schema_of(shape.get(), definitions)
@@ -57,7 +71,7 @@ def _schema_of(shape: Shape, definitions: Schema) -> Schema:  # noqa: PLR0911, P
             if shape.max_length:
                 schema["maxLength"] = shape.max_length
             if shape.pattern:
-                schema["pattern"] = f"^(?:{shape.pattern}|.*<<.*>>.*)$"
+                schema["pattern"] = f"^(?:{shape.pattern}{'|.*<<.*>>.*' if definitions.configured else ''})$"
             return schema
         case TemplateText():
             return {"type": "string", **({"minLength": shape.min_length} if shape.min_length else {})}
@@ -83,7 +97,13 @@ def _schema_of(shape: Shape, definitions: Schema) -> Schema:  # noqa: PLR0911, P
         case MapOf():
             return {"type": "object", "additionalProperties": _schema_of(shape.value, definitions)}
         case Either():
-            return {"anyOf": [_schema_of(shape.plain, definitions), _schema_of(shape.mapping, definitions)]}
+            mapping, plain = _schema_of(shape.mapping, definitions), _schema_of(shape.plain, definitions)
+            return {"if": {"type": "object"}, "then": mapping, "else": plain}
+        case ByField():
+            given, other = _schema_of(shape.given, definitions), _schema_of(shape.other, definitions)
+            return {"type": "object", "if": {"required": [shape.field]}, "then": given, "else": other}
+        case Refused():
+            return {"not": {}}
         case Shaped():
             return _schema_of_fields(shape, definitions, None)
         case Tagged():
@@ -95,11 +115,11 @@ def _may_be_placeholder(shape: Shape) -> bool:
     """Whether an editor must let `<< config.x >>` stand where it would not fit."""
     if isinstance(shape, Text):
         return bool(shape.words)
-    never = Anything | TemplatedValue | Shaped | Tagged | TemplateText | ExpressionText | PythonText
+    never = Anything | TemplatedValue | Shaped | Tagged | ByField | TemplateText | ExpressionText | PythonText
     return not isinstance(shape, never)
 
 
-def _schema_of_choices(shape: Tagged, definitions: Schema) -> Schema:
+def _schema_of_choices(shape: Tagged, definitions: Definitions) -> Schema:
     """`if type is x then x`, so that an editor reports the fields of the chosen kind and not of all of them."""
     words: list[Plain] = [*shape.choices, *shape.aliases]
     conditions: list[Plain] = []
@@ -112,15 +132,22 @@ def _schema_of_choices(shape: Tagged, definitions: Schema) -> Schema:
         conditions.append({"if": condition, "then": then})
     named: Schema = {"enum": words}
     if shape.own is not None:
-        named = {"anyOf": [named, {"type": "string", "pattern": f"^{OWN_NAME.pattern}$"}]}
+        elsewhere: Schema = {"type": "string", "pattern": f"^{OWN_NAME.pattern}$"}
+        named = {"anyOf": [named, elsewhere]}
+        shared = {key: _schema_of_field(each, definitions, key == shape.tag) for key, each in shape.own.fields.items()}
+        is_own: Schema = {"properties": {shape.tag: elsewhere}, "required": [shape.tag]}
+        conditions.append({"if": is_own, "then": {"properties": shared}})
     schema: Schema = {"type": "object", "properties": {shape.tag: named}, "allOf": conditions}
-    return schema if shape.default is not None else {**schema, "required": [shape.tag]}
+    chosen_here: list[Plain] = [{"required": [shape.tag]}, {"required": ["$ref"]}]  # or in the file that is named
+    return schema if shape.default is not None else {**schema, "anyOf": chosen_here}
 
 
-def _schema_of_fields(shape: Shaped, definitions: Schema, tag: str | None) -> Schema:
+def _schema_of_fields(shape: Shaped, definitions: Definitions, tag: str | None) -> Schema:
     name = re.sub(r"\W+", "_", shape.name.removeprefix("a ").removeprefix("an "))
-    if name not in definitions:
-        definitions[name] = {}  # a nested builder refers to itself
+    name += "_with_parameters" if definitions.configured else ""
+    name += "_alone" if tag is None and "type" in shape.fields else ""  # there its `type` is checked as any field
+    if name not in definitions.found:
+        definitions.found[name] = {}  # a nested builder refers to itself
         properties = {key: _schema_of_field(entry, definitions, key == tag) for key, entry in shape.fields.items()}
         properties["$ref"] = {"type": "string", "description": "Another YAML file whose content stands here."}
         schema: Schema = {
@@ -132,13 +159,14 @@ def _schema_of_fields(shape: Shaped, definitions: Schema, tag: str | None) -> Sc
         required: list[Plain] = [key for key, each in shape.fields.items() if each.default is UNSET and key != tag]
         if required:
             schema |= {"if": {"not": {"required": ["$ref"]}}, "then": {"required": required}}
-        definitions[name] = schema
+        definitions.found[name] = schema
     return {"$ref": f"#/definitions/{name}"}
 
 
-def _schema_of_field(entry: Field, definitions: Schema, is_tag: bool) -> Plain:
+def _schema_of_field(entry: Field, definitions: Definitions, is_tag: bool) -> Plain:
+    definitions = definitions.inside(entry)
     schema = {} if is_tag else _schema_of(entry.shape, definitions)
-    if not is_tag and entry.placeholder and _may_be_placeholder(entry.shape):
+    if not is_tag and definitions.configured and entry.placeholder and _may_be_placeholder(entry.shape):
         schema = {"anyOf": [schema, {"type": "string", "pattern": r"^\s*<<.*>>\s*$"}]}
     if (entry.nullable or entry.default is None) and schema:
         schema = {"anyOf": [schema, {"type": "null"}]}

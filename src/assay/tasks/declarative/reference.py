@@ -17,9 +17,10 @@ from msgspec import UNSET, Struct
 from assay.tasks.declarative.reference_examples import example_of
 from assay.tasks.declarative.schema.checked import EDITOR_SCHEMAS
 from assay.tasks.declarative.schema.fields import ANSWER
-from assay.tasks.declarative.schema.models import ADAPTER, PROVIDED
+from assay.tasks.declarative.schema.models import ADAPTER
 from assay.tasks.declarative.schema.scorers import values_given
 from assay.tasks.declarative.shape import (
+    ByField,
     Either,
     ExpressionText,
     Field,
@@ -28,6 +29,7 @@ from assay.tasks.declarative.shape import (
     MapOf,
     Number,
     PythonText,
+    Refused,
     Scalar,
     Shape,
     Shaped,
@@ -113,7 +115,7 @@ def _plain_name(name: str) -> str:
 def written_types() -> Iterator[tuple[str, str, str | None, Shaped]]:
     """Every mapping that the tables know, from the outside in: kind, name, the field that chooses it, fields."""
     seen: set[tuple[str, str]] = set()
-    for root in (*EDITOR_SCHEMAS.values(), ADAPTER, PROVIDED):
+    for root in (*EDITOR_SCHEMAS.values(), ADAPTER):
         yield from _types_below(root, seen)
 
 
@@ -136,7 +138,7 @@ def _types_below(root: Shape, seen: set[tuple[str, str]]) -> Iterator[tuple[str,
                 waiting.extend(field.shape for field in mapping[3].fields.values())
 
 
-def _inside(shape: Shape) -> list[Shape]:
+def _inside(shape: Shape) -> list[Shape]:  # noqa: PLR0911 - one case per shape
     match shape:
         case ListOf():
             return [shape.item]
@@ -146,6 +148,8 @@ def _inside(shape: Shape) -> list[Shape]:
             return [shape.plain, shape.mapping]
         case TextOr():
             return [shape.text, shape.other]
+        case ByField():
+            return [shape.other, shape.given]
         case Later():
             return [shape.get()]
     return []
@@ -217,6 +221,10 @@ def type_text(shape: Shape) -> str:  # noqa: PLR0911, PLR0912 - one case per sha
             return f"{type_text(shape.plain)} or {type_text(shape.mapping)}"
         case TextOr():
             return f"{type_text(shape.text)} or {type_text(shape.other)}"
+        case ByField():
+            return f"{type_text(shape.other)} or {type_text(shape.given)}"
+        case Refused():
+            return "nothing"
         case Tagged() | Shaped():
             return kind_name(shape)
     return "anything"

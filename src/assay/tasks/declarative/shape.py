@@ -325,6 +325,33 @@ class Either(Shape):
 
 
 @dataclass(frozen=True, slots=True)
+class ByField(Shape):
+    """One of two mappings, told apart by whether a field is given."""
+
+    field: str
+    given: Shape
+    other: Shape
+
+    def stands_for(self, text: str, placeholder: bool) -> bool:
+        return False
+
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        is_given = isinstance(value, dict) and self.field in value
+        return check(value, self.given if is_given else self.other, where, report)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Shape):
+    """What other programs write here and assay does not take."""
+
+    reason: str
+
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        report.wrong(where, self.reason)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Later(Shape):
     """A shape that refers to one defined further down, for builders that nest."""
 
@@ -347,6 +374,8 @@ class Field:
     nullable: bool = False
     placeholder: bool = True
     """Whether a whole `<< config.x >>` may stand here until the configuration is known."""
+    configured: bool = False
+    """Whether placeholders may stand inside at all: what parameters are for."""
 
 
 Fields = dict[str, Plain]

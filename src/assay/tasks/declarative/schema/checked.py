@@ -19,14 +19,14 @@ from assay.tasks.declarative.records import (
     record,
 )
 from assay.tasks.declarative.schema.datasets import DATASET
-from assay.tasks.declarative.schema.models import ADAPTER, MODEL, PROVIDED
+from assay.tasks.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.tasks.declarative.schema.runs import EVALUATION, RUN_FILE, SPECIFICATIONS
 from assay.tasks.declarative.schema.tasks import DEFINITION, TASK
 from assay.tasks.declarative.shape import Anything, Field, ListOf, Report, Shape, Shaped, check, mappings
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain
 
 _NOT_RUN = ("dataset_generators",)
-EDITOR_SCHEMAS: dict[str, Shape] = {"task": TASK, "dataset": DATASET, "model": MODEL, "run": RUN_FILE}
+EDITOR_SCHEMAS: dict[str, Shape] = {"task": TASK, "dataset": DATASET, "model": ANY_MODEL, "run": RUN_FILE}
 
 
 _OTHER_KINDS = {
@@ -157,9 +157,10 @@ def checked_dataset(document: Document, value: Plain, where: FieldPath = ()) -> 
 
 
 def checked_model(document: Document, value: Plain, where: FieldPath = ()) -> ModelEntry | ProvidedModel:
-    if isinstance(value, dict) and "$provider" in value:
-        return record(_checked(document, value, PROVIDED, where), ProvidedModel)
-    return record(_checked(document, value, MODEL, where), ModelEntry)
+    checked = _checked(document, value, ANY_MODEL, where)
+    if isinstance(checked, dict) and "$provider" in checked:
+        return record(checked, ProvidedModel)
+    return record(checked, ModelEntry)
 
 
 def checked_adapter(document: Document, value: Plain, where: FieldPath = ()) -> AdapterReference:
@@ -185,13 +186,9 @@ def checked_run(document: Document) -> RunEntry:
     for name in _NOT_RUN:
         if value.get(name):
             document.warn((name,), f"`{name}` is not used here")
-    outer: Plain = {name: item for name, item in value.items() if name not in _NOT_RUN}
-    shape = Shaped(
-        RUN_FILE.name,
-        RUN_FILE.doc,
-        {**RUN_FILE.fields, **{name: Field(ListOf(Anything()), []) for name in ("datasets", "tasks")}},
-    )
-    return record(_checked(document, outer, shape, (), configured_at=("evaluation", "task_specifications")), RunEntry)
+    parts = {name: Field(ListOf(Anything()), []) for name in ("datasets", "models", "tasks")}
+    shape = Shaped(RUN_FILE.name, RUN_FILE.doc, {**RUN_FILE.fields, **parts})
+    return record(_checked(document, value, shape, (), configured_at=("evaluation", "task_specifications")), RunEntry)
 
 
 def _checked(

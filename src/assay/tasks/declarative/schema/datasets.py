@@ -25,6 +25,7 @@ from assay.tasks.declarative.shape import (
     ListOf,
     MapOf,
     Number,
+    Refused,
     Report,
     Shaped,
     Tagged,
@@ -195,12 +196,7 @@ def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
     elif old is not None:
         report.warn((*where, "file_path"), "`file_path` is old; write `source: {type: local, file_path: …}`")
         result["source"] = {"type": "local", "file_path": old, "dtypes": None, "filters": [], "columns": None}
-    if result["generator_specification"] is not None:
-        report.wrong(
-            (*where, "generator_specification"),
-            "generators are written into the dataset here: `source: {type: generated, …}`",
-        )
-    elif result["source"] is None:
+    if result["source"] is None:
         report.wrong(where, "a dataset needs `source`")
 
 
@@ -215,7 +211,11 @@ DATASET = Shaped(
         "tags": TAGS,
         "source": Field(SOURCE, None, "Where the rows are."),
         "file_path": text("Old; use `source`.", None),
-        "generator_specification": Field(Anything(), None, "Refused: write `source: {type: generated, …}`."),
+        "generator_specification": Field(
+            Refused("generators are written into the dataset here: `source: {type: generated, …}`"),
+            None,
+            "Refused: write `source: {type: generated, …}`.",
+        ),
     },
     _dataset_rule,
 )

@@ -14,6 +14,7 @@ from assay.tasks.declarative.schema.fields import (
 )
 from assay.tasks.declarative.shape import (
     Anything,
+    ByField,
     Field,
     Fields,
     MapOf,
@@ -140,3 +141,4 @@ MODEL = Shaped(
     },
 )
 PROVIDED = Shaped("a provider model", "A model named by provider.", {"$provider": text("`openai/gpt-4.1-nano`.")})
+ANY_MODEL = ByField("$provider", PROVIDED, MODEL)

@@ -13,10 +13,10 @@ from assay.tasks.declarative.schema.fields import (
     text,
     word,
 )
-from assay.tasks.declarative.schema.models import ADAPTER
+from assay.tasks.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
 from assay.tasks.declarative.schema.tasks import TASK, TRIALS
-from assay.tasks.declarative.shape import Anything, Either, Field, ListOf, MapOf, Number, Shaped, Tagged, Text
+from assay.tasks.declarative.shape import Anything, Either, Field, ListOf, MapOf, Number, Shaped, Tagged, Text, TextOr
 
 _SUBSAMPLING = Field(Text(words=("head", "random")), None, "The first samples, or a fixed random choice.")
 _CACHE_POLICY = Field(
@@ -53,7 +53,7 @@ EVALUATION = Shaped(
         "config_spec": Field(
             ListOf(CONFIG_PARAMETER), [], "Parameters, used as `<< config.… >>` in the specifications."
         ),
-        "task_specifications": Field(SPECIFICATIONS, doc="What is run."),
+        "task_specifications": Field(SPECIFICATIONS, doc="What is run.", configured=True),
         "num_samples": _COUNT,
         "subsampling": _SUBSAMPLING,
         "cache_policy": _CACHE_POLICY,
@@ -133,7 +133,9 @@ RUN_FILE = Shaped(
         "secrets": Field(Anything(), None, "Ignored: a key is named by its variable."),
         "model_adapters": Field(ListOf(ADAPTER), [], "Templates for models of another shape."),
         "models": Field(
-            ListOf(Anything()), [], "Model files, `$provider: openai/gpt-4.1-nano`, or names as after `--model`."
+            ListOf(TextOr(Text(min_length=1), ANY_MODEL)),
+            [],
+            "Model files, `$provider: openai/gpt-4.1-nano`, or names as after `--model`.",
         ),
         "prompts": Field(
             ListOf(Text(min_length=1)),
@@ -144,6 +146,7 @@ RUN_FILE = Shaped(
         "tasks": Field(ListOf(TASK), [], "Tasks, or `$ref: FILE`."),
         "evaluation": Field(EVALUATION, None, "What is run; every task, with every model, when absent."),
         "policies": Field(ListOf(POLICY), [], "Gates of the run."),
+        "dataset_generators": Field(Anything(), None, "Not used here, with a warning."),
         "config": Field(MapOf(Anything()), {}, "Values of the evaluation's parameters."),
         "run_config": Field(RUN_SETTINGS, None, "How much is run."),
     },

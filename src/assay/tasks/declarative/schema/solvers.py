@@ -5,7 +5,6 @@ from __future__ import annotations
 from assay.tasks.declarative.schema.fields import GENERATION, REFERENCED_KEY, SAMPLE, snippet, template, text, word
 from assay.tasks.declarative.shape import (
     Anything,
-    Either,
     Field,
     Fields,
     Later,
@@ -97,7 +96,7 @@ MESSAGE_BUILDER: Shape = Tagged(
                 "type": word("generate_message"),
                 "model_key": Field(REFERENCED_KEY, doc="The key of the other model."),
                 "extra_input_messages": Field(
-                    ListOf(Either(Anything(), _CHAT_MESSAGE), least=1), doc="What it is asked after the conversation."
+                    ListOf(_CHAT_MESSAGE, least=1), doc="What it is asked after the conversation."
                 ),
                 "output_role": Field(Text(words=_ROLES), None, "Who its answer is said by; `assistant` when absent."),
                 "include_conversation": Field(Truth(), True, "Whether it sees the conversation so far."),

@@ -223,7 +223,7 @@ TASK = Shaped(
         "tasks": Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), [], "What models it is for."),
         "evaluated_entity_type": Field(_ENTITY, None, "Old place; belongs in `definition`."),
         "config_spec": Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
-        "definition": Field(DEFINITION, doc="What is asked, and how it is scored."),
+        "definition": Field(DEFINITION, doc="What is asked, and how it is scored.", configured=True),
         "tags": TAGS,
     },
     _task_rule,
