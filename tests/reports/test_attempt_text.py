@@ -27,6 +27,10 @@ def test_a_sample_in_full_shows_reasoning_calls_and_results_in_their_order() -> 
     assert [shown.index(part) for part in parts] == sorted(shown.index(part) for part in parts)
 
 
+def test_a_judged_sample_shows_what_was_expected() -> None:
+    assert "expected:  Three degrees above zero." in attempt_text(with_tools(), {}, longest=None)
+
+
 def test_pictures_are_named_and_not_printed() -> None:
     shown = attempt_text(pictured(), {}, longest=None)
     assert "asked:     What colour is this?" in shown

@@ -12,7 +12,7 @@ import msgspec
 from assay.core.types import Failure, Record
 from assay.printable import one_line, printable
 from assay.reports.board.weak_passes import is_weak_pass
-from assay.reports.conversation import Part, ends_kept, question_in, turns_of
+from assay.reports.conversation import Part, ends_kept, expected_in, question_in, turns_of
 from assay.reports.documents.leaderboard import number
 from assay.reports.measure import Measure
 from assay.reports.per_example import per_example
@@ -40,6 +40,7 @@ def attempt_text(
         *_conversation(record, seen.prediction, longest, beginnings),
         ("read as", seen.answer),
         ("targets", " / ".join(seen.targets) or None),
+        ("expected", None if seen.targets else expected_in(msgspec.to_builtins(record))),
         *(line for failure in record.failures for line in _failure_lines(failure, longest)),
         *((score.name, _values(score.values)) for score in record.scores),
         *((f"{score.name}, why", score.reason) for score in record.scores),

@@ -144,6 +144,23 @@ def question_in(record: Mapping[str, Any], beginnings: Mapping[str, str]) -> str
     return last_asked(asked, shared_beginning(beginnings.get(str(record.get("task", "")), ""), asked))
 
 
+def expected_in(record: Mapping[str, Any]) -> str | None:
+    """What the answer was held against where the sample has no targets: what its scorers wrote down."""
+    scores = record.get("scores")
+    for score in scores if isinstance(scores, list | tuple) else ():
+        told = score.get("metadata") if isinstance(score, dict) else None
+        if not isinstance(told, dict):
+            continue
+        columns = told.get("expected")
+        if isinstance(columns, dict) and columns:
+            alone = len(columns) == 1
+            return "\n".join(str(cell) if alone else f"{name}: {cell}" for name, cell in columns.items())
+        for name in ("answer_gt", "ground_truth_correct_choice"):
+            if isinstance(told.get(name), str):
+                return str(told[name])
+    return None
+
+
 def ends_kept(text: str, longest: int) -> str:
     """A long text without its middle: what a prompt asks for stands at its beginning or at its end."""
     if len(text) <= longest:

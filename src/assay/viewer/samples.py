@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from assay.core.run_file import RunFile
-from assay.reports.conversation import asked_of, last_asked, shared_beginning, turns_of, worked_examples
+from assay.reports.conversation import asked_of, expected_in, last_asked, shared_beginning, turns_of, worked_examples
 from assay.reports.marks import Mark
 from assay.reports.outcomes import OUTCOMES
 from assay.viewer.index import Snapshot
@@ -151,23 +151,6 @@ def _asked_in(record: dict[str, Any], beginnings: dict[str, str]) -> dict[str, A
     turns = sum(role == "assistant" for role, _ in asked[: shared.turns])
     folded = {"turns": shared.turns, "characters": shared.characters, "examples": turns + inside}
     return {"input": last_asked(asked, shared).strip()[:LONG_INPUT], "shared": folded}
-
-
-def expected_in(record: dict[str, Any]) -> str | None:
-    """What the answer was held against where the sample has no targets: what its scorers wrote down."""
-    scores = record.get("scores")
-    for score in scores if isinstance(scores, list) else []:
-        told = score.get("metadata") if isinstance(score, dict) else None
-        if not isinstance(told, dict):
-            continue
-        columns = told.get("expected")
-        if isinstance(columns, dict) and columns:
-            alone = len(columns) == 1
-            return "\n".join(str(cell) if alone else f"{name}: {cell}" for name, cell in columns.items())
-        for name in ("answer_gt", "ground_truth_correct_choice"):
-            if isinstance(told.get(name), str):
-                return str(told[name])
-    return None
 
 
 def _attempts(snapshot: Snapshot, row: int) -> list[dict[str, Any]]:
