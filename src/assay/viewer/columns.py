@@ -130,7 +130,7 @@ class IndexColumns:
 
     def texts(self, field: str) -> Texts | None:
         snapshot = self._snapshot
-        named = self._named(field)
+        named = self.coded(field)
         if named is not None:
             return named
         if field == "id":
@@ -142,7 +142,7 @@ class IndexColumns:
                 return HashedTexts(snapshot, name)
         return None
 
-    def _named(self, field: str) -> CodedTexts | None:
+    def coded(self, field: str) -> CodedTexts | None:
         """Columns of few words."""
         made: dict[str, Callable[[], CodedTexts]] = {
             "task": lambda: CodedTexts(self._snapshot.column("task"), [(name,) for name in self._snapshot.tasks]),
@@ -218,6 +218,9 @@ class CodedTexts:
 
     def same(self, other: Texts) -> Mask | None:
         return None
+
+    def words(self, row: int) -> tuple[str, ...]:
+        return self._words[int(self._codes[row])]
 
     def _with(self, holds: list[bool]) -> Mask:
         found: Mask = np.array(holds or [False], bool)[self._codes]

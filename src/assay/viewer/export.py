@@ -13,9 +13,9 @@ from assay.core.errors import UsageError
 from assay.viewer import comparing, overview, samples
 from assay.viewer.api import Api, Params
 from assay.viewer.bundle import bundle
-from assay.viewer.journal_lines import ScorePart, TracePart
 from assay.viewer.library import RunLibrary, listed
 from assay.viewer.query import Filters
+from assay.viewer.query_rows import QueryRows
 from assay.viewer.run_view import RunView
 from assay.viewer.selecting import wait_for_index
 
@@ -84,7 +84,7 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
     run["left_out"] = max(0, len(chosen) - most_samples)
     _write(data, name, run)
     _write(data, f"{name}-marks", api.marks(asked))
-    disagreeing = set(view.rows(Filters(mark="disagree"), "order", False, []).tolist())
+    asked_about = QueryRows(view.snapshot(), view.schema(), view.columns([]))
     targets = view.snapshot().column("targets")
     table, chunk, size, number = [], {}, 0, 0
     for row in chosen[:most_samples]:
@@ -92,8 +92,8 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
         whole = samples.sample(view, shown["key"], whole=False)
         chunk[shown["key"]] = whole
         size += len(msgspec.json.encode(whole))
-        told = {"targets": f"{int(targets[row]):016x}", "disagrees": row in disagreeing}
-        table.append({**shown, "chunk": number, **told, **_labels(whole["record"])})
+        told = {"targets": f"{int(targets[row]):016x}", "fields": asked_about.row(row, view.line(row))}
+        table.append({**shown, "chunk": number, **told})
         if len(chunk) >= CHUNK_SAMPLES or size >= CHUNK_BYTES:
             _write(data, f"{name}-s{number}", chunk)
             chunk, size, number = {}, 0, number + 1
@@ -108,23 +108,6 @@ def _wait_for_board(view: RunView) -> None:
     wait_for_index(view)
     view.boards.latest(view.run_file())
     view.builders.wait()
-
-
-def _labels(record: dict[str, Any]) -> dict[str, Any]:
-    """What the static table filters by, besides what it shows."""
-    try:
-        line = msgspec.convert(record, _Labelled)
-    except msgspec.ValidationError:  # the table says that it is unreadable
-        line = _Labelled()
-    values = {f"{score.name}.{name}": value for score in line.scores for name, value in score.values.items()}
-    retries = sum(each.retries for each in line.trace.completions) if line.trace is not None else 0
-    return {"metadata": line.metadata, "values": values, "retries": retries}
-
-
-class _Labelled(msgspec.Struct):
-    metadata: dict[str, Any] = {}
-    scores: tuple[ScorePart, ...] = ()
-    trace: TracePart | None = None
 
 
 def _write(data: Path, name: str, value: Any) -> None:

@@ -223,18 +223,9 @@ class Filler:
         place[1].append(value)
 
     def _add_texts(self, line: IndexLine) -> None:
-        """The id, and what was read and what was wanted where those are short."""
         self._ids.append(line.sample_id)
-        scores, measure = line.scores, self._measures.get(line.task, USUAL)
-        if len(scores) > 1:
-            scores = tuple(sorted(scores, key=lambda score: score.name != measure.scorer))
-        answer = next((score.answer for score in scores if score.answer is not None), None)
-        if answer is None and line.trace is not None:
-            answer = line.trace.prediction
-        target = line.targets[0] if isinstance(line.targets, list) and line.targets else None
-        for name, text in (("text:answer", answer), ("text:target", target)):
-            if isinstance(text, str) and len(text) <= TEXT_KEPT:
-                self._label(name, text)
+        for name, text in short_texts(line, self._measures.get(line.task, USUAL)):
+            self._label(f"text:{name}", text)
 
     def _label(self, column: str, text: str) -> None:
         self._mark(column, self._known(column, text), text[:TEXT_KEPT])
@@ -280,8 +271,8 @@ class Filler:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             values = {}
         values = values if isinstance(values, dict) else {}
-        texts = [(name, label_text(value)) for name, value in _keys_of(values)]
-        numbers = [(name, _number(value)) for name, value in _keys_of(values) if not isinstance(value, bool)]
+        texts = [(name, label_text(value)) for name, value in keys_of(values)]
+        numbers = [(name, _number(value)) for name, value in keys_of(values) if not isinstance(value, bool)]
         group = metadata_value(values, self._group_by)
         return _Metadata(
             labels=tuple((f"meta:{key}", self._known(f"meta:{key}", text), text[:TEXT_KEPT]) for key, text in texts),
@@ -313,7 +304,21 @@ class Filler:
         return found
 
 
-def _keys_of(metadata: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def short_texts(line: IndexLine, measure: Measure) -> Iterator[tuple[str, str]]:
+    """What was read and what was wanted, where those are short."""
+    scores = line.scores
+    if len(scores) > 1:
+        scores = tuple(sorted(scores, key=lambda score: score.name != measure.scorer))
+    answer = next((score.answer for score in scores if score.answer is not None), None)
+    if answer is None and line.trace is not None:
+        answer = line.trace.prediction
+    target = line.targets[0] if isinstance(line.targets, list) and line.targets else None
+    for name, text in (("answer", answer), ("target", target)):
+        if isinstance(text, str) and len(text) <= TEXT_KEPT:
+            yield name, text
+
+
+def keys_of(metadata: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The keys to slice by; those of the dataset's columns are called as they are in a task: `sample.topic`."""
     for name, value in metadata.items():
         if name == "sample" and isinstance(value, dict):

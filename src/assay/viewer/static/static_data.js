@@ -1,6 +1,9 @@
 // An exported site has no server: tables are filtered and counted here, over data files that are loaded when needed.
 // Means and intervals are not computed here: they are in the data files, or they are not shown.
 
+import { compile, parse, schemaOf, textsOf } from "./query.js";
+import { holdsWords, said } from "./static_search.js";
+
 export async function staticGet(what, params) {
   const list = await load("runs");
   if (what === "runs") return list;
@@ -125,46 +128,68 @@ function neighbours(rows, key) {
 }
 
 async function chosen(list, file, params) {
+  const run = await load(file);
   let rows = await load(`${file}-rows`);
   const others = await Promise.all(all(params.against).map((name) => load(`${fileOf(list, name)}-rows`)));
   if (others.length) rows = joined(rows, others);
-  const hits = first(params.q).trim() ? await search(file, rows, first(params.q)) : null;
-  const [low, high] = [first(params.low), first(params.high)];
-  const value = first(params.value) || "score";
-  const tests = [
-    [params.task, (row, wanted) => wanted.includes(row.task)],
-    [params.outcome, (row, wanted) => wanted.includes(row.outcome)],
-    [params.failure, (row, wanted) => wanted.includes(row.kind)],
-    [
-      params.meta,
-      (row, wanted) =>
-        wanted.every((pair) => labelOf(row, pair.slice(0, pair.indexOf("="))) === pair.slice(pair.indexOf("=") + 1)),
-    ],
-    [low, (row) => (valueOf(row, value) ?? -Infinity) >= Number(low)],
-    [high, (row) => (valueOf(row, value) ?? Infinity) <= Number(high)],
-    [params.flip, (row, [flip]) => flipped(row, flip)],
-    [params.mark, (row, [mark]) => marked(row, mark)],
-  ].filter(([wanted]) => all(wanted).some((each) => each !== ""));
-  const kept = rows.filter(
-    (row) => (!hits || hits.has(row.key)) && tests.every(([wanted, holds]) => holds(row, all(wanted))),
-  );
-  return sorted(kept, first(params.sort) || "order", first(params.dir) === "desc");
+  const query = queryOf(params);
+  const said = textsOf(query).length ? await saidIn(file, rows) : new Map();
+  const schema = schemaOf([...run.fields, ...chosenFields(params)]);
+  const kept = rows.filter(compile(query, schema, (row, text) => holdsWords(said.get(row.key), text)));
+  return sorted(kept, fieldOf(first(params.sort) || "order"), first(params.dir) === "desc");
+}
+
+// What was chosen and what was asked for, as one query: as the server has it.
+export function queryOf(params) {
+  const given = (name) => all(params[name]).filter((value) => value !== "");
+  const value = (text) => ({ text, quoted: true, at: 0 });
+  const compare = (field, sign, values) => ({ type: "compare", field, sign, values, at: 0 });
+  const parts = [];
+  for (const name of ["task", "outcome", "failure", "flip", "mark"]) {
+    if (given(name).length) parts.push(compare(name, ":", given(name).map(value)));
+  }
+  for (const pair of given("meta")) {
+    const at = pair.indexOf("=");
+    parts.push(compare(fieldOf(pair.slice(0, at), true), ":", [value(pair.slice(at + 1))]));
+  }
+  for (const [name, sign] of [
+    ["low", ">="],
+    ["high", "<="],
+  ]) {
+    const field = fieldOf(first(params.value) || "score");
+    if (given(name).length) parts.push(compare(field, sign, [{ text: given(name)[0], quoted: false, at: 0 }]));
+  }
+  const asked = parse(first(params.q));
+  if (asked) parts.push(asked);
+  return parts.length ? { type: "and", parts } : null;
+}
+
+// A field by the name that addresses have for it.
+function fieldOf(key, isMetadata = false) {
+  const [, kind, name] = /^(value|label):(.*)$/s.exec(key) || [];
+  if (kind) return name;
+  return isMetadata && !key.startsWith("sample.") ? `metadata.${key}` : key;
+}
+
+// Keys that were chosen, which no sample may have.
+const chosenFields = (params) =>
+  all(params.meta).map((pair) => ({ name: fieldOf(pair.slice(0, pair.indexOf("=")), true), kind: "text" }));
+
+async function saidIn(file, rows) {
+  const found = new Map();
+  for (const chunk of new Set(rows.map((row) => row.chunk))) {
+    for (const [key, sample] of Object.entries(await load(`${file}-s${chunk}`))) found.set(key, said(sample.record));
+  }
+  return found;
 }
 
 function joined(rows, others) {
   const same = (row) => `${row.task}\u0000${row.id}\u0000${row.attempt}`;
   const maps = others.map((other) => new Map(other.map((row) => [same(row), row])));
-  return rows.map((row) => ({ ...row, others: maps.map((map) => map.get(same(row)) || null) }));
-}
-
-function labelOf(row, key) {
-  const value = key.startsWith("label:") ? row.values[key.slice(6)] : row.metadata[key];
-  return value === undefined ? undefined : typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function valueOf(row, name) {
-  const value = name.startsWith("value:") ? row.values[name.slice(6)] : row[name];
-  return value === null || value === undefined ? null : Number(value);
+  return rows.map((row) => {
+    const there = maps.map((map) => map.get(same(row)) || null);
+    return { ...row, others: there, fields: { ...row.fields, flip: flips(there.map((other) => movedTo(row, other))) } };
+  });
 }
 
 // An attempt with another answer key compares nothing.
@@ -174,18 +199,17 @@ function movedTo(row, other) {
     : null;
 }
 
-function flipped(row, flip) {
-  const moved = row.others.map((other) => movedTo(row, other));
-  if (flip === "same") return moved.every((each) => each === 0);
-  return moved.some(
-    (each) => each !== null && (flip === "better" ? each > 0 : flip === "worse" ? each < 0 : each !== 0),
-  );
+function flips(moved) {
+  if (moved.every((each) => each === 0)) return ["same"];
+  const found = [];
+  if (moved.some((each) => each > 0)) found.push("better");
+  if (moved.some((each) => each < 0)) found.push("worse");
+  return found.length ? [...found, "flipped"] : [];
 }
 
-function marked(row, wanted) {
-  if (wanted === "none") return row.mark === null;
-  if (wanted === "disagree") return row.disagrees;
-  return wanted === "any" ? row.mark !== null : row.mark === wanted;
+function valueOf(row, name) {
+  const value = row.fields[fieldOf(name)] ?? row[name];
+  return value === null || value === undefined ? null : typeof value === "number" ? value : (value.n ?? null);
 }
 
 function sorted(rows, sort, down) {
@@ -197,60 +221,4 @@ function sorted(rows, sort, down) {
       a === null || b === null ? Number(a === null) - Number(b === null) || i - j : (down ? b - a : a - b) || i - j,
     )
     .map(([, , row]) => row);
-}
-
-// Scripts without blanks between words: looked for as they stand, wherever they stand.
-const UNSPACED = new RegExp(
-  String.raw`[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff` +
-    String.raw`\uff66-\uff9f\u{20000}-\u{3ffff}]+`,
-  "gu",
-);
-const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-
-async function search(file, rows, query) {
-  const asked = query.toLowerCase();
-  const quoted = [...asked.matchAll(/"([^"]+)"/g)].map((found) => found[1].split(/\s+/).join(" "));
-  quoted.push(...(asked.match(UNSPACED) || []));
-  const words = asked.replace(UNSPACED, " ").match(WORD) || [];
-  const openEnded = /[\p{L}\p{M}\p{N}]$/u.test(asked);
-  const found = new Set();
-  for (const chunk of new Set(rows.map((row) => row.chunk))) {
-    for (const [key, sample] of Object.entries(await load(`${file}-s${chunk}`))) {
-      const text = saidIn(sample.record).toLowerCase().replace(/\s+/g, " ");
-      const known = new Set(text.match(WORD));
-      const last = words.length - 1;
-      const has = (word, i) =>
-        known.has(word) || (i === last && openEnded && [...known].some((each) => each.startsWith(word)));
-      if (words.every(has) && quoted.every((phrase) => text.includes(phrase))) found.add(key);
-    }
-  }
-  return found;
-}
-
-// Everything in words about a sample, as the server's search has it.
-function saidIn(record) {
-  const { prompt, messages, prediction, items, completions } = record.trace || {};
-  return texts([
-    record.sample_id,
-    record.asked,
-    prompt,
-    messages,
-    prediction,
-    items,
-    record.targets,
-    record.metadata,
-    (completions || []).map((each) => [each.reasoning, each.refusal, each.tool_calls]),
-    (record.scores || []).map((each) => [each.answer, each.reason, each.metadata]),
-    (record.failures || []).map((each) => [`${each.stage} ${each.kind}`, each.message]),
-  ]).join("\n");
-}
-
-const NO_WORDS = new Set(["role", "type", "logprobs", "raw"]);
-
-function texts(value) {
-  if (typeof value === "string") return value.startsWith("data:") ? [] : [value];
-  if (typeof value === "number") return [String(value)];
-  if (Array.isArray(value)) return value.flatMap(texts);
-  if (!value || typeof value !== "object") return [];
-  return Object.entries(value).flatMap(([name, inner]) => (NO_WORDS.has(name) ? [] : texts(inner)));
 }

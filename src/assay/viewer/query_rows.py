@@ -1,0 +1,53 @@
+"""What queries ask about, row by row: an exported copy carries it, because it has no index to ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.reports.query.fields import Schema
+from assay.viewer.columns import IndexColumns
+from assay.viewer.index import Snapshot
+from assay.viewer.journal_lines import IndexLine, Lenient
+from assay.viewer.rows import keys_of, label_text, short_texts
+
+
+class QueryRows:
+    """The values of rows, by field: a number, texts, or a number `n` that is also written as texts `t`. Without keys."""
+
+    def __init__(self, snapshot: Snapshot, schema: Schema, columns: IndexColumns) -> None:
+        self._snapshot = snapshot
+        self._columns = columns
+        self._decode = Lenient(IndexLine)
+        self._numbers = {
+            each.name: numbers
+            for each in schema.fields
+            if each.kind in ("number", "any") and (numbers := columns.numbers(each.name)) is not None
+        }
+        coded = [each.name for each in schema.fields if each.kind != "number" and each.name != "flip"]
+        self._coded = {name: texts for name in coded if (texts := columns.coded(name)) is not None}
+
+    def row(self, row: int, line: bytes) -> dict[str, Any]:
+        texts = self._texts_in(self._decode(line))
+        texts |= {name: list(words) for name, column in self._coded.items() if (words := column.words(row))}
+        numbers = {name: float(column[row]) for name, column in self._numbers.items() if not np.isnan(column[row])}
+        both = {name: {"n": number, "t": texts[name]} if name in texts else number for name, number in numbers.items()}
+        return {**texts, **both}
+
+    def _texts_in(self, line: IndexLine | None) -> dict[str, list[str]]:
+        """What the index has hashes of."""
+        if line is None:
+            return {}
+        found = {"id": [line.sample_id]}
+        found |= {name: [text] for name, text in short_texts(line, self._snapshot.measure(line.task))}
+        for score in line.scores:
+            found |= {f"{score.name}.{name}": [each] for name, each in score.values.items() if isinstance(each, str)}
+        try:
+            metadata = msgspec.json.decode(line.metadata)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            metadata = None
+        for key, value in keys_of(metadata) if isinstance(metadata, dict) else ():
+            found[key if key.startswith("sample.") else f"metadata.{key}"] = [label_text(value)]
+        return found
