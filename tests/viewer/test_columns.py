@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from tests.viewer.demo_runs import make_demo
 from tests.viewer.query_run import CASES, full_key, make_query_run
 
-from assay.reports.query.syntax import QueryError
+from assay.reports.query.syntax import QueryError, is_like
 from assay.viewer import rows
 from assay.viewer.builders import Builders
-from assay.viewer.columns import is_like
 from assay.viewer.packed_texts import PackedTexts
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView

@@ -27,6 +27,7 @@ examples:
   assay export runs/* --rows tasks --format jsonl
   assay export runs/my-run --columns task,sample_id,score,prediction --output answers.parquet
   assay export runs/* --where 'outcome:wrong,failed and metadata.steps>=3' --output wrong.csv
+  assay export runs/my-run --where 'outcome:wrong and task:gsm8k' --as-task tasks/regressions.jsonl
 """
 
 
@@ -39,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", choices=("attempts", "tasks"), default="attempts", help="default: attempts")
     parser.add_argument("--columns", metavar="NAME,…", help="only these columns, in this order (default: all)")
     add_where(parser)
+    parser.add_argument(
+        "--as-task",
+        metavar="FILE",
+        help="add the samples of these attempts to a task file that `assay run` takes, each with its origin",
+    )
     parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
 
 
@@ -55,6 +61,8 @@ def run(options: argparse.Namespace) -> int:
     from assay.runs.exit_status import DONE
     from assay.runs.opened import table_of_runs
 
+    if options.as_task is not None:
+        return save_task(options)
     output = None if options.output is None else Path(options.output)
     form = format_of(options.format, output)
     names = None if options.columns is None else [name for name in options.columns.split(",") if name]
@@ -68,6 +76,25 @@ def run(options: argparse.Namespace) -> int:
     with writing_whole(output) as file:
         write(table, form, file)
     print(f"wrote {output}", file=sys.stderr)
+    return DONE
+
+
+def save_task(options: argparse.Namespace) -> int:
+    """The samples of the attempts that the query picks, as a task file."""
+    from assay.core.errors import UsageError
+    from assay.runs.exit_status import DONE
+    from assay.runs.regressions import regression_lines, save_regressions
+
+    for flag in ("output", "format", "columns"):
+        if getattr(options, flag) is not None:
+            raise UsageError(f"--as-task writes a task file: leave out --{flag}")
+    if options.where is None:
+        raise UsageError("--as-task needs --where, which says what went wrong: --where 'outcome:wrong'")
+    sources = picked(sources_of(options.runs), options.where, options.rows)
+    lines = [line for source in sources for line in regression_lines(source)]
+    saved = save_regressions(Path(options.as_task), lines)
+    had = f" to the {saved.kept:,} it had" if saved.kept else ""
+    print(f"{saved.path}: {saved.added:,} samples added{had}; run them with `assay run {saved.path}`", file=sys.stderr)
     return DONE
 
 

@@ -40,14 +40,17 @@ def run(options: argparse.Namespace) -> int:
     from assay.reports.gates.step_summary import run_summary
     from assay.runs.evaluate import run_all
     from assay.runs.exit_status import GATE_NOT_MET
-    from assay.runs.plan import plan_runs
+    from assay.runs.plan import pick_samples, plan_runs
     from assay.runs.progress import run_blocking
 
     garbage.pass_over_what_is_loaded()
     config = config_of(options)
     refuse_contradictions(options)
     env_file.choose(Path(options.env) if options.env else None)
-    planned = plan_runs(definitions_of(options, config), config, options.model)
+    definitions = definitions_of(options, config)
+    if options.only:
+        definitions, config = pick_samples(definitions, config, options.only)
+    planned = plan_runs(definitions, config, options.model)
     if len(planned) > 1 and (options.run_dir or options.output):
         raise UsageError("several models are one run each: leave out --run-dir and --output")
     if options.dry_run:

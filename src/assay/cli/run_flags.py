@@ -73,6 +73,13 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
     add_chat_arguments(what)
     what.add_argument("--repeat", type=int, default=1, metavar="N", help="attempts per sample (default 1)")
     what.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
+    what.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only samples of this id, `*` standing for any characters: `--only 'gsm8k-01*'` (repeatable)",
+    )
     _add_task_arguments(what)
 
 

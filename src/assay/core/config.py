@@ -29,6 +29,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     repeat: int = 1
     limit: int | None = None
     """Only the first so many samples of each task."""
+    only: dict[str, tuple[str, ...]] | None = None
+    """The ids of the samples to ask for, by task; None: all of them."""
     task_config: dict[str, Any] = field(default_factory=dict)
     """`--config` values for declarative tasks."""
     prompt: str | None = None
@@ -74,7 +76,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
 
     def samples_of(self, definition: TaskDefinition) -> int:
         """How many samples of a task the run asks for."""
-        size = definition.dataset.size
+        size = definition.dataset.size if self.only is None else len(self.only.get(definition.name, ()))
         return size if self.limit is None else min(self.limit, size)
 
     def attempts_of(self, definition: TaskDefinition) -> int:
@@ -84,6 +86,6 @@ class RunConfig(Struct, frozen=True, kw_only=True):
         """The settings a result depends on. How fast it was made, and how patiently, is not among them."""
         settings: dict[str, Any] = msgspec.to_builtins(self.settings())
         settings.pop("attempt", None)
-        names = ("prompt", "system", "prefill", "keep_thinking")
+        names = ("prompt", "system", "prefill", "keep_thinking", "only")
         others = {name: value for name in names if (value := getattr(self, name))}
         return {"generation": settings, "repeat": self.repeat, "limit": self.limit, **others}

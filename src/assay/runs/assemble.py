@@ -167,7 +167,7 @@ class BuiltTasks:
     def build_task(self, definition: TaskDefinition) -> Task:
         """One task, its scorers free to move to processes of their own; closed with all the others."""
         config = self.config
-        task = build_task(definition, context=self._context, limit=config.limit, trust=config.trust)
+        task = build_task(definition, context=self._context, config=config, trust=config.trust)
         parts = {part.key: part for part in definition.scorers}
         scorers = {
             key: in_processes(scorer, parts[key], config.score_workers, config.timeout_seconds)

@@ -16,7 +16,9 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.costs.budget import SpendingLimits
+from assay.datasets.content import is_elsewhere
 from assay.models.adapters.python_callable import as_model
+from assay.reports.query.syntax import is_like
 from assay.tasks.build import build_dataset
 from assay.tasks.load import load_tasks
 
@@ -61,6 +63,7 @@ class RunKeywords(TypedDict, total=False):
     keep_thinking: bool
     repeat: int
     limit: int | None
+    only: dict[str, tuple[str, ...]] | None
     task_config: dict[str, Any]
     prompt: str | None
     concurrency: int | None
@@ -156,6 +159,30 @@ def warnings_of(definitions: Sequence[TaskDefinition], given: Iterable[str] = ()
         meant_for_others = warnings_about_others(given, definitions)
         return [text for text in texts if text not in meant_for_others]
     return list(texts)
+
+
+def pick_samples(
+    definitions: Sequence[TaskDefinition], config: RunConfig, patterns: Sequence[str]
+) -> tuple[list[TaskDefinition], RunConfig]:
+    """The tasks that have samples of these ids, and the config that asks for just those; `*` is any characters."""
+    only: dict[str, tuple[str, ...]] = {}
+    matched: set[str] = set()
+    for definition in definitions:
+        if is_elsewhere(definition.dataset):
+            raise UsageError(f"task `{definition.name}`: its samples are elsewhere, so none can be picked by id")
+        ids = []
+        for sample in build_dataset(definition):
+            holds = [
+                text for text in patterns if text == sample.id or ("*" in text and is_like(sample.id, text.split("*")))
+            ]
+            matched.update(holds)
+            ids += [sample.id] if holds else []
+        if ids:
+            only[definition.name] = tuple(dict.fromkeys(ids))
+    if unknown := [text for text in patterns if text not in matched]:
+        tasks = ", ".join(f"`{each.name}`" for each in definitions)
+        raise UsageError(f"--only {unknown[0]}: no sample of {tasks} has this id; `assay show TASKS` shows samples")
+    return [each for each in definitions if each.name in only], msgspec.structs.replace(config, only=only)
 
 
 def plan_runs(

@@ -34,7 +34,7 @@ def build_task(
     definition: TaskDefinition,
     *,
     context: BuildContext = NO_CONTEXT,
-    limit: int | None = None,
+    config: RunConfig | None = None,
     trust: bool = False,
     out_of_a_run: bool = False,
 ) -> Task:
@@ -53,7 +53,7 @@ def build_task(
         raise UsageError(
             f"{where}: task `{definition.name}` has no samples: its data is empty, or filters keep nothing"
         )
-    dataset = dataset if limit is None else FirstSamples(dataset, limit)
+    dataset = chosen_samples(dataset, definition, config or RunConfig())
     context = replace(context, dataset=dataset)
     scorers: dict[str, Scorer] = {}
     postprocessors: dict[str, Postprocessor] = {}
@@ -113,10 +113,31 @@ def keys_of(definitions: Iterable[TaskDefinition], config: RunConfig) -> KeySet 
     for definition in definitions:
         if is_elsewhere(definition.dataset):
             return None
-        for sample in islice(build_dataset(definition), config.limit):
+        for sample in chosen_samples(build_dataset(definition), definition, config):
             for attempt in range(1, config.repeat + 1):
                 found.add(int(attempt_key(definition.name, sample, attempt), 16))
     return found
+
+
+def chosen_samples(dataset: Dataset, definition: TaskDefinition, config: RunConfig) -> Dataset:
+    """The samples of a dataset that a run asks for."""
+    if config.only is not None:
+        dataset = PickedSamples(dataset, config.only.get(definition.name, ()))
+    return dataset if config.limit is None else FirstSamples(dataset, config.limit)
+
+
+class PickedSamples:
+    """The samples of a dataset that have one of these ids."""
+
+    def __init__(self, dataset: Dataset, ids: Iterable[str]) -> None:
+        self._dataset = dataset
+        self._ids = frozenset(ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return (sample for sample in self._dataset if sample.id in self._ids)
 
 
 class FirstSamples:

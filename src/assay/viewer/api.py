@@ -16,13 +16,15 @@ from assay.core.errors import SearchFolderError, UsageError
 from assay.reports.marks import Mark, Verdict, agreement_of, append_mark, people_agreement
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.fields import FLIPS, MARKED
-from assay.viewer import comparing, overview, samples
+from assay.viewer import comparing, downloads, many_runs, overview, samples
+from assay.viewer.downloads import Download
 from assay.viewer.library import RunLibrary, cost_of, listed
 from assay.viewer.query import Filters, summary
 from assay.viewer.run_view import RunView
 from assay.viewer.searches import search_of
 
 MOST_ROWS = 500
+MOST_FIELDS = 30
 LONGEST_NOTE = 10_000
 LONGEST_NAME = 100
 
@@ -95,10 +97,22 @@ class Api:
         offset = _whole(params, "offset", 0, 0, 1 << 40)
         limit = _whole(params, "limit", 100, 1, MOST_ROWS)
         sort, descending = _sort(params)
-        with _reading([view, *others]):
-            return samples.page(
-                view, filters, sort=sort, descending=descending, offset=offset, limit=limit, others=others
-            )
+        show = samples.Shown(
+            fields=tuple(params.getlist("field"))[:MOST_FIELDS], lines=_whole(params, "lines", 1, 1, 6)
+        )
+        order: dict[str, Any] = {"sort": sort, "descending": descending, "offset": offset, "limit": limit, "show": show}
+        views = [view, *self._besides(params)]
+        with _reading([*views, *others]):
+            if len(views) > 1:
+                return many_runs.page(views, filters, **order)
+            return samples.page(view, filters, others=others, **order)
+
+    def download(self, params: Params) -> Download:
+        """The matching samples as a file to keep."""
+        view, filters, others = self._table(params)
+        views = [view, *self._besides(params)]
+        with _reading([*views, *others]):
+            return downloads.download(views, filters, _one(params, "format"), others)
 
     def neighbours(self, params: Params) -> Any:
         """The samples before and after one."""
@@ -174,6 +188,13 @@ class Api:
 
     def _run(self, params: Params) -> RunView:
         return self.library.run(_one(params, "run"))
+
+    def _besides(self, params: Params) -> list[RunView]:
+        """The runs whose samples are in the same table."""
+        names = [name for name in dict.fromkeys(params.getlist("run")) if name != params.get("run")]
+        if len(names) >= comparing.MOST_RUNS:
+            raise UsageError(f"at most {comparing.MOST_RUNS} runs go into one table")
+        return [self.library.run(name) for name in names]
 
     def _table(self, params: Params) -> tuple[RunView, Filters, list[RunView]]:
         """The run, the filters, and the runs it is set against."""

@@ -16,7 +16,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from assay.core.errors import UsageError
+from assay.reports.query.syntax import QueryError
 from assay.viewer.api import Api, Params, Reader
+from assay.viewer.downloads import Download
 from assay.viewer.entry import SessionLinks
 from assay.viewer.guard import Guard
 from assay.viewer.library import RunLibrary, UnknownRunError
@@ -41,6 +43,7 @@ def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
         "marks": api.marks,
     }
     routes = [Route(f"/api/{name}", _reading(read), methods=["GET"]) for name, read in reads.items()]
+    routes.append(Route("/api/download", _downloading(api.download), methods=["GET"]))
     routes.append(Route("/api/marks", _writing(api.mark), methods=["POST"]))
     routes.append(Route("/api/events", _events(library), methods=["GET"]))
     files = static_files()
@@ -75,6 +78,20 @@ def _reading(read: Reader) -> Callable[[Request], Any]:
     return answer
 
 
+def _downloading(make: Callable[[Params], Download]) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        return await _answered(
+            lambda: make(Params(request.query_params.multi_items())),
+            lambda made: Response(
+                made.data,
+                media_type=made.media_type,
+                headers={"content-disposition": f'attachment; filename="{made.name}"'},
+            ),
+        )
+
+    return answer
+
+
 def _writing(write: Callable[[bytes], Any]) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
@@ -89,9 +106,11 @@ def _writing(write: Callable[[bytes], Any]) -> Callable[[Request], Any]:
     return answer
 
 
-async def _answered(work: Callable[[], Any]) -> Response:
+async def _answered(work: Callable[[], Any], respond: Callable[[Any], Response] | None = None) -> Response:
     try:
-        return await asyncio.to_thread(lambda: _json(work()))
+        return await asyncio.to_thread(lambda: (respond or _json)(work()))
+    except QueryError as error:
+        return _json({"error": str(error), "at": error.at}, 400)
     except UnknownRunError as error:
         return _json({"error": str(error)}, 404)
     except UsageError as error:

@@ -16,7 +16,7 @@ from assay.reports.marks import THRESHOLD
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.evaluate import Mask, Texts
 from assay.reports.query.fields import BUILT_IN, Kind, QueryField, Schema, scorer_fields
-from assay.reports.query.syntax import SearchText
+from assay.reports.query.syntax import SearchText, is_like
 from assay.viewer.index import Snapshot
 from assay.viewer.packed_texts import PackedTexts
 from assay.viewer.rows import TEXT_KEPT, VALUES_KEPT, label_hash
@@ -295,17 +295,3 @@ class HashedTexts:
             return None
         found: Mask = (self._hashes == other._hashes) & self.present()
         return found
-
-
-def is_like(text: str, parts: Sequence[str]) -> bool:
-    """Whether the text begins with the first part, ends with the last and holds the others between, in this order."""
-    head, *inner, tail = parts
-    at, end = len(head), len(text) - len(tail)
-    if at > end or not text.startswith(head) or not text.endswith(tail):
-        return False
-    for part in inner:
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True

@@ -11,10 +11,23 @@ from assay.reports.conversation import asked_of, last_asked, shared_beginning
 LONG_LINE = 64 * 1024
 """Lines longer than this have their preview stored in the index, so that a page of them stays quick."""
 SHOWN = 240
+LONGEST_SHOWN = 1200
+"""Where a row has several lines."""
 
 
-def preview_of(record: dict[str, Any], shared: Mapping[str, str] = {}) -> dict[str, Any]:
+def preview_of(record: dict[str, Any], shared: Mapping[str, str] = {}, longest: int = LONGEST_SHOWN) -> dict[str, Any]:
     """From a record as plain data, of which nothing is taken for granted; `shared` is what its task begins with."""
+    return cut_to(_whole_preview(record, shared), longest)
+
+
+def cut_to(preview: dict[str, Any], longest: int) -> dict[str, Any]:
+    """No text longer than so many characters; of the tail the end is kept."""
+    cut = {name: _short(text, longest) if isinstance(text, str) else text for name, text in preview.items()}
+    tail = preview["tail"]
+    return {**cut, "tail": tail if len(tail) <= longest else "…" + tail[-longest:]}
+
+
+def _whole_preview(record: dict[str, Any], shared: Mapping[str, str]) -> dict[str, Any]:
     asked = asked_of(record)
     beginning = shared_beginning(shared.get(str(record.get("task", "")), ""), asked)
     trace = _mapping(record.get("trace"))
@@ -23,14 +36,16 @@ def preview_of(record: dict[str, Any], shared: Mapping[str, str] = {}) -> dict[s
     scores = record.get("scores")
     first = _mapping(failures[0]) if isinstance(failures, list) and failures else {}
     parts = [_mapping(score) for score in scores] if isinstance(scores, list) else []
+    question = last_asked(asked, beginning)
     return {
-        "id": _short(record.get("sample_id", "")),
-        "prompt": _short(last_asked(asked, beginning)),
-        "answer": _short(trace.get("prediction", record.get("unreadable", ""))),
-        "extracted": next((_short(part["answer"]) for part in parts if part.get("answer") is not None), None),
-        "target": _short(targets[0]) if isinstance(targets, list) and targets else None,
-        "reason": next((_short(part["reason"]) for part in parts if part.get("reason")), None),
-        "failure": _short(first.get("message", "")) if first else None,
+        "id": _text(record.get("sample_id", "")),
+        "prompt": question,
+        "tail": question,
+        "answer": _text(trace.get("prediction", record.get("unreadable", ""))),
+        "extracted": next((_text(part["answer"]) for part in parts if part.get("answer") is not None), None),
+        "target": _text(targets[0]) if isinstance(targets, list) and targets else None,
+        "reason": next((_text(part["reason"]) for part in parts if part.get("reason")), None),
+        "failure": _text(first.get("message", "")) if first else None,
         "weak": any(is_weak_pass(_mapping(part.get("values")), _mapping(part.get("metadata"))) for part in parts),
     }
 
@@ -39,6 +54,9 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= SHOWN else text[:SHOWN] + "…"
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest] + "…"

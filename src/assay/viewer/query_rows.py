@@ -15,7 +15,7 @@ from assay.viewer.rows import keys_of, label_text, short_texts
 
 
 class QueryRows:
-    """The values of rows, by field: a number, texts, or a number `n` that is also written as texts `t`. Without keys."""
+    """The values of rows, by field but the key: a number, texts, or a number `n` that is also written as texts `t`."""
 
     def __init__(self, snapshot: Snapshot, schema: Schema, columns: IndexColumns) -> None:
         self._snapshot = snapshot

@@ -7,15 +7,20 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from assay.core.run_file import RunFile
 from assay.reports.conversation import asked_of, expected_in, last_asked, shared_beginning, turns_of, worked_examples
 from assay.reports.marks import Mark
 from assay.reports.outcomes import OUTCOMES
+from assay.reports.query.fields import Schema
+from assay.reports.query.syntax import written
 from assay.viewer.index import Snapshot
 from assay.viewer.overview import value_histogram
-from assay.viewer.previews import LONG_LINE, preview_of
+from assay.viewer.previews import LONG_LINE, LONGEST_SHOWN, SHOWN, cut_to, preview_of
 from assay.viewer.query import Filters, Rows, summary
+from assay.viewer.query_rows import QueryRows
+from assay.viewer.repeat import as_curl, run_only
 from assay.viewer.run_view import RunView
 
 LONG_TEXT = 100_000
@@ -23,8 +28,27 @@ LONG_TEXT = 100_000
 LONG_INPUT = 4000
 
 
+class Shown(Struct, frozen=True, kw_only=True):
+    """What a page of the table shows of each row, besides what every table does."""
+
+    fields: tuple[str, ...] = ()
+    """Fields that became columns, by their names in queries."""
+    lines: int = 1
+
+
+PLAIN_TABLE = Shown()
+
+
 def page(
-    run: RunView, filters: Filters, *, sort: str, descending: bool, offset: int, limit: int, others: list[RunView]
+    run: RunView,
+    filters: Filters,
+    *,
+    sort: str,
+    descending: bool,
+    offset: int,
+    limit: int,
+    others: list[RunView],
+    show: Shown = PLAIN_TABLE,
 ) -> dict[str, Any]:
     """One page of rows, how many there are, and the numbers over all that match."""
     snapshot = run.snapshot()
@@ -34,7 +58,8 @@ def page(
     found: dict[str, Any] = {
         "total": len(chosen),
         "offset": offset,
-        "rows": table_rows(run, shown, others),
+        "rows": table_rows(run, shown, others, show),
+        "where": where_of(filters),
         **run.remembered(over, lambda: numbers_over(run, chosen, filters.value)),
     }
     searched = run.search_state(filters)
@@ -52,27 +77,43 @@ def numbers_over(run: RunView, rows: Rows, value: str) -> dict[str, Any]:
     }
 
 
-def table_rows(run: RunView, rows: list[int], others: list[RunView]) -> list[dict[str, Any]]:
+def where_of(filters: Filters) -> str:
+    """All that was chosen, as one query for the command line."""
+    query = filters.query()
+    return "" if query is None else written(query)
+
+
+def table_rows(run: RunView, rows: list[int], others: list[RunView], show: Shown = PLAIN_TABLE) -> list[dict[str, Any]]:
     snapshot = run.snapshot()
-    previews = previews_of(run, snapshot, rows)
+    longest = SHOWN if show.lines <= 2 else LONGEST_SHOWN
+    previews = previews_of(run, snapshot, rows, longest)
     marks = run.marked_rows()
     table = [_row(snapshot, row, previews[row], marks.get(row)) for row in rows]
+    if show.fields:
+        wanted = [field for name in show.fields if (field := run.schema().find(name)) is not None]
+        cells = QueryRows(snapshot, Schema(wanted), run.columns([]))
+        for each, row in zip(table, rows, strict=True):
+            each["fields"] = cells.row(row, run.line(row))
     for other in others:
         joined = run.joined(other)
         theirs = [int(joined.row[row]) for row in rows]
         there = [row for row in theirs if row >= 0]
-        texts, snap, their_marks = previews_of(other, other.snapshot(), there), other.snapshot(), other.marked_rows()
+        snap, their_marks = other.snapshot(), other.marked_rows()
+        texts = previews_of(other, snap, there, longest)
         for mine, row in zip(table, theirs, strict=True):
             found = _row(snap, row, texts[row], their_marks.get(row)) if row >= 0 else None
             mine.setdefault("others", []).append(found)
     return table
 
 
-def previews_of(run: RunView, snapshot: Snapshot, rows: list[int]) -> dict[int, dict[str, Any]]:
+def previews_of(run: RunView, snapshot: Snapshot, rows: list[int], longest: int = SHOWN) -> dict[int, dict[str, Any]]:
     """From the journal itself; only of very long lines a preview is kept in the index."""
     lengths = snapshot.column("length")
     stored = snapshot.previews([row for row in rows if lengths[row] > LONG_LINE])
-    return {row: stored[row] if row in stored else preview_of(run.record(row), snapshot.shared) for row in rows}
+    return {
+        row: cut_to(stored[row], longest) if row in stored else preview_of(run.record(row), snapshot.shared, longest)
+        for row in rows
+    }
 
 
 def _row(snapshot: Snapshot, row: int, preview: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
@@ -124,9 +165,10 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
     record = run.record(row)
     cut: list[dict[str, Any]] = []
     mark = run.marked_rows().get(row)
+    asked = request_of(run.run_file(), record)
     shown: list[Any] = msgspec.to_builtins(turns_of(record))
     return {
-        **_row(snapshot, row, preview_of(record, snapshot.shared), mark),
+        **_row(snapshot, row, preview_of(record, snapshot.shared, SHOWN), mark),
         "record": record if whole else shortened(record, "", cut),
         "turns": shown if whole else shortened(shown, "turns", []),
         **_asked_in(record, snapshot.shared),
@@ -134,7 +176,9 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
         "attempts": _attempts(snapshot, row),
         "cut": cut,
         "line": row + 1,
-        "request": None if whole else shortened(request_of(run.run_file(), record), "", []),
+        "request": None if whole else shortened(asked, "", []),
+        "curl": None if whole else as_curl(run.run_file(), asked),
+        "command": run_only(run.run_file(), str(record.get("sample_id", ""))),
         "mark": msgspec.to_builtins(mark) if mark is not None else None,
         "marks": []
         if mark is None

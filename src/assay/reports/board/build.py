@@ -212,7 +212,7 @@ def _counted(
     definition: TaskDefinition, table: TaskTable, run: RunFile, headline: Summary, broken: dict[str, str]
 ) -> dict[str, Any]:
     """How many attempts there were to be, and what became of them: as the score counts them."""
-    size = definition.dataset.size if run.config.limit is None else min(run.config.limit, definition.dataset.size)
+    size = run.config.samples_of(definition)
     total = size * run.config.repeat
     owed = total - table.scored - table.failed - table.timeouts - table.excluded
     planned = total - table.excluded

@@ -11,6 +11,7 @@ A value may hold `*` for any characters, unless it stands in quotes. In quotes `
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -105,3 +106,17 @@ def _written_field(name: str) -> str:
 
 def in_quotes(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def is_like(text: str, parts: Sequence[str]) -> bool:
+    """Whether the text begins with the first part, ends with the last and holds the others between, in this order."""
+    head, *inner, tail = parts
+    at, end = len(head), len(text) - len(tail)
+    if at > end or not text.startswith(head) or not text.endswith(tail):
+        return False
+    for part in inner:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

@@ -1,6 +1,7 @@
 // The filter bar of the sample table: a state kept in the address, and controls that change it.
 
 import { button, fill, h, select } from "./dom.js";
+import { queryBox } from "./query_box.js";
 import { OUTCOMES, count } from "./words.js";
 
 const LISTS = ["task", "outcome", "failure", "meta", "against"];
@@ -21,20 +22,12 @@ export function paramsOf(state) {
   );
 }
 
-export function filterBar(run, runs, state, change) {
+export function filterBar(run, runs, state, change, { chooser, together }) {
   const set = (changes) => change({ ...changes, offset: "" });
-  const search = h("input", {
-    type: "search",
-    class: "search",
-    value: state.q,
-    placeholder: 'Search ids, messages, answers, reasons; "a phrase" in quotes',
-    "aria-label": "Search samples",
+  const box = queryBox(run.fields, state.q, (q) => {
+    if (q !== state.q) set({ q });
   });
-  let waiting;
-  search.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => set({ q: search.value }), 250);
-  });
+  const search = box.input;
   const failures = [...new Set(run.failures.map((each) => each.kind))];
   const keyBox = h("span", { class: "row tight" });
   // only a phone hides the choices, and shows this
@@ -52,7 +45,8 @@ export function filterBar(run, runs, state, change) {
     h(
       "div",
       { class: "row" },
-      search,
+      box.element,
+      chooser,
       button(
         "Clear filters",
         () => {
@@ -75,7 +69,7 @@ export function filterBar(run, runs, state, change) {
       failures.length ? list("Failure kind", failures, state.failure, (failure) => set({ failure })) : null,
       keyBox,
       range(run, state, set),
-      against(run, runs, state, set),
+      together ? null : against(run, runs, state, set),
       select(
         "Marked by people",
         [

@@ -9,12 +9,24 @@ import { pageRun } from "./page_run.js";
 import { pageRuns } from "./page_runs.js";
 import { pageSample } from "./page_sample.js";
 import { pageSamples } from "./page_samples.js";
-import { current, toCompare, toMarks, toProvenance, toRun, toRuns, toSamples } from "./route.js";
+import {
+  current,
+  noteScroll,
+  scrollNoted,
+  toCompare,
+  toMarks,
+  toProvenance,
+  toRun,
+  toRuns,
+  toSamples,
+  toTogether,
+} from "./route.js";
 
 const PAGES = {
   runs: pageRuns,
   overview: pageRun,
   samples: pageSamples,
+  together: pageSamples,
   sample: pageSample,
   compare: pageCompare,
   marks: pageMarks,
@@ -24,10 +36,12 @@ const THEMES = { auto: "◐", light: "☀", dark: "☾" };
 
 let shownPage = null;
 let turn = 0;
+let loading = false;
 
 async function go() {
   const route = current();
   const mine = ++turn;
+  loading = true;
   const root = h("div", { class: "page page-" + route.page });
   header(route);
   // the old page stays for a moment, until the new one has something to show
@@ -57,10 +71,11 @@ async function go() {
   const main = fill(byId("page"), root);
   if (mine > 1) main.focus({ preventScroll: true });
   document.title = title(route, shownPage.title);
-  if (!shownPage.keepsScroll) scrollTo(0, 0);
+  if (!shownPage.keepsScroll) scrollTo(0, scrollNoted());
   // a search has no samples, marks or provenance of its own
   if (shownPage.tabs === false) document.querySelector(".tabs")?.remove();
   if (shownPage.ready) shownPage.ready();
+  loading = false;
 }
 
 // The sample's own id, not its key: that is what a reader looks for among tabs.
@@ -92,6 +107,14 @@ function header(route) {
           tab(toMarks(route.run), "Marks", route.page === "marks"),
           tab(toProvenance(route.run), "Provenance", route.page === "provenance"),
         ),
+      ),
+    ]);
+  } else if (route.page === "together") {
+    add(bar, [
+      h(
+        "nav",
+        { class: "crumbs", "aria-label": "samples of several runs" },
+        link(toTogether(route.runs), { class: "runname" }, `Samples of ${route.runs.length} runs`),
       ),
     ]);
   } else if (route.page === "compare") {
@@ -157,6 +180,7 @@ const SHORTCUTS = [
   ["j  k", "next, previous sample or row"],
   ["Enter", "open the chosen row"],
   ["n  p", "next, previous page of the table"],
+  ["x", "select the chosen row"],
   ["/", "search"],
   ["1  2  3", "mark the sample right, wrong, unclear"],
   ["0", "take the mark back"],
@@ -250,6 +274,14 @@ function connection(open) {
     sign.classList.add("off");
   }, 3000);
 }
+
+// Where the reader was is kept with the place, and Back leads to it.
+history.scrollRestoration = "manual";
+let settling;
+addEventListener("scroll", () => {
+  clearTimeout(settling);
+  if (!loading) settling = setTimeout(() => loading || noteScroll(), 100);
+});
 
 applyTheme();
 addEventListener("hashchange", go);

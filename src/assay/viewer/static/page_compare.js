@@ -5,8 +5,10 @@ import { button, fill, h, link, section, select, table, th } from "./dom.js";
 import { badge, weakTag } from "./charts.js";
 import { pairCards } from "./compare_cards.js";
 import { paramsOf, stateOf } from "./filters.js";
-import { PAGE, answerOf, pages } from "./page_samples.js";
+import { PAGE, pages } from "./page_samples.js";
 import { replace, toCompare, toRun, toSample } from "./route.js";
+import { answerOf } from "./sample_columns.js";
+import { otherwise } from "./text_diff.js";
 import { number, oneLineOf, plural, signed } from "./words.js";
 
 const SHOW = [
@@ -85,6 +87,7 @@ export async function pageCompare(root, route) {
       run: runs[0],
       against: runs.slice(1),
       limit: PAGE,
+      lines: 6,
       sort: state.sort || "changed",
       dir: state.dir,
       flip: state.flip,
@@ -160,7 +163,7 @@ export async function pageCompare(root, route) {
               h(
                 "div",
                 { class: "clamp" },
-                side.failure !== null ? oneLineOf(`${side.kind}: ${side.failure}`) : answerOf(side),
+                side.failure !== null ? oneLineOf(`${side.kind}: ${side.failure}`) : sideAnswer(each, side, n),
               ),
             ),
       ),
@@ -228,4 +231,17 @@ export async function pageCompare(root, route) {
       "/": () => search.focus(),
     },
   };
+}
+
+// The answer of the first run as it is; of the others what they say otherwise, marked.
+function sideAnswer(first, side, n) {
+  const [before, after] = [oneLineOf(first.answer), oneLineOf(side.answer)];
+  if (!n || first.failure !== null) return answerOf(side);
+  if (before === after) return h("span", { class: "quiet", title: after }, "the same answer: ", after);
+  const read = oneLineOf(side.extracted);
+  const marked = read && read !== oneLineOf(first.extracted) ? "read differs" : "read";
+  return [
+    read && read !== after ? [h("b", { class: marked, title: "the answer as it was read" }, read), " "] : null,
+    otherwise(before, after).map(([differs, text]) => (differs ? h("mark", { class: "differs" }, text) : text)),
+  ];
 }

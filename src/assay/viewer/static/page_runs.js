@@ -3,7 +3,7 @@
 import { get, isStatic } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
 import { progressBar, whisker } from "./charts.js";
-import { replace, toCompare, toRun } from "./route.js";
+import { replace, toCompare, toRun, toTogether } from "./route.js";
 import { age, count, interval, money, number, percent, plural, short } from "./words.js";
 
 /** @type {[string, string, (run: any) => string | number, number][]} */
@@ -36,6 +36,9 @@ export async function pageRuns(root, route) {
     },
     { class: "primary", disabled: true },
   );
+  const together = button("Read their samples together", () => (location.hash = toTogether([...chosen])), {
+    hidden: true,
+  });
   const list = h("div");
 
   function draw() {
@@ -70,6 +73,7 @@ export async function pageRuns(root, route) {
 
   function chosenChanged() {
     compare.disabled = chosen.size < 2;
+    together.hidden = chosen.size < 2;
     fill(compare, chosen.size < 2 ? "Choose two runs to compare" : `Compare ${chosen.size} runs`);
   }
 
@@ -164,6 +168,7 @@ export async function pageRuns(root, route) {
       h("span", { class: "quiet" }, plural(runs.length, "run")),
       h("span", { class: "room" }),
       search,
+      together,
       isStatic && runs.length < 2 ? null : compare,
     ),
     list,

@@ -235,6 +235,16 @@ export async function pageSample(root, route) {
       textSwitch(),
       button("Copy JSON", copyJson),
       button("Copy link", () => copy(here(), "Link copied")),
+      sample.curl
+        ? button("Copy as curl", () => copy(sample.curl, "Copied as curl: the key comes from a variable"), {
+            title: "the request as a command for a shell; the key is a variable",
+          })
+        : null,
+      sample.command
+        ? button("Copy as assay run", () => copy(sample.command, "Copied as assay run --only"), {
+            title: "the command that runs this sample alone",
+          })
+        : null,
       places,
     ),
     glance,

@@ -2,93 +2,80 @@
 
 import { get, messageOf } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
-import { badge, bars, weakTag } from "./charts.js";
+import { bars } from "./charts.js";
 import { filterBar, outcomeBar, paramsOf, stateOf } from "./filters.js";
-import { lastSeen, push, replace, toSample, toSamples } from "./route.js";
-import {
-  MARKS,
-  copyNote,
-  count,
-  interval,
-  meanNote,
-  meanOf,
-  number,
-  oneLineOf,
-  percent,
-  plural,
-  seconds,
-  signed,
-} from "./words.js";
+import { lastSeen, noteRow, push, replace, rowNoted, toSample, toSamples, toTogether } from "./route.js";
+import { cellOf, chosenColumns, chosenLines, columnChooser, columnsOf, signCell } from "./sample_columns.js";
+import { selection } from "./selection.js";
+import { copyNote, count, interval, meanNote, meanOf, number, oneLineOf, percent, plural, seconds, signed } from "./words.js";
 
 export const PAGE = 100;
-const COLUMNS = [
-  ["", "", "sign"],
-  ["score", "score", "num"],
-  ["order", "id", ""],
-  ["", "question", "text"],
-  ["", "answer", "text"],
-  ["", "target", "target"],
-  ["", "task", "quiet"],
-  ["seconds", "time", "num"],
-  ["tokens_out", "tokens", "num"],
-];
 
+// The samples of one run, or of several in one table.
 export async function pageSamples(root, route) {
+  const names = route.run ? [route.run] : route.runs;
+  const together = names.length > 1;
   let state = stateOf(route.params);
   let rows = [];
   let cursor = -1;
   let all = 0;
+  let where = "";
   let latest = 0;
-  const [run, listed] = await Promise.all([get("run", { run: route.run }), get("runs")]);
+  const [run, listed] = await Promise.all([get("run", { run: names[0] }), get("runs")]);
+  const columns = columnsOf(run.fields);
   const [top, numbers, body, pager] = [
     h("div"),
     h("div", { class: "numbers", "aria-live": "polite" }),
-    h("div"),
+    h("div", { class: "body" }),
     h("nav", { class: "pager", "aria-label": "pages" }),
   ];
   let bar;
+  const chosen = selection(
+    () => ({ runs: names, params: paramsOf({ ...state, offset: "", sort: "", dir: "" }), total: all, where }),
+    () => draw(),
+  );
+  const chooser = columnChooser(columns, () => load());
+  const place = () => (together ? toTogether(names, paramsOf(state)) : toSamples(names[0], paramsOf(state)));
 
   function change(changes) {
     if (!root.isConnected) return Promise.resolve();
     const rebuilt = changes === null || "meta" in changes || "against" in changes || "value" in changes;
     state = changes === null ? stateOf({}) : { ...state, ...changes };
     // every choice is a step to come back from; what is being typed is not
-    (changes && "q" in changes ? replace : push)(toSamples(route.run, paramsOf(state)));
+    (changes && "q" in changes ? replace : push)(place());
     if (rebuilt) drawBar();
+    if (changes === null || !("offset" in changes) || changes.offset === "") chosen.clear();
     cursor = -1;
     return load();
   }
 
   function drawBar() {
-    bar = filterBar(run, listed.runs, state, change);
+    bar = filterBar(run, listed.runs, state, change, { chooser, together });
     fill(top, bar);
   }
 
   async function load() {
     const mine = ++latest;
-    body.classList.add("waiting");
+    const slow = setTimeout(() => body.classList.add("waiting"), 150);
+    body.setAttribute("aria-busy", "true");
+    const field = chosenColumns(columns).flatMap((each) => each.field || []);
     let found;
     try {
-      found = await get("samples", { run: route.run, limit: PAGE, ...paramsOf(state) });
+      found = await get("samples", { run: names, limit: PAGE, field, lines: chosenLines(), ...paramsOf(state) });
     } catch (error) {
       if (mine === latest) fill(body, h("p", { class: "error" }, messageOf(error)));
       return;
+    } finally {
+      clearTimeout(slow);
     }
     if (mine !== latest) return;
     body.classList.remove("waiting");
+    body.setAttribute("aria-busy", "false");
     rows = found.rows;
     all = found.total;
-    fill(
-      numbers,
-      h("div", null, summaryLine(found, run), outcomeBar(found.summary.outcomes, run.summary.outcomes, state, change)),
-      spread(found),
-    );
-    fill(
-      body,
-      rows.length
-        ? table("Samples", head(), rows.map(row), { class: "samples" })
-        : h("p", { class: "empty" }, "No sample matches these filters."),
-    );
+    where = found.where || "";
+    fill(numbers, together ? byRun(found) : ofRun(found));
+    draw();
     fill(
       pager,
       pages(found.offset, found.total, (offset) => {
@@ -96,6 +83,42 @@ export async function pageSamples(root, route) {
       }),
     );
     if (cursor >= 0) choose(Math.min(cursor, rows.length - 1));
+  }
+
+  function ofRun(found) {
+    const outcomes = outcomeBar(found.summary.outcomes, run.summary.outcomes, state, change);
+    return [h("div", null, summaryLine(found, run), outcomes), spread(found)];
+  }
+
+  function byRun(found) {
+    const sum = {};
+    for (const each of found.runs) {
+      for (const [name, n] of Object.entries(each.outcomes)) sum[name] = (sum[name] || 0) + n;
+    }
+    return h(
+      "div",
+      null,
+      h("p", { class: "summary" }, h("b", null, plural(found.total, "sample")), ` of ${found.runs.length} runs`),
+      found.runs.map((each) => h("p", { class: "small" }, h("b", null, each.model), " ", means(each))),
+      outcomeBar(sum, sum, state, change),
+    );
+  }
+
+  function draw() {
+    const shown = chosenColumns(columns);
+    const lines = chosenLines();
+    const kind = `samples${lines > 1 ? " tall" : ""}${shown.length > 8 ? " wide" : ""}`;
+    const made = rows.length
+      ? table(
+          "Samples",
+          head(shown),
+          rows.map((each, i) => row(each, i, shown, lines)),
+          { class: kind },
+        )
+      : h("p", { class: "empty" }, "No sample matches these filters.");
+    made.style.setProperty("--lines", String(lines));
+    fill(body, made);
+    chosen.draw();
   }
 
   function spread(found) {
@@ -107,70 +130,70 @@ export async function pageSamples(root, route) {
     );
   }
 
-  function head() {
-    const named = state.against.length
-      ? [...COLUMNS.slice(0, 2), ["changed", "there", "there num"], ...COLUMNS.slice(2)]
-      : COLUMNS;
-    return named.map(([sort, label, kind]) => {
-      const on = (state.sort || "order") === sort;
-      const down = state.dir === "desc";
-      return th(
-        sort
-          ? button(
-              [label, on ? (down ? " ↓" : " ↑") : ""],
-              () => change({ sort, dir: on && !down ? "desc" : "", offset: "" }),
-              { class: "sort" },
-            )
-          : label || h("span", { class: "said" }, "outcome"),
-        { class: "c-" + (kind || "id"), "aria-sort": on ? (down ? "descending" : "ascending") : null },
-      );
+  function head(shown) {
+    const whole = h("input", {
+      type: "checkbox",
+      "aria-label": "select this page",
+      checked: rows.length > 0 && rows.every((each) => chosen.has(each)),
+      onchange: (event) => chosen.togglePage(rows, event.target.checked),
+    });
+    return [
+      th(whole, { class: "c-pick" }),
+      th(h("span", { class: "said" }, "outcome"), { class: "c-sign" }),
+      together ? th("run", { class: "c-run" }) : null,
+      sorting("order", "id", "c-id"),
+      state.against.length ? sorting("changed", "there", "c-there num") : null,
+      shown.map((each) => sorting(each.sort, each.label, `c-${each.kind.split(" ")[0]} h-${each.name}`)),
+    ];
+  }
+
+  function sorting(sort, label, kind) {
+    const on = sort && (state.sort || "order") === sort;
+    const down = state.dir === "desc";
+    const press = () => change({ sort, dir: on && !down ? "desc" : "", offset: "" });
+    return th(sort ? button([label, on ? (down ? " ↓" : " ↑") : ""], press, { class: "sort" }) : label, {
+      class: kind,
+      title: label,
+      "aria-sort": on ? (down ? "descending" : "ascending") : null,
     });
   }
 
-  function row(each, i) {
+  function row(each, i, shown, lines) {
     const other = each.others && each.others[0];
+    const pick = h("input", {
+      type: "checkbox",
+      "aria-label": `select ${each.id}`,
+      checked: chosen.has(each),
+      onchange: (event) => chosen.toggle(each, event.target.checked),
+    });
     return h(
       "tr",
       {
         tabindex: -1,
         title: each.reason || each.failure || null,
         onclick: (event) => {
-          if (!event.target.closest("a")) open(i);
+          if (!event.target.closest("a, input, .c-pick")) open(i);
         },
       },
-      h(
-        "td",
-        { class: "c-sign" },
-        badge(each.outcome),
-        weakTag(each),
-        each.mark ? h("span", { class: "mark", title: `marked ${each.mark}` }, MARKS[each.mark][0]) : null,
-      ),
-      h("td", { class: "num" }, each.score === null ? "–" : number(each.score, 2)),
-      state.against.length ? h("td", { class: "num" }, other ? there(each, other) : "–") : null,
+      h("td", { class: "c-pick" }, pick),
+      signCell(each),
+      together ? h("td", { class: "c-run quiet", title: each.run }, each.model || each.run) : null,
       h(
         "td",
         { class: "c-id" },
         link(address(each), null, oneLineOf(each.id)),
         each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null,
       ),
-      h("td", { class: "text" }, oneLineOf(each.prompt)),
-      h(
-        "td",
-        { class: "text" },
-        each.failure !== null
-          ? h("span", { class: "bad" }, `${each.kind}: ${oneLineOf(each.failure)}`)
-          : answerOf(each),
-      ),
-      h("td", { class: "target" }, oneLineOf(each.target)),
-      h("td", { class: "quiet c-task" }, each.task),
-      h("td", { class: "num quiet c-time" }, seconds(each.seconds)),
-      h("td", { class: "num quiet c-tokens" }, count(each.tokens_out)),
+      state.against.length ? h("td", { class: "num" }, other ? there(each, other) : "–") : null,
+      shown.map((column) => cellOf(column, each, lines)),
     );
   }
 
-  const address = (each) => toSample(route.run, each.key, paramsOf(state));
+  const address = (each) => toSample(each.run || names[0], each.key, paramsOf(state));
   function open(i) {
-    if (rows[i]) location.hash = address(rows[i]);
+    if (!rows[i]) return;
+    noteRow(rows[i].key);
+    location.hash = address(rows[i]);
   }
 
   function choose(i) {
@@ -181,6 +204,7 @@ export async function pageSamples(root, route) {
     shown[i].classList.add("chosen");
     shown[i].focus({ preventScroll: true });
     shown[i].scrollIntoView({ block: "nearest" });
+    noteRow(rows[i].key);
   }
 
   function turnPage(by) {
@@ -188,32 +212,35 @@ export async function pageSamples(root, route) {
     if (offset >= 0 && offset < all) change({ offset: offset || "" }).then(() => choose(0));
   }
 
-  fill(root, h("h1", { class: "said" }, `Samples of ${route.run}`), top, numbers, body, pager);
+  function toggleRow() {
+    if (!rows[cursor]) return;
+    chosen.toggle(rows[cursor], !chosen.has(rows[cursor]));
+    draw();
+    choose(cursor);
+  }
+
+  const heading = `Samples of ${names.join(", ")}`;
+  fill(root, h("h1", { class: "said" }, heading), top, numbers, chosen.bar, body, pager);
   drawBar();
   await load();
   return {
     refresh: load,
-    ready: () => choose(rows.findIndex((each) => each.key === lastSeen.get(route.run))),
+    ready: () => {
+      const seen = rowNoted() || lastSeen.get(names[0]);
+      choose(rows.findIndex((each) => each.key === seen));
+    },
     keys: {
       j: () => choose(cursor + 1),
       k: () => choose(cursor - 1),
       ArrowDown: () => choose(cursor + 1),
       ArrowUp: () => choose(cursor - 1),
       Enter: () => open(Math.max(cursor, 0)),
+      x: toggleRow,
       n: () => turnPage(1),
       p: () => turnPage(-1),
       "/": () => bar.search.focus(),
     },
   };
-}
-
-// What was scored stands first: the answer as it was read, then what the model wrote.
-export function answerOf(each) {
-  const read = each.extracted === null ? "" : oneLineOf(each.extracted);
-  const whole = oneLineOf(each.answer);
-  return read && read !== whole
-    ? [h("b", { class: "read", title: "the answer as it was read" }, read), h("span", { class: "quiet" }, " " + whole)]
-    : whole;
 }
 
 function there(each, other) {
@@ -247,18 +274,18 @@ function summaryLine(found, run) {
       null,
       found.total < total ? `${count(found.total)} of ${plural(total, "sample")}` : plural(found.total, "sample"),
     ),
-    summary.score
-      ? [
-          ` · ${meanOf(summary.score)} `,
-          h("b", null, number(summary.score.value)),
-          ` (${interval(summary.score) || "no interval"}, over ${count(summary.score.n)} scored)`,
-        ]
-      : summary.uncounted
-        ? ` · ${summary.uncounted}`
-        : " · nothing scored",
-    summary.seconds !== null ? ` · ${seconds(summary.seconds)} each` : "",
+    " · ",
+    means(summary),
     notes.concat(meanNote(summary.score) || []).map((note) => h("span", { class: "note" }, note)),
   );
+}
+
+// The mean of what matches, with its interval.
+function means(summary) {
+  const time = summary.seconds !== null ? ` · ${seconds(summary.seconds)} each` : "";
+  if (!summary.score) return [summary.uncounted || "nothing scored", time];
+  const over = `(${interval(summary.score) || "no interval"}, over ${count(summary.score.n)} scored)`;
+  return [`${meanOf(summary.score)} `, h("b", null, number(summary.score.value)), ` ${over}`, time];
 }
 
 export function pages(offset, total, go) {

@@ -9,6 +9,7 @@ export function current() {
   for (const [name, value] of new URLSearchParams(search || "")) (params[name] ||= []).push(value);
   const [place, run, view, key] = parts;
   if (place === "run" && run !== undefined) return { page: view || "overview", run, key, params };
+  if (place === "samples" && (params.run || []).length) return { page: "together", runs: params.run, params };
   if (place === "compare") return { page: "compare", runs: params.run || [], params };
   return { page: "runs", params };
 }
@@ -40,6 +41,17 @@ export function toCompare(runs, params) {
   return `#/compare?${query({ run: runs, ...params })}`;
 }
 
+// The samples of several runs in one table.
+export function toTogether(runs, params) {
+  return `#/samples?${query({ run: runs, ...params })}`;
+}
+
+// The row that was chosen and how far the page was scrolled are kept with the place in the history.
+export const noteRow = (key) => history.replaceState({ ...history.state, row: key }, "");
+export const rowNoted = () => history.state?.row;
+export const noteScroll = () => history.replaceState({ ...history.state, y: Math.round(scrollY) }, "");
+export const scrollNoted = () => history.state?.y || 0;
+
 // The sample of a run that was read last: a table that is come back to begins there.
 export const lastSeen = new Map();
 
@@ -50,5 +62,5 @@ export function push(hash) {
 
 // Another state of the same page: the address changes, the history does not grow.
 export function replace(hash) {
-  history.replaceState(null, "", hash);
+  history.replaceState(history.state, "", hash);
 }

@@ -13,6 +13,7 @@ export async function staticGet(what, params) {
   if (what === "marks") return load(`${file}-marks`);
   if (what === "slices") return (await load(file)).slices[params.by];
   if (what === "sample") return oneSample(list, file, first(params.key), all(params.against));
+  if (what === "samples" && all(params.run).length > 1) return together(list, all(params.run), params);
   const rows = await chosen(list, file, params);
   if (what === "neighbours") return neighbours(rows, first(params.key));
   const offset = Number(first(params.offset) || 0);
@@ -26,6 +27,31 @@ export async function staticGet(what, params) {
       first(params.value),
     ),
     ...(first(params.q) ? { search: { reach: 1, whole: true } } : {}),
+  };
+}
+
+// The samples of several runs in one table.
+async function together(list, names, params) {
+  const runs = await Promise.all(
+    names.map(async (name) => {
+      const { model } = list.runs.find((each) => each.name === name) || {};
+      const rows = await chosen(list, fileOf(list, name), { ...params, sort: "order", dir: "" }, names);
+      return { name, model, rows, run: await load(fileOf(list, name)) };
+    }),
+  );
+  const every = runs.flatMap(({ name, model, rows }) => rows.map((row) => ({ run: name, model, ...row })));
+  const rows = sorted(every, fieldOf(first(params.sort) || "order"), first(params.dir) === "desc");
+  const offset = Number(first(params.offset) || 0);
+  return {
+    total: rows.length,
+    offset,
+    rows: rows.slice(offset, offset + Number(first(params.limit) || 100)),
+    runs: runs.map(({ name, model, rows, run }) => ({
+      run: name,
+      model,
+      ...counts(rows),
+      ...scoreOf(run, rows, params),
+    })),
   };
 }
 
@@ -127,14 +153,15 @@ function neighbours(rows, key) {
     : { position: at, total: rows.length, previous: keyAt(at - 1), next: keyAt(at + 1) };
 }
 
-async function chosen(list, file, params) {
-  const run = await load(file);
+async function chosen(list, file, params, names = []) {
+  // a field that one of several runs has may be asked for
+  const fields = await Promise.all([file, ...names.map((name) => fileOf(list, name))].map(load));
   let rows = await load(`${file}-rows`);
   const others = await Promise.all(all(params.against).map((name) => load(`${fileOf(list, name)}-rows`)));
   if (others.length) rows = joined(rows, others);
   const query = queryOf(params);
   const said = textsOf(query).length ? await saidIn(file, rows) : new Map();
-  const schema = schemaOf([...run.fields, ...chosenFields(params)]);
+  const schema = schemaOf([...fields.flatMap((run) => run.fields), ...chosenFields(params)]);
   const kept = rows.filter(compile(query, schema, (row, text) => holdsWords(said.get(row.key), text)));
   return sorted(kept, fieldOf(first(params.sort) || "order"), first(params.dir) === "desc");
 }

@@ -28,6 +28,18 @@ export function textDiff(a, b) {
   ]);
 }
 
+// What a text says otherwise than another, as parts [differs, text]: equal stretches are cut to what leads to a
+// difference and what follows it, so that the difference is on the first lines.
+export function otherwise(first, other, around = 40) {
+  const parts = (textDiff(first, other) || [["added", other]]).filter(([kind]) => kind !== "removed");
+  return parts.map(([kind, text], i) => {
+    if (kind === "added" || text.length <= 2 * around) return [kind === "added", text];
+    const head = i === 0 ? "" : text.slice(0, around);
+    const tail = i === parts.length - 1 ? "" : text.slice(-around);
+    return [false, parts.length === 1 ? text : `${head} … ${tail}`];
+  });
+}
+
 // The longest common subsequence, walked from both ends of its table.
 function between(left, right) {
   const width = right.length + 1;

@@ -1,0 +1,148 @@
+"""Attempts that went wrong become a task: the samples they were made at, as their task file has them, with the origin.
+
+What a sample is asked and how it is scored stands in the file that the run read; it is copied from there, line by line,
+and refused where that file has changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.errors import UsageError
+from assay.core.run_file import writing_whole
+from assay.core.types import TaskDefinition
+from assay.reports.frames.source import RunSource
+from assay.strict_json import read_lines
+from assay.tasks.load import load_tasks
+from assay.wording import few
+
+IDS = {"task_folder": "id", "spec_file": "task_id"}
+"""By format, the field that names a sample."""
+ORIGIN = "origin"
+"""The metadata key under which a sample says where it comes from."""
+
+
+class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The attempt that made a sample worth keeping."""
+
+    run: str
+    model: str
+    task: str
+    sample: str
+    attempt: int = 1
+    outcome: str = ""
+    fingerprint: str = ""
+
+
+class Saved(Struct, frozen=True, kw_only=True):
+    """How many samples a task file got, and how many it had already."""
+
+    path: Path
+    added: int
+    kept: int
+
+
+def origins_of(source: RunSource) -> Iterator[Origin]:
+    """The picked attempts of a run, as origins."""
+    for attempt in source.attempts():
+        yield Origin(
+            run=source.label,
+            model=source.model,
+            task=attempt.task,
+            sample=attempt.sample_id,
+            attempt=attempt.attempt,
+            outcome=attempt.outcome,
+            fingerprint=source.run.fingerprint,
+        )
+
+
+def regression_lines(source: RunSource) -> list[dict[str, Any]]:
+    """The lines of the run's task files for its picked attempts, each sample once, with its origin."""
+    definitions = {each.name: each for each in source.run.definitions}
+    by_task: dict[str, dict[str, Origin]] = {}
+    for origin in origins_of(source):
+        by_task.setdefault(origin.task, {}).setdefault(origin.sample, origin)
+    return [line for task, wanted in by_task.items() for line in _lines_of(definitions[task], wanted)]
+
+
+def _lines_of(definition: TaskDefinition, wanted: dict[str, Origin]) -> Iterator[dict[str, Any]]:
+    name = IDS.get(definition.format)
+    if name is None:
+        asked = " ".join(f"--only '{each}'" for each in list(wanted)[:3])
+        more = " …" if len(wanted) > 3 else ""
+        raise UsageError(
+            f"task `{definition.name}` is no file of samples alone (its format is {definition.format}), so its samples "
+            f"cannot be copied into one; run just these with `assay run {definition.source or 'TASK'} {asked}{more}`"
+        )
+    path = _unchanged(definition)
+    found = 0
+    for line in read_lines(path):
+        if line.content.lstrip().startswith(b"#") or not line.content.strip():
+            continue
+        sample = msgspec.json.decode(line.content)
+        origin = wanted.get(str(sample.get(name)))
+        if origin is not None:
+            found += 1
+            metadata = {**sample.get("metadata", {}), ORIGIN: msgspec.to_builtins(origin)}
+            yield {**sample, "metadata": metadata}
+    if found < len(wanted):
+        raise UsageError(f"{path}: holds {found:,} of the {len(wanted):,} samples that are wanted of it")
+
+
+def _unchanged(definition: TaskDefinition) -> Path:
+    """The task's file, if it is still what the run read."""
+    source = str(definition.dataset.options.get("path") or definition.source)
+    path = Path(source)
+    if not path.is_file():
+        raise UsageError(f"{source}: the file of task `{definition.name}` is not here; run this where the run was made")
+    now = {each.name: each.dataset.sha256 for each in load_tasks([source], allow_bad=True, only_reads=True)}
+    if now.get(definition.name) != definition.dataset.sha256:
+        raise UsageError(f"{source}: has changed since the run was made; its samples may not be those that went wrong")
+    return path
+
+
+def encoded(lines: Iterable[dict[str, Any]]) -> bytes:
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+
+
+def save_regressions(path: Path, lines: list[dict[str, Any]]) -> Saved:
+    """Add the samples to a task file, which may exist; one that would be no task is left as it was."""
+    if path.suffix != ".jsonl":
+        raise UsageError(f"--as-task {path}: a task file is named NAME.jsonl")
+    if not lines:
+        raise UsageError(f"--as-task {path}: no attempt matches, so there is no sample to save")
+    check_one_metric(lines, f"--as-task {path}")
+    earlier = [msgspec.json.decode(line.content) for line in read_lines(path)] if path.exists() else []
+    known = {_id_of(line) for line in earlier}
+    added = [line for line in lines if _id_of(line) not in known]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    trial = path.with_name(f".{path.stem}.trial.jsonl")
+    try:
+        trial.write_bytes(encoded([*earlier, *added]))
+        load_tasks([str(trial)], only_reads=True)
+    except UsageError as error:
+        message = str(error).replace(str(trial), str(path))
+        raise UsageError(f"with these samples it would be no task: {message}") from error
+    finally:
+        trial.unlink(missing_ok=True)
+    with writing_whole(path) as file:
+        file.write(encoded([*earlier, *added]))
+    return Saved(path=path, added=len(added), kept=len(earlier))
+
+
+def check_one_metric(lines: Iterable[dict[str, Any]], where: str) -> None:
+    metrics = {str(line["metric"]) for line in lines if "metric" in line}
+    if len(metrics) > 1:
+        raise UsageError(
+            f"{where}: the samples have {len(metrics)} metrics ({few(sorted(metrics))}), and a task file has one; pick "
+            "a task with `task:NAME` and give it a file of its own"
+        )
+
+
+def _id_of(line: dict[str, Any]) -> Any:
+    return line.get("id", line.get("task_id"))

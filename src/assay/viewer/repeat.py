@@ -1,0 +1,108 @@
+"""One sample again: the command that runs it alone, and its request for curl. No key is in either."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assay.core.run_file import RunFile
+
+LEFT_OUT = ("--only", "--limit", "--run-dir", "--output", "--shard", "--junit")
+"""Flags of the whole run that mean nothing, or another thing, for one sample of it."""
+ANTHROPIC_VERSION = "2023-06-01"
+
+
+def run_only(run: RunFile, sample: str) -> str | None:
+    """The run's own command for this sample alone; None where no command line made the run."""
+    command = list(run.command)
+    if command[:2] != ["assay", "run"]:
+        return None
+    return shlex.join([*_without(command, LEFT_OUT), "--only", sample])
+
+
+def _without(command: Sequence[str], flags: Sequence[str]) -> list[str]:
+    kept, skip = [], False
+    for word in command:
+        if skip:
+            skip = False
+        elif word in flags:
+            skip = True
+        elif not word.startswith(tuple(f"{flag}=" for flag in flags)):
+            kept.append(word)
+    return kept
+
+
+def as_curl(run: RunFile, request: Mapping[str, Any]) -> str | None:
+    """The request as a command for a shell; None for models that are no HTTP service, or speak in their own way."""
+    model = run.model
+    address, name, adapter = model.get("base_url"), model.get("model"), str(model.get("adapter", ""))
+    if not isinstance(address, str) or not isinstance(name, str) or not address.startswith(("http://", "https://")):
+        return None
+    key = _key_variable(run, adapter)
+    if adapter == "anthropic":
+        headers = [f"x-api-key: ${key}", f"anthropic-version: {ANTHROPIC_VERSION}"]
+        path, body = "/v1/messages", _anthropic_body(request, name, model)
+        address = address.removesuffix("/v1")
+    elif "mode" in model:
+        headers = [f"Authorization: Bearer ${key}"]
+        path = "/chat/completions" if model["mode"] == "chat" else "/completions"
+        body = _openai_body(request, name, model)
+    else:
+        return None
+    return _curl(address.rstrip("/") + path, headers, body)
+
+
+def _key_variable(run: RunFile, adapter: str) -> str:
+    """The name of the variable that holds the key, fit to stand in a shell."""
+    named = run.config.model_options.get("api_key_env")
+    if isinstance(named, str) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", named):
+        return named
+    return re.sub(r"[^A-Z0-9]", "_", (adapter or "openai").upper()) + "_API_KEY"
+
+
+def _openai_body(request: Mapping[str, Any], name: str, model: Mapping[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": name}
+    if model["mode"] == "chat":
+        body["messages"] = _messages(request)
+    else:
+        body["prompt"] = request.get("prompt") or "\n\n".join(str(each.get("content")) for each in _messages(request))
+    if "max_tokens" in request:
+        body[str(model.get("max_tokens_field") or "max_tokens")] = request["max_tokens"]
+    body |= {key: request[key] for key in ("temperature", "top_p", "stop", "seed") if key in request}
+    return {**body, **_extra(model)}
+
+
+def _anthropic_body(request: Mapping[str, Any], name: str, model: Mapping[str, Any]) -> dict[str, Any]:
+    messages = _messages(request)
+    system = "\n\n".join(str(each.get("content")) for each in messages if each.get("role") == "system")
+    body: dict[str, Any] = {"model": name, "max_tokens": request.get("max_tokens") or model.get("max_tokens") or 4096}
+    body |= {"system": system} if system else {}
+    body["messages"] = [each for each in messages if each.get("role") != "system"]
+    body |= {key: request[key] for key in ("temperature", "top_p") if key in request}
+    if "stop" in request:
+        body["stop_sequences"] = request["stop"]
+    return {**body, **_extra(model)}
+
+
+def _messages(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    given = request.get("messages")
+    if isinstance(given, list) and given:
+        return [each for each in given if isinstance(each, dict)]
+    return [{"role": "user", "content": str(request.get("prompt") or "")}]
+
+
+def _extra(model: Mapping[str, Any]) -> dict[str, Any]:
+    extra = model.get("extra")
+    return dict(extra) if isinstance(extra, dict) else {}
+
+
+def _curl(address: str, headers: Sequence[str], body: Mapping[str, Any]) -> str:
+    """Variables are in double quotes, for the shell to fill in; all else is quoted so that it stays what it is."""
+    lines = [f"curl {shlex.quote(address)}", "-H 'content-type: application/json'"]
+    lines += [f'-H "{header}"' for header in headers]
+    lines.append(f"-d {shlex.quote(msgspec.json.encode(body).decode())}")
+    return " \\\n  ".join(lines)

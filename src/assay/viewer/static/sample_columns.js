@@ -1,0 +1,167 @@
+// The columns of the sample table: those there are, those that were chosen, and how many lines a row has.
+
+import { badge, weakTag } from "./charts.js";
+import { button, fill, h, select } from "./dom.js";
+import { MARKS, count, number, oneLineOf, seconds } from "./words.js";
+
+// Columns that every run has: name, head, class, what to sort by, cell.
+const PLAIN = [
+  ["score", "score", "num", "score", (row) => (row.score === null ? "–" : number(row.score, 2))],
+  ["input", "question", "text", "", (row) => oneLineOf(row.prompt)],
+  ["tail", "end of the question", "text", "", (row) => oneLineOf(row.tail)],
+  ["answer", "answer", "text", "", (row) => said(row)],
+  ["read", "read answer", "text", "", (row) => oneLineOf(row.extracted)],
+  ["target", "target", "target", "", (row) => oneLineOf(row.target)],
+  ["reason", "reason", "text", "", (row) => oneLineOf(row.reason || row.failure)],
+  ["task", "task", "quiet c-task", "", (row) => row.task],
+  ["time", "time", "num quiet c-time", "seconds", (row) => seconds(row.seconds)],
+  ["tokens_out", "tokens out", "num quiet c-tokens", "tokens_out", (row) => count(row.tokens_out)],
+];
+export const USUAL = ["score", "input", "answer", "target", "task", "time", "tokens_out"];
+const NEVER = new Set(["score", "task", "id", "outcome", "answer", "target", "seconds", "tokens_out", "mark", "flip"]);
+const HIDDEN = new Set(["run", "model", "key"]);
+
+// Every column of a run: the plain ones, then a field each.
+export function columnsOf(fields) {
+  const plain = PLAIN.map(([name, label, kind, sort, cell]) => ({ name, label, kind, sort, cell, field: null }));
+  const more = fields
+    .filter((each) => !NEVER.has(each.name) && !HIDDEN.has(each.name))
+    .map((each) => ({
+      name: each.name,
+      label: each.name,
+      kind: each.kind === "number" ? "num quiet" : "quiet c-field",
+      sort: each.kind === "text" ? "" : each.name,
+      field: each.name,
+      about: each.about,
+      cell: (row) => shownValue((row.fields || {})[each.name]),
+    }));
+  return [...plain, ...more];
+}
+
+// A number, texts, or a number n with its texts t.
+export function shownValue(value) {
+  if (value === undefined || value === null) return "–";
+  if (typeof value === "number") return Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(4)));
+  return Array.isArray(value) ? value[0] : oneLineOf(value.t[0] ?? value.n);
+}
+
+// What was scored stands first: the answer as it was read, then what the model wrote.
+export function answerOf(each) {
+  const read = each.extracted === null ? "" : oneLineOf(each.extracted);
+  const whole = oneLineOf(each.answer);
+  return read && read !== whole
+    ? [h("b", { class: "read", title: "the answer as it was read" }, read), h("span", { class: "quiet" }, " " + whole)]
+    : whole;
+}
+
+function said(row) {
+  return row.failure !== null ? h("span", { class: "bad" }, `${row.kind}: ${oneLineOf(row.failure)}`) : answerOf(row);
+}
+
+export function signCell(row) {
+  return h(
+    "td",
+    { class: "c-sign" },
+    badge(row.outcome),
+    weakTag(row),
+    row.mark ? h("span", { class: "mark", title: `marked ${row.mark}` }, MARKS[row.mark][0]) : null,
+  );
+}
+
+export function cellOf(column, row, lines) {
+  const content = column.cell(row);
+  return h("td", { class: column.kind }, lines > 1 ? h("div", { class: "lines" }, content) : content);
+}
+
+const kept = (name, otherwise) => {
+  try {
+    return JSON.parse(localStorage.getItem(name) || "") ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+};
+const keep = (name, value) => {
+  try {
+    localStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    /* private windows keep nothing */
+  }
+};
+
+// What the reader chose, in this browser: names of columns that this run lacks are left out, and not forgotten.
+export function chosenColumns(columns) {
+  const names = kept("assay-columns", USUAL);
+  return columns.filter((each) => names.includes(each.name));
+}
+
+export const chosenLines = () => Math.min(6, Math.max(1, Number(kept("assay-lines", 1)) || 1));
+
+// A button that opens the list of columns and the choice of lines.
+export function columnChooser(columns, onchange) {
+  const panel = h("div", { class: "panel", hidden: true });
+  const opener = button("Columns", () => show(panel.hidden), { "aria-expanded": "false", class: "columns" });
+  const names = () => kept("assay-columns", USUAL);
+
+  function show(open) {
+    panel.hidden = !open;
+    opener.setAttribute("aria-expanded", String(open));
+    if (open) draw();
+  }
+
+  function change(next) {
+    keep("assay-columns", next);
+    onchange();
+  }
+
+  function box(column) {
+    return h(
+      "label",
+      { title: column.about || null },
+      h("input", {
+        type: "checkbox",
+        checked: names().includes(column.name),
+        onchange: (event) => {
+          const others = names().filter((each) => each !== column.name);
+          change(event.target.checked ? [...others, column.name] : others);
+        },
+      }),
+      " ",
+      column.label,
+    );
+  }
+
+  function draw() {
+    const usual = () => {
+      change(USUAL);
+      draw();
+    };
+    fill(
+      panel,
+      h(
+        "div",
+        { class: "row wrap" },
+        h("b", null, "Columns"),
+        button("The usual ones", usual, { class: "small" }),
+        h("span", { class: "room" }),
+        linesChooser(onchange),
+      ),
+      h("div", { class: "choices-of-columns" }, columns.map(box)),
+    );
+  }
+
+  panel.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    show(false);
+    opener.focus();
+    event.stopPropagation();
+  });
+  return h("span", { class: "chooser" }, opener, panel);
+}
+
+function linesChooser(onchange) {
+  const options = [1, 2, 3, 4, 5, 6].map((n) => [String(n), n === 1 ? "1 line a row" : `${n} lines a row`]);
+  return select("Lines a row", options, String(chosenLines()), (value) => {
+    keep("assay-lines", Number(value));
+    onchange();
+  });
+}

@@ -1,0 +1,92 @@
+"""One sample again: commands that a shell takes as they are, that ask what was asked, and that hold no key."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import threading
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.viewer.demo_runs import run_file
+
+from assay.viewer.repeat import as_curl, run_only
+
+RUN = run_file("small", 4)
+CHAT = {
+    "adapter": "openai",
+    "model": "m",
+    "mode": "chat",
+    "max_tokens_field": "max_completion_tokens",
+    "extra": {"n": 1},
+}
+ASKED: dict[str, Any] = {"prompt": 'It\'s $HOME `id` "here"\n\\', "max_tokens": 5, "temperature": 0.5, "stop": ["\n"]}
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
+@pytest.mark.parametrize("adapter", ["openai", "anthropic"])
+def test_curl_sends_what_was_asked_with_the_key_of_the_environment(adapter: str) -> None:
+    heard: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+
+    class Hears(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            heard.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            """Not on the terminal."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hears) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        model = (
+            {**CHAT, "base_url": base} if adapter == "openai" else {"adapter": adapter, "model": "m", "base_url": base}
+        )
+        command = as_curl(replace(RUN, model=model), ASKED)
+        assert command is not None
+        keys = {"OPENAI_API_KEY": "a-key", "ANTHROPIC_API_KEY": "a-key"}
+        subprocess.run(["sh", "-c", command], env={**os.environ, **keys}, check=True, capture_output=True, timeout=30)
+        server.shutdown()
+    [(path, headers, body)] = heard
+    said = {"role": "user", "content": ASKED["prompt"]}
+    if adapter == "openai":
+        assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer a-key")
+        assert body == {
+            "model": "m",
+            "messages": [said],
+            "max_completion_tokens": 5,
+            "temperature": 0.5,
+            "stop": ["\n"],
+            "n": 1,
+        }
+    else:
+        assert (path, headers["x-api-key"]) == ("/v1/messages", "a-key")
+        assert body["messages"] == [said]
+        assert body["stop_sequences"] == ["\n"]
+
+
+def test_the_key_is_a_variable_whatever_the_run_file_says() -> None:
+    config = replace(RUN.config, model_options={"api_key_env": "MY_KEY"})
+    hostile = replace(RUN.config, model_options={"api_key_env": 'X"; rm -rf ~; "'})
+    model = {**CHAT, "base_url": "http://localhost/v1"}
+    assert "Bearer $MY_KEY" in (as_curl(replace(RUN, model=model, config=config), ASKED) or "")
+    assert "rm -rf" not in (as_curl(replace(RUN, model=model, config=hostile), ASKED) or "")
+
+
+@pytest.mark.parametrize("model", [{"name": "toy"}, {**CHAT, "base_url": "file:///etc"}, {"adapter": "gemini"}])
+def test_what_curl_cannot_ask_has_no_command(model: dict[str, Any]) -> None:
+    assert as_curl(replace(RUN, model=model), ASKED) is None
+
+
+def test_the_command_of_the_run_is_narrowed_to_the_sample() -> None:
+    made = ["assay", "run", "tasks/", "--model", "m", "--run-dir", "runs/x", "--limit=5", "--only", "a", "--seed", "7"]
+    assert (
+        run_only(replace(RUN, command=made), "it's 1") == """assay run tasks/ --model m --seed 7 --only 'it'"'"'s 1'"""
+    )
+    assert run_only(replace(RUN, command=["python", "script.py"]), "x") is None
