@@ -113,7 +113,7 @@ def test_the_table_is_filtered_sorted_and_searched(browser: str, viewer: Viewer)
         await page.until(f"{shown} === '52 of 160 samples'")
         await write(page, "from score", "0.4", "change")
         await write(page, "to score", "0.9", "change")
-        scores = "[...document.querySelectorAll('.samples tbody tr td:nth-child(2)')].map((e) => +e.textContent)"
+        scores = "[...document.querySelectorAll('.samples tbody td.f-score')].map((e) => +e.textContent)"
         await page.until(f"{scores}.every((score) => score >= 0.4 && score <= 0.9)")
         await click(page, "button", "Clear filters")
         await write(page, "Search samples", '"capital of Peru"')
@@ -124,7 +124,7 @@ def test_the_table_is_filtered_sorted_and_searched(browser: str, viewer: Viewer)
         # a second click before the table was drawn again would ask for the same order
         await page.until("document.querySelector('.samples th[aria-sort=ascending]')")
         await click(page, "button.sort", "score")
-        await page.until("document.querySelector('.samples tbody tr td:nth-child(2)').textContent === '1.00'")
+        await page.until("document.querySelector('.samples tbody td.f-score').textContent === '1.00'")
         await pick(page, "Beside another run", "large")
         await pick(page, "Change", "worse")
         await page.until("location.hash.includes('flip=worse')")

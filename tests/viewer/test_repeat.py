@@ -17,13 +17,8 @@ from tests.viewer.demo_runs import run_file
 from assay.viewer.repeat import as_curl, run_only
 
 RUN = run_file("small", 4)
-CHAT = {
-    "adapter": "openai",
-    "model": "m",
-    "mode": "chat",
-    "max_tokens_field": "max_completion_tokens",
-    "extra": {"n": 1},
-}
+CLAUDE: dict[str, Any] = {"name": "m", "adapter": "anthropic", "model": "m"}
+CHAT = {**CLAUDE, "adapter": "openai", "mode": "chat", "max_tokens_field": "max_completion_tokens", "extra": {"n": 1}}
 ASKED: dict[str, Any] = {"prompt": 'It\'s $HOME `id` "here"\n\\', "max_tokens": 5, "temperature": 0.5, "stop": ["\n"]}
 
 
@@ -45,9 +40,7 @@ def test_curl_sends_what_was_asked_with_the_key_of_the_environment(adapter: str)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hears) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        model = (
-            {**CHAT, "base_url": base} if adapter == "openai" else {"adapter": adapter, "model": "m", "base_url": base}
-        )
+        model = {**(CHAT if adapter == "openai" else CLAUDE), "base_url": base}
         command = as_curl(replace(RUN, model=model), ASKED)
         assert command is not None
         keys = {"OPENAI_API_KEY": "a-key", "ANTHROPIC_API_KEY": "a-key"}
@@ -79,14 +72,20 @@ def test_the_key_is_a_variable_whatever_the_run_file_says() -> None:
     assert "rm -rf" not in (as_curl(replace(RUN, model=model, config=hostile), ASKED) or "")
 
 
-@pytest.mark.parametrize("model", [{"name": "toy"}, {**CHAT, "base_url": "file:///etc"}, {"adapter": "gemini"}])
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"name": "toy"},
+        {**CHAT, "base_url": "file:///etc"},
+        {**CLAUDE, "base_url": "http://localhost", "adapter": "gemini"},
+    ],
+)
 def test_what_curl_cannot_ask_has_no_command(model: dict[str, Any]) -> None:
     assert as_curl(replace(RUN, model=model), ASKED) is None
 
 
 def test_the_command_of_the_run_is_narrowed_to_the_sample() -> None:
     made = ["assay", "run", "tasks/", "--model", "m", "--run-dir", "runs/x", "--limit=5", "--only", "a", "--seed", "7"]
-    assert (
-        run_only(replace(RUN, command=made), "it's 1") == """assay run tasks/ --model m --seed 7 --only 'it'"'"'s 1'"""
-    )
+    expected = "assay run tasks/ --model m --seed 7 --only 'it'\"'\"'s 1'"
+    assert run_only(replace(RUN, command=made), "it's 1") == expected
     assert run_only(replace(RUN, command=["python", "script.py"]), "x") is None

@@ -37,7 +37,7 @@ def test_a_few_shot_sample_shows_its_own_question_in_table_glance_and_conversati
 ) -> None:
     async def steps(page: Page) -> None:
         await to(page, "#/run/rich/samples", ".samples tbody tr")
-        asked = await page.run(text(".samples tbody tr td.text:nth-child(4)"))
+        asked = await page.run(text(".samples tbody td.f-input"))
         assert asked[0].startswith("Question: Janet's ducks")
         await to(page, FEW_SHOT, ".glance")
         glance = await page.run("document.querySelector('.glance').innerText")
