@@ -7,7 +7,19 @@ import { filterBar, outcomeBar, paramsOf, stateOf } from "./filters.js";
 import { lastSeen, noteRow, push, replace, rowNoted, toSample, toSamples, toTogether } from "./route.js";
 import { cellOf, chosenColumns, chosenLines, columnChooser, columnsOf, signCell } from "./sample_columns.js";
 import { selection } from "./selection.js";
-import { copyNote, count, interval, meanNote, meanOf, number, oneLineOf, percent, plural, seconds, signed } from "./words.js";
+import {
+  copyNote,
+  count,
+  interval,
+  meanNote,
+  meanOf,
+  number,
+  oneLineOf,
+  percent,
+  plural,
+  seconds,
+  signed,
+} from "./words.js";
 
 export const PAGE = 100;
 

@@ -70,7 +70,11 @@ export function signCell(row) {
 
 export function cellOf(column, row, lines) {
   const content = column.cell(row);
-  return h("td", { class: `${column.kind} f-${column.name}` }, lines > 1 ? h("div", { class: "lines" }, content) : content);
+  return h(
+    "td",
+    { class: `${column.kind} f-${column.name}` },
+    lines > 1 ? h("div", { class: "lines" }, content) : content,
+  );
 }
 
 const kept = (name, otherwise) => {
