@@ -97,7 +97,7 @@ class Api:
         offset = _whole(params, "offset", 0, 0, 1 << 40)
         limit = _whole(params, "limit", 100, 1, MOST_ROWS)
         sort, descending = _sort(params)
-        show = samples.Shown(
+        show = samples.TableShape(
             fields=tuple(params.getlist("field"))[:MOST_FIELDS], lines=_whole(params, "lines", 1, 1, 6)
         )
         order: dict[str, Any] = {"sort": sort, "descending": descending, "offset": offset, "limit": limit, "show": show}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.reports.query.fields import Schema
 from assay.viewer.query import Filters, Rows, summary
 from assay.viewer.run_view import RunView
-from assay.viewer.samples import PLAIN_TABLE, Shown, table_rows, where_of
+from assay.viewer.samples import PLAIN_TABLE, TableShape, table_rows, where_of
 
 
 def page(
@@ -23,7 +23,7 @@ def page(
     descending: bool,
     offset: int,
     limit: int,
-    show: Shown = PLAIN_TABLE,
+    show: TableShape = PLAIN_TABLE,
 ) -> dict[str, Any]:
     """One page of rows, each with its run, and the numbers of each run over what matches of it."""
     schema = reduce(Schema.together, (view.schema() for view in views))
@@ -73,7 +73,7 @@ def _values(view: RunView, sort: str) -> NDArray[np.float64]:
 
 
 def _rows_of(
-    views: Sequence[RunView], runs: NDArray[np.int64], rows: NDArray[np.int64], show: Shown
+    views: Sequence[RunView], runs: NDArray[np.int64], rows: NDArray[np.int64], show: TableShape
 ) -> list[dict[str, Any]]:
     """Each run's rows are read together, then put back in order."""
     table: list[dict[str, Any]] = [{} for _ in rows]

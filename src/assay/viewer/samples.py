@@ -28,7 +28,7 @@ LONG_TEXT = 100_000
 LONG_INPUT = 4000
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class TableShape(Struct, frozen=True, kw_only=True):
     """What a page of the table shows of each row, besides what every table does."""
 
     fields: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     lines: int = 1
 
 
-PLAIN_TABLE = Shown()
+PLAIN_TABLE = TableShape()
 
 
 def page(
@@ -48,7 +48,7 @@ def page(
     offset: int,
     limit: int,
     others: list[RunView],
-    show: Shown = PLAIN_TABLE,
+    show: TableShape = PLAIN_TABLE,
 ) -> dict[str, Any]:
     """One page of rows, how many there are, and the numbers over all that match."""
     snapshot = run.snapshot()
@@ -83,7 +83,9 @@ def where_of(filters: Filters) -> str:
     return "" if query is None else written(query)
 
 
-def table_rows(run: RunView, rows: list[int], others: list[RunView], show: Shown = PLAIN_TABLE) -> list[dict[str, Any]]:
+def table_rows(
+    run: RunView, rows: list[int], others: list[RunView], show: TableShape = PLAIN_TABLE
+) -> list[dict[str, Any]]:
     snapshot = run.snapshot()
     longest = SHOWN if show.lines <= 2 else LONGEST_SHOWN
     previews = previews_of(run, snapshot, rows, longest)
