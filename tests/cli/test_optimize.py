@@ -62,7 +62,7 @@ def test_with_the_toy_model_a_browser_shows_curve_and_diff(tmp_path: Path, capsy
     )
     assert (result["valset"]["seed"]["mean"], result["valset"]["best"]["mean"]) == (0.0, 1.0)
     page = (folder / "page.html").read_text(encoding="utf-8")
-    seen = ["svg.curve .best", "svg.curve circle", ".diff .removed", ".diff .added"]
+    seen = ["svg.wide path.line", "svg.wide circle.sign", ".diff .removed", ".diff .added"]
     assert all(width > 5 and height > 5 for width, height in drawn_by_a_browser(page, tmp_path, seen))
 
 
@@ -364,6 +364,14 @@ def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
         (["seed.txt", *COMMAND, "--budget", "-1"], "--budget"),
         (["seed.txt", *COMMAND, "--budget", "20"], "buys no proposal"),
         (["seed.txt", *COMMAND, "--holdout", "1.5"], "--holdout"),
+        (["seed.txt", *COMMAND, "--prompt-at", "x"], "--prompt-at is for --task and has no effect without it"),
+        (["seed.txt", *COMMAND, "--limit", "2"], "--limit is for --task and has no effect without it"),
+        (["seed.txt", *COMMAND, "--sampling", "same_parent"], "--sampling is for several --proposals"),
+        (["seed.txt", *COMMAND, "--merge", "3"], "--merge is for several components and has no effect on one text"),
+        (["seed.txt", *COMMAND, "--component-selector", "all"], "--component-selector is for several components"),
+        (["seed.txt", *COMMAND, "--proposer", "m:f", "--temperature", "1"], "has no effect with --proposer"),
+        (["seed.txt", *COMMAND, "--dry-run", "--feedback-chars", "9"], "--feedback-chars must be at least 200, got 9"),
+        (["seed.txt", *COMMAND, "--dry-run", "--remember", "-1"], "--remember must be 0 or more, got -1"),
         (["seed.txt", *COMMAND, "--constraint", "x"], "--constraint is for --judge-model and has no effect"),
         (["seed.txt", *COMMAND, "--evaluator-header", "a:b"], "has no effect with --evaluator-command"),
         (["seed.txt", "--evaluator-url", "http://h/", "--evaluator-cwd", "."], "has no effect with --evaluator-url"),

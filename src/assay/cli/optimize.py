@@ -21,11 +21,12 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.optimize_settings import evaluator_and_settings
     from assay.optimize.folder import SearchFolder
     from assay.optimize.run import optimize
-    from assay.optimize.settings import estimated
+    from assay.optimize.settings import check_settings, estimated
 
     output = _checked_output(options.output)
     evaluator, settings = evaluator_and_settings(options)
     if options.dry_run:
+        check_settings(settings)
         planned = estimated(settings, settings.sets())
         print(planned.in_words())
         if warning := planned.warning():

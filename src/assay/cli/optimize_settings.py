@@ -26,11 +26,13 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         raise UsageError("--valset needs --dataset: the examples to learn from")
     if options.split and (options.valset or options.testset):
         raise UsageError("--split makes the valset and the testset; leave --valset and --testset out")
+    _refuse_alone(options)
     sets = _sets(options)  # first: a bad line is reported before anything is started
     evaluator = _evaluator(options, sets)
     if options.split:
         _split(sets, options)
     seed = _seed(options, evaluator)
+    _refuse_with_one_text(options, seed)
     texts = {"text": seed} if isinstance(seed, str) else seed
     settings = SearchSettings(
         seed=seed,
@@ -63,6 +65,36 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         prices=options.prices,
     )
     return evaluator, settings
+
+
+_ONLY_WITH = {
+    "--task": ("prompt_at", "task_model_arg", "task_max_tokens", "config", "limit", "trust"),
+    "--model": ("temperature", "max_answer_tokens", "model_arg", "reflection_template", "background"),
+}
+"""Flags that do something only beside another one; for `--model`, only where it is asked, not a --proposer."""
+
+
+def _refuse_alone(options: argparse.Namespace) -> None:
+    from assay.core.errors import UsageError
+
+    missing = {"--task": not options.task, "--model": bool(options.proposer)}
+    for other, names in _ONLY_WITH.items():
+        given = [name for name in names if getattr(options, name) not in (None, [], False, "")]
+        if missing[other] and given:
+            instead = "with --proposer, which does not ask it" if other == "--model" else "without it"
+            flag = given[0].replace("_", "-")
+            raise UsageError(f"--{flag} is for {other} and has no effect {instead}; leave it out")
+    if options.sampling != "independent" and options.proposals == 1:
+        raise UsageError("--sampling is for several --proposals at once and has no effect on one; leave it out")
+
+
+def _refuse_with_one_text(options: argparse.Namespace, seed: Any) -> None:
+    from assay.core.errors import UsageError
+
+    several = options.demonstrations or (isinstance(seed, dict) and len(seed) > 1)
+    for flag, given in (("--merge", options.merge > 0), ("--component-selector", options.component_selector == "all")):
+        if given and not several:
+            raise UsageError(f"{flag} is for several components and has no effect on one text; leave it out")
 
 
 def _sets(options: argparse.Namespace) -> dict[str, Any]:

@@ -140,8 +140,13 @@ def estimated(settings: SearchSettings, sets: SearchSets) -> CallEstimate:
 def check_settings(settings: SearchSettings) -> None:
     if settings.budget < 1:
         raise UsageError(f"--budget must be at least 1, got {settings.budget}")
-    if settings.demonstrations < 0:
-        raise UsageError(f"--demonstrations must be 0 or more, got {settings.demonstrations}")
+    for flag, number in (
+        ("--demonstrations", settings.demonstrations),
+        ("--remember", settings.remember),
+        ("--merge", settings.strategy.merges),
+    ):
+        if number < 0:
+            raise UsageError(f"{flag} must be 0 or more, got {number}")
     for name in ("minibatch", "concurrency", "max_proposals", "patience", "repeat"):
         value = getattr(settings, name)
         if value is not None and value < 1:
