@@ -50,65 +50,41 @@ class _Answer(NamedTuple):
     stderr: bytes
 
 
-def command_evaluator(
-    command: Sequence[str],
-    *,
-    timeout_seconds: float = 30.0,
-    cwd: Path | str | None = None,
-    score_range: ScoreRange = "unit",
-    task_model: str | None = None,
-    pass_env: Sequence[str] = (),
-    persistent: bool = False,
-    batch: int | None = None,
-    max_stdout_bytes: int = MAX_STDOUT_BYTES,
-) -> CommandEvaluator:
+class CommandEvaluator:
     """An evaluator that is a program: an argument list, never a shell line.
 
     `pass_env` names variables that the program gets besides those that every child inherits. `persistent`: it is kept
     running, reads a payload from each line and answers with a line. `batch`: it is sent up to so many evaluations at
     once, and has so many times its time limit for them.
     """
-    if isinstance(command, str) or not command or not all(isinstance(word, str) for word in command):
-        raise UsageError(f"an evaluator command is a list of words such as ['python3', 'score.py'], not {command!r}")
-    if not command[0] or any("\0" in word for word in (*command, task_model or "")):
-        raise UsageError("an evaluator command needs a program, and none of its words may hold a NUL character")
-    return CommandEvaluator(
-        command=tuple(command),
-        timeout_seconds=check_timeout(timeout_seconds),
-        cwd=None if cwd is None else Path(cwd).expanduser().absolute(),
-        score_range=check_score_range(score_range),
-        task_model=task_model,
-        pass_env=frozenset(pass_env),
-        persistent=persistent,
-        batch=check_batch(batch),
-        max_stdout_bytes=max_stdout_bytes,
-    )
-
-
-class CommandEvaluator:
-    """Asks a program, one that is started for each request or one that is kept."""
 
     def __init__(
         self,
+        command: Sequence[str],
         *,
-        command: tuple[str, ...],
-        timeout_seconds: float,
-        cwd: Path | None,
-        score_range: ScoreRange,
-        task_model: str | None,
-        pass_env: frozenset[str],
-        persistent: bool,
-        batch: int | None,
-        max_stdout_bytes: int,
+        timeout_seconds: float = 30.0,
+        cwd: Path | str | None = None,
+        score_range: ScoreRange = "unit",
+        task_model: str | None = None,
+        pass_env: Sequence[str] = (),
+        persistent: bool = False,
+        batch: int | None = None,
+        max_stdout_bytes: int = MAX_STDOUT_BYTES,
     ) -> None:
+        if isinstance(command, str) or not command or not all(isinstance(word, str) for word in command):
+            raise UsageError(
+                f"an evaluator command is a list of words such as ['python3', 'score.py'], not {command!r}"
+            )
+        if not command[0] or any("\0" in word for word in (*command, task_model or "")):
+            raise UsageError("an evaluator command needs a program, and none of its words may hold a NUL character")
         self.name = f"evaluator `{shortened(shlex.join(command), 120)}`"
-        self.command = command
-        self.cwd = cwd
-        self.score_range: ScoreRange = score_range
-        self.pass_env = pass_env
-        self.batch = batch
+        self.command = tuple(command)
+        self.cwd = None if cwd is None else Path(cwd).expanduser().absolute()
+        self.score_range = check_score_range(score_range)
+        self.pass_env = frozenset(pass_env)
+        self.batch = check_batch(batch)
         self.kept = KeptPrograms(self.name, self._start) if persistent else None
-        self._timeout_seconds = timeout_seconds
+        self._timeout_seconds = check_timeout(timeout_seconds)
         self._task_model = task_model
         self._max_stdout_bytes = max_stdout_bytes
         self._batches = None if batch is None else Batches(batch, self.send_batch)
@@ -272,6 +248,10 @@ class CommandEvaluator:
             return path if path.is_file() else None
         except OSError:  # a word too long to be a file's name
             return None
+
+
+command_evaluator = CommandEvaluator
+"""What the protocol calls it."""
 
 
 class _seen_beside:  # noqa: N801 - reads as a statement: with _seen_beside(stderr)

@@ -29,54 +29,33 @@ from assay.transport.client import HttpClient
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
 
-def http_evaluator(
-    url: str,
-    *,
-    timeout_seconds: float = 30.0,
-    headers: Mapping[str, str] | None = None,
-    score_range: ScoreRange = "unit",
-    task_model: str | None = None,
-    batch: int | None = None,
-    max_body_bytes: int = MAX_BODY_BYTES,
-) -> HttpEvaluator:
+class HttpEvaluator:
     """An evaluator that is a service. Redirects are not followed.
 
+    It is spoken to through the client that models have: proxies and certificates of the environment count here too.
     `batch`: it is sent up to so many evaluations at once, and has so many times its time limit for them.
     """
-    return HttpEvaluator(
-        url=_checked_url(url),
-        timeout_seconds=check_timeout(timeout_seconds),
-        headers=_checked_headers(headers or {}),
-        score_range=check_score_range(score_range),
-        task_model=task_model,
-        batch=check_batch(batch),
-        max_body_bytes=max_body_bytes,
-    )
-
-
-class HttpEvaluator:
-    """Speaks through the client that models have: proxies and certificates of the environment count here too."""
 
     def __init__(
         self,
-        *,
         url: str,
-        timeout_seconds: float,
-        headers: dict[str, str],
-        score_range: ScoreRange,
-        task_model: str | None,
-        batch: int | None,
-        max_body_bytes: int,
+        *,
+        timeout_seconds: float = 30.0,
+        headers: Mapping[str, str] | None = None,
+        score_range: ScoreRange = "unit",
+        task_model: str | None = None,
+        batch: int | None = None,
+        max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
-        self.name = f"evaluator {_shown_url(url)}"
-        self.score_range: ScoreRange = score_range
-        self.batch = batch
-        self._url = url
-        self._timeout_seconds = timeout_seconds
-        self._headers = headers
+        self._url = _checked_url(url)
+        self.name = f"evaluator {_shown_url(self._url)}"
+        self.batch = check_batch(batch)
+        self._timeout_seconds = check_timeout(timeout_seconds)
+        self._headers = _checked_headers(headers or {})
+        self.score_range = check_score_range(score_range)
         self._task_model = task_model
         self._max_body_bytes = max_body_bytes
-        self._redactor = Redactor(secrets_sent(url, headers))
+        self._redactor = Redactor(secrets_sent(self._url, self._headers))
         self._batches = None if batch is None else Batches(batch, self.send_batch)
         self._client = HttpClient(part=self.name, max_body_bytes=max_body_bytes)
 
@@ -150,6 +129,10 @@ class HttpEvaluator:
         kind = "rate_limit" if status == 429 else "server_error" if status >= 500 else "bad_request"
         retryable = status == 429 or status >= 500
         return failed(self.name, kind, f"status {status}{told}", {"body": seen}, retryable=retryable)
+
+
+http_evaluator = HttpEvaluator
+"""What the protocol calls it."""
 
 
 def _checked_url(url: str) -> str:

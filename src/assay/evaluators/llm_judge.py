@@ -41,56 +41,36 @@ _SYSTEM = (
 JUDGE_TIMEOUT_SECONDS = 60.0
 
 
-def llm_judge_evaluator(
-    objective: str,
-    model: Model,
-    *,
-    quality_dimensions: Mapping[str, float] | None = None,
-    hard_constraints: Sequence[str] = (),
-    timeout_seconds: float | None = JUDGE_TIMEOUT_SECONDS,
-    temperature: float = 0.0,
-    task_model: str | None = None,
-) -> JudgeEvaluator:
+class JudgeEvaluator:
     """An evaluator that is a model; its score always lies in [0, 1], whatever the score range of the run.
 
     `quality_dimensions` maps names to weights; the score is then their weighted mean, not a number of the judge's.
     `timeout_seconds` is for one call of the model as it is given; None where the model keeps a limit of its own, below
     whatever it waits for.
     """
-    if not objective.strip():
-        raise UsageError("a judge needs an objective that says what a good candidate is")
-    if not isinstance(model, Model):
-        raise UsageError(f"a judge needs a model that can generate, not {model!r}")
-    return JudgeEvaluator(
-        objective=objective.strip(),
-        model=model if timeout_seconds is None else Timed(model, check_timeout(timeout_seconds)),
-        dimensions=_checked_dimensions(quality_dimensions or {}),
-        constraints=tuple(dict.fromkeys(text.strip() for text in hard_constraints if text.strip())),
-        temperature=temperature,
-        task_model=task_model,
-    )
-
-
-class JudgeEvaluator:
-    """Asks its model once for each evaluation."""
 
     def __init__(
         self,
-        *,
         objective: str,
         model: Model,
-        dimensions: dict[str, float],
-        constraints: tuple[str, ...],
-        temperature: float,
-        task_model: str | None,
+        *,
+        quality_dimensions: Mapping[str, float] | None = None,
+        hard_constraints: Sequence[str] = (),
+        timeout_seconds: float | None = JUDGE_TIMEOUT_SECONDS,
+        temperature: float = 0.0,
+        task_model: str | None = None,
     ) -> None:
+        if not objective.strip():
+            raise UsageError("a judge needs an objective that says what a good candidate is")
+        if not isinstance(model, Model):
+            raise UsageError(f"a judge needs a model that can generate, not {model!r}")
         self.name = f"judge `{model.name}`"
         self.model_names = (model.name,)
         """Who is asked, as prices know them."""
-        self._objective = objective
-        self._model = model
-        self._dimensions = dimensions
-        self._constraints = constraints
+        self._objective = objective.strip()
+        self._model = model if timeout_seconds is None else Timed(model, check_timeout(timeout_seconds))
+        self._dimensions = _checked_dimensions(quality_dimensions or {})
+        self._constraints = tuple(dict.fromkeys(text.strip() for text in hard_constraints if text.strip()))
         self._temperature = temperature
         self._task_model = task_model
         self._asks_for_json = True
@@ -221,6 +201,10 @@ class JudgeEvaluator:
 
     def _undecided(self, reason: str, verdict: dict[str, Any]) -> EvaluatorError:
         return failed(self.name, "bad_output", f"{reason}. It said: {shortened(verdict)}", verdict)
+
+
+llm_judge_evaluator = JudgeEvaluator
+"""What the protocol calls it."""
 
 
 def _only_block(text: str) -> str | None:
