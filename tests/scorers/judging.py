@@ -10,7 +10,7 @@ from tests.scripted import Context, Scripted
 
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure, Message, Sample, Score, Trace
-from assay.scorers.labeler import labeler_via_model
+from assay.scorers.labeler import Labeler
 
 TRACE = Trace(
     prediction="Rome",
@@ -27,7 +27,7 @@ PROMPTS: dict[str, Any] = {
 
 
 def labeler(model: Scripted, **options: Any) -> Any:
-    return labeler_via_model("l", **{**PROMPTS, **options}, context=Context({"j": model}))
+    return Labeler("l", **{**PROMPTS, **options}, context=Context({"j": model}))
 
 
 def judge(scorer: Any) -> Score:

@@ -17,19 +17,17 @@ from assay.cli.main import main
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure, Request
 from assay.reports.board.types import read_leaderboard_file
-from assay.scorers.judge import model_as_a_judge_classifier, model_as_a_judge_scorer
+from assay.scorers.judge import Classifier, Rating
 from assay.scorers.verdict import VerdictError, read_label, read_score
 
 
 def classifier(model: Scripted, **options: Any) -> Any:
     given_ = {**PROMPTS, "correct_labels": ["correct"], "incorrect_labels": ["incorrect", "unsure"], **options}
-    return model_as_a_judge_classifier("c", **given_, context=Context({"j": model}))
+    return Classifier("c", **given_, context=Context({"j": model}))
 
 
 def rating(model: Scripted, **options: Any) -> Any:
-    return model_as_a_judge_scorer(
-        "s", **{**PROMPTS, "score_min": 1, "score_max": 5, **options}, context=Context({"j": model})
-    )
+    return Rating("s", **{**PROMPTS, "score_min": 1, "score_max": 5, **options}, context=Context({"j": model}))
 
 
 JSON = '{"prediction": "correct", "reasoning": "same city", "confidence": 0.9}'
@@ -192,7 +190,7 @@ def test_a_number_outside_the_range_or_none_at_all_is_a_failure(said: str) -> No
 
 
 def test_where_nothing_is_run_a_judge_can_be_built_but_not_asked() -> None:
-    scorer = model_as_a_judge_scorer("s", **PROMPTS)
+    scorer = Rating("s", **PROMPTS)
     assert refused(scorer).kind == "not_asked"
 
 

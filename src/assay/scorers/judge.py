@@ -198,24 +198,46 @@ NO_VERDICT = Verdict(said(""), None)
 """Silence, which no judge's scorer takes for a verdict."""
 
 
-class Classifier:
-    """`is_correct`: the judge's label is one of the correct ones."""
+class Classifier(Judge):
+    """`is_correct`: a judge model answers with a label, and the label is one of the correct ones."""
 
-    def __init__(self, judge: Judge, correct: Sequence[str], incorrect: Sequence[str]) -> None:
-        self.name = judge.name
-        self._judge = judge
-        self._correct = tuple(correct)
-        self._labels = (*correct, *incorrect)
+    def __init__(
+        self,
+        key: str,
+        *,
+        model_key: str,
+        system_prompt: str,
+        user_prompt: str,
+        correct_labels: Sequence[str],
+        incorrect_labels: Sequence[str],
+        use_structured_outputs: bool = False,
+        has_solver: bool = True,
+        model: Mapping[str, Any] | None = None,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        self._correct = tuple(correct_labels)
+        self._labels = (*correct_labels, *incorrect_labels)
+        super().__init__(
+            key,
+            model_key=model_key,
+            model=model,
+            system_prompt=system_prompt,
+            user_prompt=user_prompt,
+            instruction=label_instruction("prediction", self._labels, use_structured_outputs),
+            schema=verdict_schema("prediction", {"enum": list(self._labels)}) if use_structured_outputs else None,
+            has_solver=has_solver,
+            context=context,
+        )
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        label, verdict, hearing = await self._judge.verdict(
+        label, verdict, hearing = await self.verdict(
             sample, trace, lambda text: read_label(text, self._labels, ("prediction", "label"))
         )
         return Score(
             name=self.name,
             values={"is_correct": label in self._correct},
             reason=_reason(verdict),
-            metadata=self._judge.metadata(hearing, verdict, prediction=label),
+            metadata=self.metadata(hearing, verdict, prediction=label),
         )
 
     def verdicts(self) -> list[Verdict]:
@@ -230,52 +252,50 @@ class Classifier:
         ]
 
 
-def model_as_a_judge_classifier(
-    key: str,
-    *,
-    model_key: str,
-    system_prompt: str,
-    user_prompt: str,
-    correct_labels: Sequence[str],
-    incorrect_labels: Sequence[str],
-    use_structured_outputs: bool = False,
-    has_solver: bool = True,
-    model: Mapping[str, Any] | None = None,
-    context: BuildContext = NO_CONTEXT,
-) -> Classifier:
-    """`is_correct`: a judge model answers with a label, and the label is one of the correct ones."""
-    labels = [*correct_labels, *incorrect_labels]
-    judge = Judge(
-        key,
-        model_key=model_key,
-        model=model,
-        system_prompt=system_prompt,
-        user_prompt=user_prompt,
-        instruction=label_instruction("prediction", labels, use_structured_outputs),
-        schema=verdict_schema("prediction", {"enum": labels}) if use_structured_outputs else None,
-        has_solver=has_solver,
-        context=context,
-    )
-    return Classifier(judge, correct_labels, incorrect_labels)
+class Rating(Judge):
+    """`score`: a judge model gives a number between score_min and score_max, brought to [0, 1]."""
 
-
-class Rating:
-    """`score`: the judge's number, brought to [0, 1]."""
-
-    def __init__(self, judge: Judge, low: float, high: float) -> None:
-        self.name = judge.name
-        self._judge = judge
-        self._low, self._high = low, high
+    def __init__(
+        self,
+        key: str,
+        *,
+        model_key: str,
+        system_prompt: str,
+        user_prompt: str,
+        score_min: float = 0.0,
+        score_max: float = 1.0,
+        use_structured_outputs: bool = False,
+        has_solver: bool = True,
+        model: Mapping[str, Any] | None = None,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
+        if not score_min < score_max:
+            raise UsageError(f"scorer `{key}`: score_max ({score_max}) must be above score_min ({score_min})")
+        self._low, self._high = float(score_min), float(score_max)
+        number = {"type": "number", "minimum": score_min, "maximum": score_max}
+        if use_structured_outputs:
+            instruction = 'Answer with a JSON object that has the fields "score", "reasoning" and "confidence".'
+        else:
+            instruction = f"Answer with a number from {score_min:g} to {score_max:g} and nothing else."
+        super().__init__(
+            key,
+            model_key=model_key,
+            model=model,
+            system_prompt=system_prompt,
+            user_prompt=user_prompt,
+            instruction=instruction,
+            schema=verdict_schema("score", number) if use_structured_outputs else None,
+            has_solver=has_solver,
+            context=context,
+        )
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        raw, verdict, hearing = await self._judge.verdict(
-            sample, trace, lambda text: read_score(text, self._low, self._high)
-        )
+        raw, verdict, hearing = await self.verdict(sample, trace, lambda text: read_score(text, self._low, self._high))
         return Score(
             name=self.name,
             values={"score": (raw - self._low) / (self._high - self._low)},
             reason=_reason(verdict),
-            metadata=self._judge.metadata(hearing, verdict, raw_score=raw),
+            metadata=self.metadata(hearing, verdict, raw_score=raw),
         )
 
     def verdicts(self) -> list[Verdict]:
@@ -289,41 +309,6 @@ class Rating:
             ),
             NO_VERDICT,
         ]
-
-
-def model_as_a_judge_scorer(
-    key: str,
-    *,
-    model_key: str,
-    system_prompt: str,
-    user_prompt: str,
-    score_min: float = 0.0,
-    score_max: float = 1.0,
-    use_structured_outputs: bool = False,
-    has_solver: bool = True,
-    model: Mapping[str, Any] | None = None,
-    context: BuildContext = NO_CONTEXT,
-) -> Rating:
-    """`score`: a judge model gives a number between score_min and score_max, brought to [0, 1]."""
-    if not score_min < score_max:
-        raise UsageError(f"scorer `{key}`: score_max ({score_max}) must be above score_min ({score_min})")
-    number = {"type": "number", "minimum": score_min, "maximum": score_max}
-    if use_structured_outputs:
-        instruction = 'Answer with a JSON object that has the fields "score", "reasoning" and "confidence".'
-    else:
-        instruction = f"Answer with a number from {score_min:g} to {score_max:g} and nothing else."
-    judge = Judge(
-        key,
-        model_key=model_key,
-        model=model,
-        system_prompt=system_prompt,
-        user_prompt=user_prompt,
-        instruction=instruction,
-        schema=verdict_schema("score", number) if use_structured_outputs else None,
-        has_solver=has_solver,
-        context=context,
-    )
-    return Rating(judge, float(score_min), float(score_max))
 
 
 def label_instruction(name: str, labels: Sequence[str], structured: bool) -> str:

@@ -12,49 +12,43 @@ from assay.scorers.rehearsed import Verdict
 from assay.scorers.verdict import read_label
 
 
-class Labeler:
-    """`label`: what the model said, one of the valid labels if there are any."""
+class Labeler(Judge):
+    """`label`: a model labels the answer or the sample; an empty `valid_labels` allows any label."""
 
-    def __init__(self, judge: Judge, valid_labels: Sequence[str]) -> None:
-        self.name = judge.name
-        self._judge = judge
+    def __init__(
+        self,
+        key: str,
+        *,
+        model_key: str,
+        system_prompt: str,
+        user_prompt: str,
+        valid_labels: Sequence[str] = (),
+        use_structured_outputs: bool = False,
+        has_solver: bool = True,
+        model: Mapping[str, Any] | None = None,
+        context: BuildContext = NO_CONTEXT,
+    ) -> None:
         self._labels = tuple(valid_labels)
+        shape: dict[str, Any] = {"enum": list(valid_labels)} if valid_labels else {"type": "string"}
+        super().__init__(
+            key,
+            model_key=model_key,
+            model=model,
+            system_prompt=system_prompt,
+            user_prompt=user_prompt,
+            instruction=label_instruction("label", valid_labels, use_structured_outputs),
+            schema=verdict_schema("label", shape) if use_structured_outputs else None,
+            has_solver=has_solver,
+            context=context,
+        )
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        label, verdict, hearing = await self._judge.verdict(
+        label, verdict, hearing = await self.verdict(
             sample, trace, lambda text: read_label(text, self._labels, ("label", "prediction"))
         )
-        return Score(name=self.name, values={"label": label}, metadata=self._judge.metadata(hearing, verdict))
+        return Score(name=self.name, values={"label": label}, metadata=self.metadata(hearing, verdict))
 
     def verdicts(self) -> list[Verdict]:
         """Every label, or some label where any is valid."""
         labels = self._labels or ("a label",)
         return [*(Verdict(said(label), {"label": label}) for label in labels), NO_VERDICT]
-
-
-def labeler_via_model(
-    key: str,
-    *,
-    model_key: str,
-    system_prompt: str,
-    user_prompt: str,
-    valid_labels: Sequence[str] = (),
-    use_structured_outputs: bool = False,
-    has_solver: bool = True,
-    model: Mapping[str, Any] | None = None,
-    context: BuildContext = NO_CONTEXT,
-) -> Labeler:
-    """`label`: a model labels the answer or the sample; an empty `valid_labels` allows any label."""
-    shape: dict[str, Any] = {"enum": list(valid_labels)} if valid_labels else {"type": "string"}
-    judge = Judge(
-        key,
-        model_key=model_key,
-        model=model,
-        system_prompt=system_prompt,
-        user_prompt=user_prompt,
-        instruction=label_instruction("label", valid_labels, use_structured_outputs),
-        schema=verdict_schema("label", shape) if use_structured_outputs else None,
-        has_solver=has_solver,
-        context=context,
-    )
-    return Labeler(judge, valid_labels)

@@ -24,7 +24,10 @@ EXTRA = "pip install 'assay-eval[litellm]'"
 
 
 class LiteLLMModel:
-    """One model by the library's name for it."""
+    """The long tail of providers, through the `litellm` library: `litellm:PROVIDER/MODEL`. Needs the extra `litellm`.
+
+    Keys are the library's own environment variables. `extra` is passed to every call.
+    """
 
     capabilities = Capabilities(remote=True, cacheable=True)
 
@@ -131,11 +134,3 @@ def _library() -> Any:
             del os.environ[name]
     litellm.suppress_debug_info = True  # it would talk on stdout, where data goes
     return litellm
-
-
-def make(model: str, *, timeout_seconds: float | None = 600.0, extra: Mapping[str, Any] | None = None) -> LiteLLMModel:
-    """The long tail of providers, through the `litellm` library: `litellm:PROVIDER/MODEL`. Needs the extra `litellm`.
-
-    Keys are the library's own environment variables. `extra` is passed to every call.
-    """
-    return LiteLLMModel(model, timeout_seconds=timeout_seconds, extra=extra)
