@@ -121,3 +121,19 @@ def test_the_fast_path_says_what_jinja_says(parts: list[str]) -> None:
 )
 def test_expressions_give_values_and_read_literals(source: str, value: Any) -> None:
     assert Expression(source).evaluate({"sample": ROW}) == value
+
+
+METHOD_PRINTED = ["{{ sample.METHOD }}", "{{ sample['METHOD'] }}", "{% if 1 %}{{ sample.METHOD }}{% endif %}"]
+
+
+@pytest.mark.parametrize("method", ["values", "get", "keys", "items", "copy"])
+@pytest.mark.parametrize(
+    "source", ["{{ sample.METHOD }}", "{{ sample['METHOD'] }}", "{% if 1 %}{{ sample.METHOD }}{% endif %}"]
+)
+def test_the_name_of_a_method_is_no_column(source: str, method: str) -> None:
+    source = source.replace("METHOD", method)
+    with pytest.raises(RenderError, match=method):
+        Template(source).render({"sample": {"q": 1}})
+    with pytest.raises(RenderError, match=method):
+        Expression(source).evaluate({"sample": {"q": 1}})
+    assert Template(source).render({"sample": {method: "a column"}}) == "a column"

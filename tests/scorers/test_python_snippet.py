@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -135,4 +136,16 @@ def test_code_of_strangers_does_not_run() -> None:
     context = Context(own_code=False)
     source = "open('/tmp/assay-should-not-exist', 'w')\ndef compute_scores(sample): return {}"
     with pytest.raises(FailureError, match="--trust"):
+        run(lambda: PythonScorer("p", compute_scores_snippet=source, context=context), Sample(id="1", row={}))
+
+
+def test_an_integer_beyond_every_number_is_a_failure_and_no_line_that_cannot_be_read() -> None:
+    with pytest.raises(FailureError, match="an integer beyond what a number can hold"):
+        score_of("p", {"v": 10**400}, "sample `1`")
+
+
+def test_the_time_that_the_user_allows_holds_for_snippets() -> None:
+    source = "import time\ndef compute_scores(sample):\n    time.sleep(30)\n"
+    context = replace(Context(), timeout_seconds=0.2)
+    with pytest.raises(FailureError, match=r"took longer than 0\.2 s"):
         run(lambda: PythonScorer("p", compute_scores_snippet=source, context=context), Sample(id="1", row={}))

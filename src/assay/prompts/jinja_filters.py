@@ -22,6 +22,7 @@ from assay.prompts.jinja_rules import (
     check_format,
     check_replace,
     defined,
+    printable_value,
     steps,
 )
 
@@ -149,7 +150,7 @@ def _environment(
     return environment
 
 
-TEXT = _environment(Rules)
-NATIVE = _environment(NativeRules)
+TEXT = _environment(Rules, finalize=printable_value)
+NATIVE = _environment(NativeRules, finalize=printable_value)
 FORGIVING = _environment(Rules, ChainableUndefined, as_javascript)
 """For files of programs in JavaScript, which take an unknown name for an empty text."""

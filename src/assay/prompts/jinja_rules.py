@@ -7,6 +7,7 @@ same name (`sample.items` is the column), and an unknown name is always an error
 from __future__ import annotations
 
 import re
+import types
 from collections.abc import Iterable, Iterator, Mapping
 from time import monotonic
 from typing import Any
@@ -176,6 +177,18 @@ def _charge(context: Context) -> None:
         raise RenderError(f"more than {MAX_STEPS:,} loop iterations and calls")
     if monotonic() > budget[1]:
         raise RenderError(f"took longer than {MAX_SECONDS:g} s")
+
+
+def is_method(value: Any) -> bool:
+    """Whether this is a method that nobody has called: of a column that is not there, under the name of a method."""
+    return isinstance(value, types.BuiltinMethodType | types.MethodType)
+
+
+def printable_value(value: Any) -> Any:
+    """What a template prints; no method, which says nothing but where it lies in memory."""
+    if is_method(value):
+        raise UnknownNameError(f"`{value.__name__}` is a method here and not a field; call it, or name a field")
+    return value
 
 
 def defined(value: Any) -> Any:

@@ -21,7 +21,7 @@ from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.patterns.matching import BadPatternError, PatternTimeoutError
 from assay.prompts.jinja_filters import FORGIVING, NATIVE, TEXT
-from assay.prompts.jinja_rules import MAX_OUTPUT, RenderError, Rules, UnknownNameError, defined
+from assay.prompts.jinja_rules import MAX_OUTPUT, RenderError, Rules, UnknownNameError, defined, is_method
 
 MAX_TAGS = 20_000
 _MAX_LITERAL = 20_000
@@ -274,7 +274,8 @@ def _follow(path: Path, variables: Mapping[str, Any]) -> Any:
             except KeyError:
                 pass
         holder, value = value, TEXT.getattr(value, name)
-        if isinstance(value, StrictUndefined):
+        # a method that is not called: nobody means `<built-in method …>`
+        if isinstance(value, StrictUndefined) or (at == len(path) - 1 and is_method(value)):
             known = [str(key) for key in holder] if isinstance(holder, Mapping) else []
             said = ".".join(path[:at])
             if known or isinstance(holder, Mapping):

@@ -199,3 +199,15 @@ def test_faults_come_in_the_order_of_the_file(tmp_path: Path) -> None:
     columns = [int(line.split(":")[2]) for line in refused(path).splitlines()]
     assert columns == sorted(columns)
     assert len(columns) == 2
+
+
+def test_a_filter_that_a_row_breaks_is_told_at_its_place_in_the_dataset_file(tmp_path: Path) -> None:
+    path = write_task(tmp_path, ROWS, [EQUALS])
+    (tmp_path / "rows.jsonl").rename(tmp_path / "data.jsonl")
+    (tmp_path / "rows.yaml").write_text(
+        "key: rows\ndisplay_name: R\nsource:\n  type: local\n  file_path: data.jsonl\n"
+        "  filters: [{op: greater_than, expression: '{{ sample.q }}', value: 1}]\n"
+    )
+    expected = "rows.yaml:6:13: source.filters[0]: `greater_than` compares numbers, got 'a' (row 1)"
+    assert refused(path).endswith(expected)
+    assert "task.yaml" not in refused(path)

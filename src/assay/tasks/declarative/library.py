@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -50,6 +52,7 @@ IDENTITIES = ("latticeflow$identity", "latticeflow$openai_chat_completion")
 DATA_ENDINGS = (".jsonl", ".csv", ".tsv", ".parquet")
 
 
+_FILTER = re.compile(r"dataset `([^`]+)`: filters\[(\d+)\]: (.*)", re.DOTALL)
 MAX_PROMPT_BYTES = 1 << 20
 
 
@@ -113,6 +116,8 @@ class Library:
     """`$NAME`s of the files around that were left as they stood."""
     missing_models: list[str] = field(default_factory=list)
     """Keys that nothing stands behind, where no model is needed."""
+    _sources: dict[str, tuple[Document, FieldPath]] = field(default_factory=dict)
+    """Where the datasets that were looked up stand."""
 
     def dataset(self, key: str, *, num_samples: int | None = None, subsampling: str | None = None) -> DatasetSpec:
         """The dataset with this key, read once for its size and hash."""
@@ -157,7 +162,20 @@ class Library:
         if self.only_reads and is_elsewhere(unread):
             return unread  # neither its hash nor its size can be had without its server, or its code
         made = catalog.make("dataset", use, options, own_code=not self.only_reads)
-        return DatasetSpec(use=use, options=options, sha256=content_hash(made), size=len(made))
+        with self._told_at_filters(options):
+            return DatasetSpec(use=use, options=options, sha256=content_hash(made), size=len(made))
+
+    @contextmanager
+    def _told_at_filters(self, options: Options) -> Iterator[None]:
+        """A filter that a row cannot be held against stands in the dataset's file, not where the dataset is named."""
+        try:
+            yield
+        except UsageError as error:
+            found = _FILTER.match(str(error))
+            if found is None or found[1] not in self._sources:
+                raise
+            document, where = self._sources[found[1]]
+            raise document.error((*where, "source", "filters", int(found[2])), found[3]) from error
 
     def _pinned(self, use: str, options: Options) -> tuple[str, Options]:
         """The options, with those that fix what a server holds now, and where generated rows are."""
@@ -262,6 +280,7 @@ class Library:
         self, document: Document, where: FieldPath, dataset: DatasetEntry
     ) -> tuple[str, Options]:
         self.warnings.extend(document.warnings)
+        self._sources[dataset.key] = document, where
         source = dataset.source
         if isinstance(source, OwnSource):
             return source.use, dict(source.options)
