@@ -48,7 +48,7 @@ from assay.optimize.results import (
     overall_verdict,
     problem_of,
 )
-from assay.optimize.sets import SearchSets, SetExample
+from assay.optimize.sets import REFUSED, SearchSets, SetExample
 from assay.optimize.settings import SearchSettings, check_settings, estimated
 from assay.runs.listeners import SearchEvent
 from assay.runs.patient_evaluator import PatientEvaluator
@@ -140,7 +140,7 @@ def _announce(planned: CallEstimate, sets: SearchSets, known: int, progress: Pro
         progress.say(
             f"held out: {sets.held_out} of {sets.held_out + left} records of the {sets.source}, for the verdict"
         )
-    if sets.why_none_held_out:
+    if sets.why_none_held_out and sets.why_none_held_out != REFUSED:  # who refused it knows
         progress.warn(f"nothing is held out ({sets.why_none_held_out}), so there will be no verdict; see --testset")
     if warning := planned.warning():
         progress.warn(warning)

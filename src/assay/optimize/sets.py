@@ -21,6 +21,8 @@ HOLDOUT = 0.3
 FEWEST_HELD_OUT = 6
 """Five right answers more, out of five, are still no evidence at the 95 % level."""
 
+REFUSED = "--holdout 0"
+
 Records = Sequence[dict[str, Any]]
 
 
@@ -91,7 +93,7 @@ def make_sets(
 
 def _why_none(dataset: Records, valset: Records | None, share: float) -> str:
     if not share:
-        return "--holdout 0"
+        return REFUSED
     fewest = next(number for number in itertools.count(1) if round(number * share) >= FEWEST_HELD_OUT)
     source, records = ("dataset", dataset) if valset is None else ("valset", valset)
     are = "record is" if len(records) == 1 else "records are"
