@@ -84,12 +84,12 @@ def parsed(text: str) -> tuple[Query | None, int]:
     ids=["brackets", "nots", "quotes", "a word", "values", "words", "signs"],
 )
 def test_long_queries_are_read_or_refused_in_no_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         parse(text)
     except QueryError:
         pass
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(
