@@ -60,9 +60,9 @@ def test_the_page_has_curve_lineage_diff_and_examples(tmp_path: Path) -> None:
     found = tags(text)
     widths = 2  # every chart is drawn for a page and for a phone
     signs = [attrs.get("class") for tag, attrs in found if tag == "circle"]
-    assert signs.count("sign") == widths * len(result.lineage)
-    assert signs.count("sign hollow") == widths * sum(each.score is not None for each in result.rejected)
-    assert sum(tag == "path" and attrs.get("class") == "line" for tag, attrs in found) == widths
+    assert signs.count("m-sign") == widths * len(result.lineage)
+    assert signs.count("m-sign hollow") == widths * sum(each.score is not None for each in result.rejected)
+    assert sum(tag == "path" and attrs.get("class") == "m-line" for tag, attrs in found) == widths
     assert '<span class="added">+Be' in text
     assert '<span class="removed">-Be\n</span>' in text
     assert text.count("<li>") == len(result.lineage)

@@ -26,7 +26,8 @@ from assay.viewer.export import export_site
 
 PLACES = {
     "#/": ".runs tbody tr",
-    "#/run/small": "table[aria-label=Leaderboard]",
+    "#/run/small": ".plotted svg",
+    "#/history": ".plotted svg",
     "#/run/small/samples": ".samples tbody tr",
     "#/run/rich/samples": ".samples tbody tr",
     "#/run/small/marks": ".page-marks",

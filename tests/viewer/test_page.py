@@ -21,7 +21,8 @@ pytest.importorskip("uvicorn")
 
 from assay.viewer.entry import OPEN
 
-ACTIVE = "#page script, #page iframe, #page svg, #page a[href^=javascript], #page [onerror], #page [onload]"
+ACTIVE = "#page script, #page iframe, #page svg:not(.plotted > svg), #page a[href^=javascript], #page [onerror]"
+ACTIVE += ", #page [onload]"
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ from assay.core.errors import SearchFolderError, UsageError
 from assay.reports.marks import Mark, Verdict, agreement_of, append_mark, people_agreement
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.fields import FLIPS, MARKED
-from assay.viewer import comparing, downloads, many_runs, overview, samples
+from assay.viewer import comparing, downloads, many_runs, overview, pictures, samples
 from assay.viewer.downloads import Download
 from assay.viewer.library import RunLibrary, cost_of, listed
-from assay.viewer.query import Filters, summary
+from assay.viewer.query import Filters, mean_of, summary
 from assay.viewer.run_view import RunView
 from assay.viewer.searches import search_of
 
@@ -135,7 +135,25 @@ class Api:
         view, filters, others = self._table(params)
         with _reading([view, *others]):
             rows = view.rows(filters, "order", False, others)
-            return overview.slices(view.snapshot(), _one(params, "by"), rows, view.level)
+            found = overview.slices(view.snapshot(), _one(params, "by"), rows, view.level)
+            whole = mean_of(view.snapshot(), rows, view.level)
+            return {**found, "chart": pictures.slices_picture(view.name, found, whole)}
+
+    def charts(self, params: Params) -> Any:
+        """The pictures of one run, or of several against the first."""
+        names = list(dict.fromkeys(params.getlist("run")))
+        if not 1 <= len(names) <= comparing.MOST_RUNS:
+            raise UsageError(f"charts are of one to {comparing.MOST_RUNS} runs (`run=A&run=B`)")
+        views = [self.library.run(name) for name in names]
+        with _reading(views):
+            if len(views) == 1:
+                return pictures.run_pictures(views[0], self.library)
+            return pictures.comparison_pictures(views, self.library)
+
+    def history(self, params: Params) -> Any:
+        """Runs of the same tasks in order."""
+        asked = {name: params.get(name) or None for name in ("task", "model", "baseline")}
+        return pictures.history_pictures(self.library, **asked)
 
     def compare(self, params: Params) -> Any:
         """Two or more runs, each against the first."""

@@ -41,6 +41,8 @@ def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
         "slices": api.slices,
         "compare": api.compare,
         "marks": api.marks,
+        "charts": api.charts,
+        "history": api.history,
     }
     routes = [Route(f"/api/{name}", _reading(read), methods=["GET"]) for name, read in reads.items()]
     routes.append(Route("/api/download", _downloading(api.download), methods=["GET"]))
@@ -58,7 +60,8 @@ def static_files() -> dict[str, bytes]:
     """The page's files by name, read once: no path is ever made of what a request says."""
     folder = resources.files("assay.viewer") / "static"
     vendored = {f"vendor/{item.name}": item for item in (folder / "vendor").iterdir()}
-    files = {item.name: item for item in folder.iterdir()} | vendored
+    styles = {"charts.css": resources.files("assay.reports.charts") / "charts.css"}
+    files = {item.name: item for item in folder.iterdir()} | vendored | styles
     return {name: item.read_bytes() for name, item in files.items() if name.endswith(tuple(TYPES))}
 
 

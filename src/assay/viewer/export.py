@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.viewer import comparing, overview, samples
+from assay.reports.charts.figure import style_sheet as chart_styles
+from assay.viewer import comparing, samples
 from assay.viewer.api import Api, Params
 from assay.viewer.bundle import bundle
 from assay.viewer.library import RunLibrary, listed
@@ -57,9 +58,21 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
             if second != first
         }
         _write(data, f"r{first}-compare", found)
+    _write_charts(data, compared, Api(library))
     _write_page(folder)
     library.builders.stop()
     return folder / "index.html"
+
+
+def _write_charts(data: Path, compared: list[tuple[int, RunView]], api: Api) -> None:
+    """Of every two runs, of all of them, and their histories: a copy has nobody who could draw others."""
+    chosen = [[one, other] for one in compared for other in compared if one != other]
+    if len(compared) > 2:
+        chosen.append(compared)
+    for runs in chosen:
+        asked = Params([("run", view.name) for _, view in runs])
+        _write(data, f"charts-{'-'.join(f'{number}' for number, _ in runs)}", api.charts(asked))
+    _write(data, "history", api.history(Params([])))
 
 
 def _prepare(folder: Path) -> None:
@@ -77,12 +90,13 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
     _wait_for_board(view)
     run = api.run(asked)
     run["slices"] = {
-        by: overview.slices(view.snapshot(), by, view.rows(Filters(), "order", False, []), view.level)
+        by: api.slices(Params([("run", view.name), ("by", by)]))
         for by in ["task", "outcome", "attempt", *(each["key"] for each in run["keys"])]
     }
     chosen = view.rows(Filters(), "order", False, []).tolist()
     run["left_out"] = max(0, len(chosen) - most_samples)
     _write(data, name, run)
+    _write(data, f"{name}-charts", api.charts(asked))
     _write(data, f"{name}-marks", api.marks(asked))
     asked_about = QueryRows(view.snapshot(), view.schema(), view.columns([]))
     targets = view.snapshot().column("targets")
@@ -122,6 +136,7 @@ def _write_page(folder: Path) -> None:
     modules = {name.removesuffix(".js"): text.decode() for name, text in files.items() if name.endswith(".js")}
     for name in ("style.css", "pages.css", "sample.css", "icon.svg"):
         (folder / name).write_bytes(files[name])
+    (folder / "charts.css").write_text(chart_styles(), encoding="utf-8")
     (folder / "vendor").mkdir()
     for item in (static / "vendor").iterdir():
         (folder / "vendor" / item.name).write_bytes(item.read_bytes())

@@ -69,6 +69,7 @@ class IndexLine(Struct, gc=False):
     failures: tuple[FailurePart, ...] = ()
     excluded: tuple[str, ...] = ()
     seconds: float = 0.0
+    finished: float | None = None
     usage: tuple[Usage, ...] = ()
 
 

@@ -45,9 +45,12 @@ PLAIN = {
     "targets": "Q",
     "question": "Q",
     "answer": "Q",
+    "characters": "i",
+    "finished": "d",
 }
 """The columns every row has, with their array type. A score that is not there is NaN here and nowhere else; a group, an
-answer or a question that is not there is 0, the others are hashes.
+answer or a question that is not there is 0, the others are hashes. The length of an answer that is not there is −1, an
+unknown time 0.
 """
 
 MAX_COLUMNS = 64
@@ -197,6 +200,8 @@ class Filler:
                 _targets_hash(line.targets),
                 0 if line.trace is None else _question_hash(line.trace),
                 0 if line.trace is None else label_hash(line.trace.prediction),
+                -1 if line.trace is None else len(line.trace.prediction),
+                line.finished or 0.0,
             )
         )
         self.rows += 1

@@ -9,16 +9,16 @@ from tests.reports.html.conftest import reports
 
 __all__ = ["reports"]
 
-INSIDE = """[...document.querySelectorAll('.chart svg')].filter(each => each.getBoundingClientRect().width)
+INSIDE = """[...document.querySelectorAll('.plotted svg')].filter(each => each.getBoundingClientRect().width)
 .flatMap(svg => {
   const box = svg.getBoundingClientRect();
-  return [...svg.querySelectorAll('text, .sign, .tile')].filter(part => {
+  return [...svg.querySelectorAll('text, .m-sign, .m-tile')].filter(part => {
     const own = part.getBoundingClientRect();
     return own.left < box.left - 2 || own.right > box.right + 2 || own.bottom > box.bottom + 2;
   }).map(part => part.textContent || part.outerHTML);
 })"""
-CENTRED = """[...document.querySelectorAll('.chart .mark')].filter(g => g.querySelector('.span')).every(g => {
-  const [span, sign] = ['.span', '.sign'].map(name => g.querySelector(name).getBoundingClientRect());
+CENTRED = """[...document.querySelectorAll('.plotted .m')].filter(g => g.querySelector('.m-span')).every(g => {
+  const [span, sign] = ['.m-span', '.m-sign'].map(name => g.querySelector(name).getBoundingClientRect());
   const [x, y] = [sign.left + sign.width / 2, sign.top + sign.height / 2];
   return span.width === 0 || (span.left - 1 <= x && x <= span.right + 1 && span.top - 1 <= y && y <= span.bottom + 1);
 })"""
@@ -27,11 +27,11 @@ CENTRED = """[...document.querySelectorAll('.chart .mark')].filter(g => g.queryS
 @needs_chromium
 def test_charts_are_drawn_at_both_widths_and_stay_inside(reports: Path, tmp_path: Path) -> None:
     async def steps(page: Page) -> None:
-        for width, shown in ((1400, "wide"), (380, "narrow")):
+        for width, shown in ((1400, "for-page"), (380, "for-phone")):
             await page.screen(width=width)
             await page.open(reports / "two.html")
             seen = await page.evaluate(
-                "[...document.querySelectorAll('.chart svg')].filter(svg => svg.getBoundingClientRect().height > 40)"
+                "[...document.querySelectorAll('.plotted svg')].filter(svg => svg.getBoundingClientRect().height > 40)"
                 ".map(svg => svg.getAttribute('class'))"
             )
             assert len(seen) >= 8, "scores, overall, heatmap, latency, wins, calibration, spreads, differences"

@@ -30,7 +30,7 @@ def texts(found: Drawn) -> list[str]:
 
 
 def sign_places(found: Drawn) -> list[float]:
-    return [float(each.attributes["cx"]) for each in every(found, "circle") if each.attributes["class"] == "sign"]
+    return [float(each.attributes["cx"]) for each in every(found, "circle") if each.attributes["class"] == "m-sign"]
 
 
 def test_values_lie_where_the_scale_says_and_inside_the_drawing() -> None:
@@ -64,10 +64,12 @@ def test_a_scale_around_zero_has_a_line_there() -> None:
     zero = [
         each
         for each in every(draw(rows(Dot(x=0.0, y=0), low=-1.0), WIDE), "line")
-        if each.attributes["class"] == "zero"
+        if each.attributes["class"] == "m-zero"
     ]
     assert len(zero) == 1
-    assert not [each for each in every(draw(rows(Dot(x=0.0, y=0)), WIDE), "line") if each.attributes["class"] == "zero"]
+    assert not [
+        each for each in every(draw(rows(Dot(x=0.0, y=0)), WIDE), "line") if each.attributes["class"] == "m-zero"
+    ]
 
 
 @pytest.mark.parametrize("width", [NARROW, WIDE, ACROSS])
@@ -95,7 +97,7 @@ def test_texts_beside_points_do_not_cover_each_other() -> None:
     dots = [Dot(x=0.5 + n / 1000, y=0.5, text=f"model {n}") for n in range(4)]
     scale = Scale(low=0.0, high=1.0)
     drawn = draw(Chart(name="x", title="X", x=scale, y=scale, marks=dots, behind=BEHIND), WIDE)
-    placed = [each for each in every(drawn, "text") if each.attributes.get("class") == "value"]
+    placed = [each for each in every(drawn, "text") if each.attributes.get("class") == "m-value"]
     heights = sorted(float(each.attributes["y"]) for each in placed if float(each.attributes["x"]) > WIDE / 2)
     assert all(after - before > 10 for before, after in pairwise(heights))
 
@@ -103,7 +105,7 @@ def test_texts_beside_points_do_not_cover_each_other() -> None:
 def test_one_series_needs_no_legend_and_two_have_one() -> None:
     dots = [Dot(x=0.5, y=0, series="a"), Dot(x=0.6, y=1, series="b")]
     one = Chart(name="x", title="X", x=Scale(low=0, high=1), y=Bands(names=["r"]), marks=dots, behind=BEHIND)
-    assert not re.search('class="key', figure(one))
+    assert not re.search('class="m-key', figure(one))
     two = Chart(
         name="x",
         title="X",
@@ -114,7 +116,7 @@ def test_one_series_needs_no_legend_and_two_have_one() -> None:
         series=["a", "b"],
         colours={"a": 0, "b": 1},
     )
-    assert figure(two).count('class="key') == 4, "at both widths"
+    assert figure(two).count('class="m-key') == 4, "at both widths"
 
 
 def test_a_mark_says_what_it_stands_for_and_text_stays_text() -> None:

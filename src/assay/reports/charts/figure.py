@@ -25,13 +25,13 @@ def figure(chart: Chart) -> Html:
         markup(draw(chart, NARROW)),
         tag("p", chart.note, class_="reading") if chart.note else None,
         tag("details", tag("summary", "Table"), _table(chart), class_="behind"),
-        class_="chart across" if chart.full_width else "chart",
+        class_="plotted across" if chart.full_width else "plotted",
     )
 
 
 def figures(charts: Sequence[Chart]) -> Child:
     """Several, side by side where there is room; None when there is nothing to draw."""
-    return tag("div", [figure(chart) for chart in charts], class_="charts") if charts else None
+    return tag("div", [figure(chart) for chart in charts], class_="plots") if charts else None
 
 
 def plain_figure(chart: Chart) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def history_chart(found: History, *, name: str = "history", link: Callable[[str]
     models = list(dict.fromkeys(point.model for point in found.runs))
     return Chart(
         name=name,
-        title=", ".join(found.tasks),
+        title=f"Score in order of {found.order}",
         x=Scale(low=0.7, high=last + 0.3, label=f"runs in order of {found.order}", names=_names(found)),
         y=Scale(
             low=max(low, 0.0) if min(seen or [0.0]) >= 0 else low,

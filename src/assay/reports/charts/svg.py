@@ -78,7 +78,7 @@ def draw(chart: Chart, width: float) -> Drawn:
         node("title", chart.title),
         *parts,
         viewBox=f"0 0 {width:g} {height:g}",
-        class_="narrow" if width <= NARROW else "wide",
+        class_="for-phone" if width <= NARROW else "for-page",
         role="group",
         aria_label=chart.title,
     )
@@ -132,12 +132,12 @@ def _legend(chart: Chart, width: float) -> tuple[list[Drawn], float]:
         return [], 0.0
     parts, x, y = [], 8.0, 12.0
     for name in chart.series:
-        text = cut(name, int((width - 40.0) / LETTER))
+        text = _fitted(name, (width - 40.0))
         if x > 8.0 and x + 16.0 + _width(text) > width:
             x, y = 8.0, y + LINE
         slot = chart.colours.get(name, 0)
         sign = _sign(slot, x + 5.0, y - 4.0, 4.5, hollow=False)
-        parts.append(node("g", sign, node("text", text, x=x + 15.0, y=y), class_=f"key {_colour(slot)}"))
+        parts.append(node("g", sign, node("text", text, x=x + 15.0, y=y), class_=f"m-key {_colour(slot)}"))
         x += 15.0 + _width(text) + 18.0
     return parts, y + 10.0
 
@@ -158,10 +158,10 @@ def _across(places: _Places, scale: Scale) -> list[Drawn]:
     if scale.label:
         middle = (frame.left + frame.right) / 2.0
         parts.append(
-            node("text", scale.label, x=middle, y=frame.bottom + 32.0, text_anchor="middle", class_="axis-label")
+            node("text", scale.label, x=middle, y=frame.bottom + 32.0, text_anchor="middle", class_="m-axis-label")
         )
     if scale.low < 0.0 < scale.high:
-        parts.append(node("line", x1=places.x(0.0), x2=places.x(0.0), y1=frame.top, y2=frame.bottom, class_="zero"))
+        parts.append(node("line", x1=places.x(0.0), x2=places.x(0.0), y1=frame.top, y2=frame.bottom, class_="m-zero"))
     return parts
 
 
@@ -175,9 +175,9 @@ def _upwards(places: _Places, scale: Scale) -> list[Drawn]:
         parts.append(node("text", text, x=frame.left - 7.0, y=y + 4.0, text_anchor="end"))
     if scale.label:
         turned = f"translate(11 {(frame.top + frame.bottom) / 2.0:.1f}) rotate(-90)"
-        parts.append(node("text", scale.label, transform=turned, text_anchor="middle", class_="axis-label"))
+        parts.append(node("text", scale.label, transform=turned, text_anchor="middle", class_="m-axis-label"))
     if scale.low < 0.0 < scale.high:
-        parts.append(node("line", x1=frame.left, x2=frame.right, y1=places.y(0.0), y2=places.y(0.0), class_="zero"))
+        parts.append(node("line", x1=frame.left, x2=frame.right, y1=places.y(0.0), y2=places.y(0.0), class_="m-zero"))
     return parts
 
 
@@ -189,12 +189,12 @@ def _names(places: _Places, bands: Bands) -> list[Drawn]:
         group = bands.groups[number] if bands.groups else None
         if group is not None and group != before:
             top = y - places.row / 2.0 - 6.0
-            shown = cut(group, int((frame.right - 8.0) / LETTER))
-            parts.append(node("text", shown, node("title", group), x=4.0, y=top, class_="group"))
+            shown = _fitted(group, (frame.right - 8.0))
+            parts.append(node("text", shown, node("title", group), x=4.0, y=top, class_="m-group"))
         before = group
-        shown = cut(name, int((frame.left - 12.0) / LETTER))
+        shown = _fitted(name, (frame.left - 12.0))
         title = node("title", name) if shown != name else None
-        parts.append(node("text", shown, title, x=frame.left - 9.0, y=y + 4.0, text_anchor="end", class_="name"))
+        parts.append(node("text", shown, title, x=frame.left - 9.0, y=y + 4.0, text_anchor="end", class_="m-name"))
     return parts
 
 
@@ -223,13 +223,13 @@ def _columns(places: _Places, bands: Bands) -> list[Drawn]:
     turned = _turned(bands, frame.right - frame.left)
     for number, name in enumerate(bands.names):
         x, y = places.x(number), frame.top - 8.0
-        shown = cut(name, int(110.0 / LETTER)) if turned else name
+        shown = _fitted(name, 110.0) if turned else name
         title = node("title", name) if shown != name else None
         if turned:
             where = f"translate({x + 3.0:.1f} {y:.1f}) rotate(-45)"
-            parts.append(node("text", shown, title, transform=where, class_="name"))
+            parts.append(node("text", shown, title, transform=where, class_="m-name"))
         else:
-            parts.append(node("text", shown, title, x=x, y=y, text_anchor="middle", class_="name"))
+            parts.append(node("text", shown, title, x=x, y=y, text_anchor="middle", class_="m-name"))
     return parts
 
 
@@ -249,13 +249,15 @@ def _parts(places: _Places, mark: AnyMark, texts: list[tuple[float, float, float
         case Dot():
             return _dot(places, mark, texts)
         case Curve():
-            return [node("path", d=_path(places, mark), class_="line dashed" if mark.dashed else "line")]
+            return [node("path", d=_path(places, mark), class_="m-line dashed" if mark.dashed else "m-line")]
         case Area():
-            return [node("path", d=_outline(places, mark), class_="area")]
+            return [node("path", d=_outline(places, mark), class_="m-area")]
         case Bar():
             (left, right), (low, high) = (places.x(each) for each in mark.x), sorted(places.y(each) for each in mark.y)
             return [
-                node("rect", x=left, y=low, width=max(right - left - 0.5, 0.5), height=max(high - low, 0), class_="bar")
+                node(
+                    "rect", x=left, y=low, width=max(right - left - 0.5, 0.5), height=max(high - low, 0), class_="m-bar"
+                )
             ]
         case Tile():
             return _tile(places, mark)
@@ -270,11 +272,11 @@ def _dot(places: _Places, mark: Dot, texts: list[tuple[float, float, float]]) ->
     if mark.y_interval is not None:
         low, high = (places.y(each) for each in mark.y_interval)
         parts.append(node("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}M{x - 4:.1f} {low:.1f}h8M{x - 4:.1f} {high:.1f}h8"))
-    parts = [part._replace(attributes={**part.attributes, "class": "span"}) for part in parts]
+    parts = [part._replace(attributes={**part.attributes, "class": "m-span"}) for part in parts]
     slot = places.chart.colours.get(mark.series, 0)
     parts.append(_sign(slot, x, y, 4.8 * mark.size, hollow=mark.hollow))
     # a finger or a pointer needs more room than the sign has
-    parts.append(node("circle", cx=x, cy=y, r=12.0, class_="reach"))
+    parts.append(node("circle", cx=x, cy=y, r=12.0, class_="m-reach"))
     if mark.text:
         parts += _beside(places, mark, x, y, texts)
     return parts
@@ -285,14 +287,14 @@ def _beside(places: _Places, mark: Dot, x: float, y: float, texts: list[tuple[fl
     frame, width = places.frame, _width(mark.text)
     if isinstance(places.chart.y, Bands):
         text = _row_text(mark, places.width)
-        return [node("text", text, x=places.width - 4.0, y=y + 4.0, text_anchor="end", class_="value")]
+        return [node("text", text, x=places.width - 4.0, y=y + 4.0, text_anchor="end", class_="m-value")]
     for dx, dy in ((9.0, 4.0), (9.0, -8.0), (9.0, 16.0), (-9.0 - width, 4.0), (-9.0 - width, -8.0), (-width / 2, 20.0)):
         left, base = x + dx, y + dy
         inside = left >= frame.left and left + width <= frame.right + 8.0 and frame.top + 8 <= base <= frame.bottom - 2
         clear = all(abs(base - other) > 12.0 or left > end or left + width < start for start, end, other in texts)
         if inside and clear:
             texts.append((left, left + width, base))
-            return [node("text", mark.text, x=left, y=base, class_="value")]
+            return [node("text", mark.text, x=left, y=base, class_="m-value")]
     return []
 
 
@@ -312,11 +314,16 @@ def _tile(places: _Places, mark: Tile) -> list[Drawn]:
             width=width - 2.0,
             height=places.row - 2.0,
             rx=3.0,
-            class_=f"tile {ground}",
+            class_=f"m-tile {ground}",
             fill_opacity=opacity,
         ),
         node(
-            "text", text, x=x + width / 2.0, y=y + 4.0, text_anchor="middle", class_="strong" if mark.strong else "in"
+            "text",
+            text,
+            x=x + width / 2.0,
+            y=y + 4.0,
+            text_anchor="middle",
+            class_="m-strong" if mark.strong else "m-in",
         ),
     ]
 
@@ -342,7 +349,7 @@ def _outline(places: _Places, mark: Area) -> str:
 
 def _sign(slot: int, x: float, y: float, size: float, *, hollow: bool) -> Drawn:
     """Circle, square, triangle, diamond or cross: colour is never the only difference."""
-    class_ = "sign hollow" if hollow else "sign"
+    class_ = "m-sign hollow" if hollow else "m-sign"
     shape = slot % SHAPES
     if shape == 0:
         return node("circle", cx=x, cy=y, r=size, class_=class_)
@@ -360,7 +367,7 @@ def _sign(slot: int, x: float, y: float, size: float, *, hollow: bool) -> Drawn:
 
 def _classes(chart: Chart, mark: MarkBase) -> str:
     colour = _colour(chart.colours[mark.series]) if mark.series in chart.colours else ""
-    return " ".join(part for part in ("mark", colour, mark.tone) if part)
+    return " ".join(part for part in ("m", colour, mark.tone) if part)
 
 
 def _colour(slot: int) -> str:
@@ -368,7 +375,11 @@ def _colour(slot: int) -> str:
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float) -> Drawn:
-    return node("line", x1=x1, y1=y1, x2=x2, y2=y2, class_="rule")
+    return node("line", x1=x1, y1=y1, x2=x2, y2=y2, class_="m-rule")
+
+
+def _fitted(text: str, width: float) -> str:
+    return text if _width(text) <= width else cut(text, int(width / LETTER))
 
 
 def _row_text(mark: Dot, width: float) -> str:

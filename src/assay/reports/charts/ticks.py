@@ -74,7 +74,7 @@ def short_number(value: float) -> str:
 def seconds_text(value: float) -> str:
     """`120 µs`, `35 ms`, `1.2 s`, `5 min`, `2 h`."""
     if value < 1e-3:
-        return f"{value * 1e6:.3g} µs"
+        return "0" if value == 0.0 else f"{value * 1e6:.3g} µs"
     if value < 1.0:
         return f"{value * 1e3:.3g} ms"
     if value < 120.0:

@@ -3,6 +3,7 @@
 import { isStatic, listen, messageOf } from "./api.js";
 import { add, button, byId, fill, h, link } from "./dom.js";
 import { pageCompare } from "./page_compare.js";
+import { pageHistory } from "./page_history.js";
 import { pageMarks } from "./page_marks.js";
 import { pageProvenance } from "./page_provenance.js";
 import { pageRun } from "./page_run.js";
@@ -14,6 +15,7 @@ import {
   noteScroll,
   scrollNoted,
   toCompare,
+  toHistory,
   toMarks,
   toProvenance,
   toRun,
@@ -29,6 +31,7 @@ const PAGES = {
   together: pageSamples,
   sample: pageSample,
   compare: pageCompare,
+  history: pageHistory,
   marks: pageMarks,
   provenance: pageProvenance,
 };
@@ -128,6 +131,7 @@ function header(route) {
   }
   add(bar, [
     h("span", { class: "room" }),
+    link(toHistory(), { class: "tab", "aria-current": route.page === "history" ? "page" : null }, "History"),
     h("span", { id: "live", class: "live", hidden: true }, "live"),
     isStatic ? h("span", { class: "quiet" }, "static copy") : null,
     button("?", help, { class: "icon", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts" }),

@@ -1,7 +1,8 @@
 // Runs side by side: how sure the difference is, by task, and then the samples themselves, flips first.
 
 import { get } from "./api.js";
-import { button, fill, h, link, section, select, table, th } from "./dom.js";
+import { button, fill, follow, h, link, section, select, table, th } from "./dom.js";
+import { chartSection } from "./figures.js";
 import { badge, weakTag } from "./charts.js";
 import { pairCards } from "./compare_cards.js";
 import { paramsOf, stateOf } from "./filters.js";
@@ -193,7 +194,16 @@ export async function pageCompare(root, route) {
   for (const run of listed.runs) names.set(run.name, run.model || run.name);
   if (new Set(runs.map(short)).size < runs.length) names.clear();
   let tasks = [...new Set(found.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))];
-  fill(root, top, section("Samples", bar, body, pager));
+  const charts = h("div");
+  const folded = h("details", { class: "pair", ontoggle: drawCharts }, h("summary", null, "Charts"), charts);
+  folded.open = runs.length > 2;
+  fill(root, top, folded, section("Samples", bar, body, pager));
+
+  async function drawCharts() {
+    if (!folded.open) return;
+    const now = await get("charts", { run: runs });
+    follow(charts, now, () => chartSection("Side by side", now));
+  }
 
   function drawTop(found) {
     fill(
@@ -222,6 +232,7 @@ export async function pageCompare(root, route) {
       const now = await get("compare", { run: runs });
       tasks = [...new Set(now.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))];
       drawTop(now);
+      drawCharts();
       await load();
     },
     keys: {

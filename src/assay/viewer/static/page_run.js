@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { button, fill, follow, h, link, section, select, table, th } from "./dom.js";
 import { bars, progressBar, stack, whisker } from "./charts.js";
+import { chartSection, plotted } from "./figures.js";
 import { pageSearch } from "./page_search.js";
 import { toMarks, toSample, toSamples } from "./route.js";
 import {
@@ -22,8 +23,8 @@ import {
 
 export async function pageRun(root, route) {
   let by = null;
-  const [top, board, spread, broken, parts, sliceBox] = Array.from({ length: 6 }, () => h("div"));
-  fill(root, top, board, spread, broken, parts);
+  const [top, board, drawn, spread, broken, parts, sliceBox] = Array.from({ length: 7 }, () => h("div"));
+  fill(root, top, board, drawn, spread, broken, parts);
 
   async function load() {
     const run = await get("run", { run: route.run });
@@ -42,7 +43,13 @@ export async function pageRun(root, route) {
       () => slices(run),
     );
     drawSlices();
+    drawCharts();
     return run;
+  }
+
+  async function drawCharts() {
+    const found = await get("charts", { run: route.run });
+    follow(drawn, found, () => chartSection("Charts", found));
   }
 
   function slices(run) {
@@ -106,6 +113,7 @@ export async function pageRun(root, route) {
       ),
     );
     follow(sliceBox, [found, rows.length], () => [
+      found.chart ? h("div", { class: "plots" }, plotted(found.chart)) : null,
       table(
         `Slices by ${by}`,
         [th("value"), num("score"), picture("score"), num("interval"), num("scored"), num("failed")],

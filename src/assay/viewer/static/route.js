@@ -11,6 +11,7 @@ export function current() {
   if (place === "run" && run !== undefined) return { page: view || "overview", run, key, params };
   if (place === "samples" && (params.run || []).length) return { page: "together", runs: params.run, params };
   if (place === "compare") return { page: "compare", runs: params.run || [], params };
+  if (place === "history") return { page: "history", params };
   return { page: "runs", params };
 }
 
@@ -23,6 +24,7 @@ function decode(text) {
 }
 
 export const toRuns = () => "#/";
+export const toHistory = (params) => `#/history${params && query(params) ? "?" + query(params) : ""}`;
 export const toRun = (run) => `#/run/${encodeURIComponent(run)}`;
 export const toProvenance = (run) => `${toRun(run)}/provenance`;
 export const toMarks = (run) => `${toRun(run)}/marks`;

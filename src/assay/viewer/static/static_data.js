@@ -8,6 +8,8 @@ export async function staticGet(what, params) {
   const list = await load("runs");
   if (what === "runs") return list;
   if (what === "compare") return compared(list, params.run);
+  if (what === "charts") return charts(list, all(params.run));
+  if (what === "history") return histories(params);
   const file = fileOf(list, first(params.run));
   if (what === "run") return load(file);
   if (what === "marks") return load(`${file}-marks`);
@@ -123,6 +125,22 @@ function fileOf(list, name) {
   const run = list.runs.find((each) => each.name === name);
   if (!run || !run.file) throw new Error(`there is no run ${name} in this copy`);
   return run.file;
+}
+
+async function charts(list, names) {
+  const files = names.map((name) => fileOf(list, name));
+  if (files.length === 1) return load(`${files[0]}-charts`);
+  try {
+    return await load(`charts-${files.map((file) => file.slice(1)).join("-")}`);
+  } catch {
+    return { charts: [], reason: "this copy holds charts of every two of its first eight runs, and of all of them" };
+  }
+}
+
+async function histories(params) {
+  const found = await load("history");
+  if (!["task", "model", "baseline"].some((name) => first(params[name]))) return found;
+  return { ...found, histories: [], reason: "an exported copy holds the histories of whole task sets only" };
 }
 
 async function compared(list, names) {

@@ -1,0 +1,190 @@
+"""The charts of the viewer: those of the report, from the indexes of the runs, with links to the samples behind."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import AssayError, UsageError
+from assay.reports.board.amounts import Amounts
+from assay.reports.board.types import Leaderboard
+from assay.reports.charts.chart import Chart
+from assay.reports.charts.colours import colours_of
+from assay.reports.charts.figure import plain_figure
+from assay.reports.charts.forest import ForestRow, forest, scores_chart
+from assay.reports.charts.history import history_chart
+from assay.reports.charts.sections import calibration_charts, comparison_charts, pace_charts
+from assay.reports.diff.columns import Side
+from assay.reports.document import text_of
+from assay.reports.documents.history import verdict
+from assay.reports.history.build import HistorySource, histories
+from assay.reports.pace import Pace
+from assay.reports.standings.against import against_baseline
+from assay.reports.standings.build import side_labels, standings_of
+from assay.reports.view import View, common_view
+from assay.viewer.comparing import sides_of
+from assay.viewer.index import Snapshot
+from assay.viewer.library import RunLibrary
+from assay.viewer.run_view import RunView
+
+NO_BOARD = "the leaderboard is being made; the charts follow"
+LEAST_SLICES, MOST_SLICES = 2, 40
+
+
+def run_pictures(view: RunView, library: RunLibrary) -> dict[str, Any]:
+    """The charts of one run."""
+    board = _board(view)
+    if board is None:
+        return {"charts": [], "reason": NO_BOARD}
+    label = board.adapter
+    colours = _colours(library, [label])
+    found = [
+        *scores_chart([(label, board)], colours=colours, link=lambda _, task: _samples(view.name, task=task)),
+        *calibration_charts([(label, board)]),
+        *pace_charts([(label, _paces(view.snapshot()))], colours),
+    ]
+    return _plain(found)
+
+
+def comparison_pictures(views: Sequence[RunView], library: RunLibrary) -> dict[str, Any]:
+    """The charts of several runs side by side, against the first."""
+    view = common_view([each.run_file().config for each in views])
+    boards = [_board(each) for each in views]
+    known = [board for board in boards if board is not None]
+    if len(known) < len(views):
+        return {"charts": [], "reason": NO_BOARD}
+    sides = [replace(side, board=board) for side, board in zip(sides_of(list(views), view), known, strict=True)]
+    labels = side_labels(sides)
+    colours = _colours(library, labels)
+    try:
+        standings = standings_of(sides, view, allow_unequal=True)
+    except UsageError as error:
+        return {"charts": [], "reason": str(error)}
+    named = list(zip(labels, sides, strict=True))
+    cells = against_baseline(named, labels[0], view)
+    runs = dict(zip(labels, (each.name for each in views), strict=True))
+    found = [
+        *comparison_charts(standings, cells, labels[0], colours),
+        *scores_chart(
+            list(zip(labels, known, strict=True)),
+            colours=colours,
+            link=lambda label, task: _samples(runs[label], task=task),
+        ),
+        *pace_charts([(label, _paces(each.snapshot())) for label, each in zip(labels, views, strict=True)], colours),
+    ]
+    return _plain(found)
+
+
+def slices_picture(run: str, found: dict[str, Any], whole: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The slices of a table of the viewer, as deviation from all its samples; None where there is little to see."""
+    if whole is None or whole["value"] is None or not LEAST_SLICES <= len(found["slices"]) <= MOST_SLICES:
+        return None
+    middle = whole["value"]
+    rows = []
+    for each in found["slices"]:
+        score = each["score"]
+        if score is None or score["value"] is None:
+            continue
+        name = each["value"] if each["known"] else "(none)"
+        ends = None if score["low"] is None else (score["low"] - middle, score["high"] - middle)
+        asked = {found["by"]: name} if found["by"] in ("task", "outcome") else {"meta": f"{found['by']}={name}"}
+        link = _samples(run, **asked) if each["known"] else ""
+        note = f"{score['value']:.3f} over {score['n']:,}"
+        rows.append(ForestRow(name=name, value=score["value"] - middle, ends=ends, note=note, link=link))
+    if len(rows) < LEAST_SLICES:
+        return None
+    title = f"Score by {found['by']}, as deviation from the whole ({middle:.3f})"
+    level, label = whole["level"], "score minus the score of the whole"
+    note = "Each interval is the slice's own; the score of the whole is taken as it is."
+    chart = forest("slices", title, rows, signed=True, label=label, value_head="deviation", level=level, note=note)
+    return plain_figure(chart)
+
+
+def history_pictures(
+    library: RunLibrary, *, task: str | None = None, model: str | None = None, baseline: str | None = None
+) -> dict[str, Any]:
+    """Every history of the runs here, with its chart."""
+    views = {view.name: view for view in library.views()}
+    runs = {}
+    for name, view in views.items():
+        try:
+            runs[name] = view.run_file()
+        except AssayError:  # a search, or what the list of runs names as broken
+            continue
+    common = common_view([run.config for run in runs.values()])
+    sources = [HistorySource(name, run, partial(_side, views[name], common)) for name, run in runs.items()]
+    found = histories(sources, common, task=task, model=model, baseline=baseline)
+    return {
+        "tasks": sorted({name for run in runs.values() for name in run.tasks}),
+        "models": sorted({str(run.model["name"]) for run in runs.values()}),
+        "histories": [
+            {
+                **msgspec.to_builtins(each),
+                "verdict": text_of(verdict(each)),
+                "chart": plain_figure(history_chart(each, name=f"history-{place}", link=_run)),
+            }
+            for place, each in enumerate(found)
+        ],
+    }
+
+
+def _side(view: RunView, common: View) -> Side:
+    with view.reading():
+        [side] = sides_of([view], common)
+        board = _board(view)
+        return side if board is None else replace(side, board=board)
+
+
+def _board(view: RunView) -> Leaderboard | None:
+    board, _ = view.boards.latest(view.run_file())
+    return None if board is None else msgspec.convert(board, Leaderboard)
+
+
+def _paces(snapshot: Snapshot) -> dict[str, Pace]:
+    """As `Pace` is filled from a journal, from the columns of the index."""
+    names = ("seconds", "characters", "tokens_out", "finished", "failure", "task")
+    seconds, characters, tokens, finished, failure, tasks = (snapshot.column(name) for name in names)
+    found = {}
+    for code, task in enumerate(snapshot.tasks):
+        rows = np.flatnonzero(snapshot.counts & (tasks == code))
+        if not len(rows) or not task:
+            continue
+        timed = rows[finished[rows] > 0.0]
+        found[task] = Pace(
+            seconds=Amounts.of(seconds[rows].astype(np.float64)),
+            characters=Amounts.of(characters[rows][characters[rows] >= 0].astype(np.float64)),
+            tokens=Amounts.of(tokens[rows][tokens[rows] > 0].astype(np.float64)),
+            finished=array("d", finished[timed].tobytes()),
+            failed=bytearray((failure[timed] >= 0).tobytes()),
+        )
+    return found
+
+
+def _colours(library: RunLibrary, labels: Sequence[str]) -> dict[str, int]:
+    """Over all models of the library, so that one has the same colour on every page."""
+    names = set(labels)
+    for view in library.views():
+        try:
+            names.add(str(view.run_file().model["name"]))
+        except AssayError:
+            continue
+    return colours_of(names)
+
+
+def _plain(charts: Sequence[Chart]) -> dict[str, Any]:
+    return {"charts": [plain_figure(chart) for chart in charts], "reason": None}
+
+
+def _run(name: str) -> str:
+    return f"#/run/{quote(name, safe='')}"
+
+
+def _samples(run: str, **params: str) -> str:
+    return f"{_run(run)}/samples?{urlencode(params)}"

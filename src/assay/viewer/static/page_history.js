@@ -1,0 +1,75 @@
+// Runs of the same tasks in order: the score with its interval, what changed, and where it first got worse.
+
+import { get } from "./api.js";
+import { fill, h, link, section, select, table, th } from "./dom.js";
+import { plotted } from "./figures.js";
+import { replace, toCompare, toHistory, toRun } from "./route.js";
+import { interval, number, pValue, plural, signed } from "./words.js";
+
+export async function pageHistory(root, route) {
+  const one = (name) => (route.params[name] || [""])[0];
+  let state = { task: one("task"), model: one("model"), baseline: one("baseline") };
+  const [bar, body] = [h("div", { class: "row wrap" }), h("div")];
+
+  async function load() {
+    const found = await get("history", state);
+    drawBar(found);
+    fill(
+      body,
+      found.histories.length
+        ? found.histories.map((each) => historyOf(each, (baseline) => change({ baseline })))
+        : h("p", { class: "empty" }, found.reason || "No two runs of the same tasks here yet."),
+    );
+  }
+
+  function change(changes) {
+    state = { ...state, ...changes };
+    if (root.isConnected) replace(toHistory(state));
+    return load();
+  }
+
+  function drawBar(found) {
+    const choice = (name, label, values) =>
+      select(label, [["", `${label}: all`], ...values.map((each) => [each, each])], state[name], (value) =>
+        change({ [name]: value, baseline: "" }),
+      );
+    fill(bar, choice("task", "Task", found.tasks), choice("model", "Model", found.models));
+  }
+
+  fill(root, h("div", { class: "headline" }, h("h1", null, "History"), h("span", { class: "room" }), bar), body);
+  await load();
+  return { refresh: load };
+}
+
+function historyOf(found, choose) {
+  const rows = found.runs.map((run) =>
+    h(
+      "tr",
+      { class: run.run === found.first_worse ? "overall" : null },
+      h("td", { class: "when" }, run.created.slice(0, 16).replace("T", " ")),
+      h("td", null, link(toRun(run.run), { class: "strong" }, run.run), h("div", { class: "quiet small" }, run.model)),
+      h("td", { class: "num" }, h("b", null, number(run.score))),
+      h("td", { class: "num quiet" }, interval(run.interval)),
+      h(
+        "td",
+        { class: "num" },
+        run.run === found.baseline
+          ? h("span", { class: "quiet" }, "baseline")
+          : link(toCompare([found.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference)),
+      ),
+      h("td", { class: "num" }, run.adjusted_p === null ? "" : pValue(run.adjusted_p)),
+      h("td", null, run.changes.length ? run.changes.join("; ") : h("span", { class: "quiet" }, "nothing but answers")),
+    ),
+  );
+  const heads = [th("when"), th("run"), num("score"), num("interval"), num("against the baseline"), num("p (Holm)")];
+  const names = found.runs.map((run) => [run.run, run.run]);
+  return section(
+    found.tasks.join(", "),
+    h("p", { class: "verdict" }, found.verdict),
+    h("div", { class: "row" }, h("label", null, "baseline ", select("Baseline", names, found.baseline, choose))),
+    plotted(found.chart),
+    table(`${plural(found.runs.length, "run")} in order`, [...heads, th("what changed")], rows),
+  );
+}
+
+const num = (name) => th(name, { class: "num" });
