@@ -195,9 +195,9 @@ export async function pageCompare(root, route) {
   if (new Set(runs.map(short)).size < runs.length) names.clear();
   let tasks = [...new Set(found.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))];
   const charts = h("div");
-  const folded = h("details", { class: "pair", ontoggle: drawCharts }, h("summary", null, "Charts"), charts);
+  const folded = h("details", { class: "side-charts", ontoggle: drawCharts }, h("summary", null, "Charts"), charts);
   folded.open = runs.length > 2;
-  fill(root, top, folded, section("Samples", bar, body, pager));
+  fill(root, top, section("Samples", bar, body, pager), folded);
 
   async function drawCharts() {
     if (!folded.open) return;
