@@ -31,6 +31,10 @@ class Shape:
     item: Shape | None = None
     length: int = 4
     values: list[Any] = field(default_factory=list)
+    guessing: str = ""
+    """The field whose values are being tried in turn."""
+    hints: list[str] = field(default_factory=list)
+    """Texts that the task's functions are bound to: what they keep of all documents."""
 
     def at(self, name: str) -> Shape:
         self.kind = "dict"
@@ -74,7 +78,7 @@ def shapes_of_template(template: str, root: Shape) -> None:
         tree = _jinja.parse(template)
     except Exception:  # lm_eval itself will say so
         return
-    free = meta.find_undeclared_variables(tree)
+    free = meta.find_undeclared_variables(_jinja.parse(template))  # which folds constants in the tree it is given
     scopes: dict[str, Shape] = {}
     for loop in tree.find_all(nodes.For):
         inside = _of_node(loop.iter, root, free, scopes)
@@ -154,6 +158,7 @@ def shapes_of_function(function: Any, root: Shape) -> None:
     bound: dict[str, Any] = {}
     while isinstance(function, functools.partial):
         bound |= function.keywords
+        root.hints += [each for each in function.keywords.values() if isinstance(each, str)]
         function = function.func
     for tree in _trees(function, set()):
         for node in ast.walk(tree):
@@ -202,6 +207,9 @@ def _chain(node: ast.AST, root: Shape) -> Shape | None:
 
 def _note_python(node: ast.AST, root: Shape, bound: dict[str, Any]) -> None:
     if isinstance(node, ast.Subscript):
+        index = _chain(node.slice, root)
+        if index is not None and index is not root:
+            index.be("int")
         _chain(node, root)
     elif isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and (inner := _chain(node.func.value, root)) not in (None, root):

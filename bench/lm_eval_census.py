@@ -233,15 +233,28 @@ def _repair(shape: Shape, error: Exception, attempt: int) -> bool:
     text = str(error)
     if isinstance(error, ModuleNotFoundError | ImportError | ConnectionError | FileNotFoundError):
         return False
+    if named := re.search(r"(\w[\w -]*?)\d*~ made up", text):
+        return _guess(shape, named.group(1), attempt)
+    if shape.guessing and shape.at(shape.guessing).values and str(shape.at(shape.guessing).values[0]) in text:
+        return _guess(shape, shape.guessing, attempt)
     if (named := re.search(r"KeyError: '(\w[^']*)'", text)) or isinstance(error, KeyError):
         return _add(shape, named.group(1) if named else str(error.args[0]))
     if named := re.search(r"'([^']+)' is undefined", text):
         return _add(shape, named.group(1))
     if named := re.search(r"object' has no attribute '([^']+)'", text):
         return _add(shape, named.group(1))
-    if named := re.search(r"(\w[\w -]*?)\d*~ made up", text):
-        return _guess(shape, named.group(1), attempt)
+    if shape.hints and ("out of bounds for size 0" in text or "did not find any docs" in text):
+        return _keep_documents(shape, attempt)
     return _by_the_line(shape, error, attempt)
+
+
+def _keep_documents(shape: Shape, attempt: int) -> bool:
+    """A task that keeps only some documents: one field after the other holds what its function is bound to."""
+    names = sorted(shape.fields, key=lambda name: "sub" not in name.lower() and "cat" not in name.lower())
+    if attempt >= len(names):
+        return False
+    shape.fields[names[attempt]].values = [*shape.hints]
+    return True
 
 
 def _add(shape: Shape, name: str) -> bool:
@@ -256,7 +269,7 @@ def _add(shape: Shape, name: str) -> bool:
 
 def _guess(shape: Shape, name: str, attempt: int) -> bool:
     found = [each for parent in shape.walk() for key, each in parent.fields.items() if key == name]
-    found += [parent.item for parent in shape.walk() for key, each in parent.fields.items() if parent.item]
+    shape.guessing = name if name in shape.fields else ""
     for each in found:
         each.kind, each.values = "", [GUESSES[attempt % len(GUESSES)]]
     return bool(found)
