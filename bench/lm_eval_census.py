@@ -131,8 +131,6 @@ def _run(name: str, folder: str) -> str:
             raise
         except Exception as error:
             last = error
-            if os.environ.get("CENSUS_TRACE"):
-                print(attempt, repr(_root(error))[:300], file=sys.__stderr__)
             if not _repair(shape, _root(error), attempt):
                 break
     assert last is not None
