@@ -143,7 +143,7 @@ def test_a_shared_prompt_is_read_once_and_gives_the_same_numbers(folder: Path, m
     alone = [ask(folder, request)[0] for request in requests]
     read_alone = sum(tokens)
     tokens.clear()
-    together = ask(folder, *requests)  # the first two also whole, to see that both ways agree
+    together = ask(folder, *requests)  # a few tokens also whole, to see that both ways agree
     for one, other in zip(alone, together, strict=True):
         assert one.logprob == pytest.approx(other.logprob, abs=1e-4)
         assert one.is_greedy == other.is_greedy

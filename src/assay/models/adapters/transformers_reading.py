@@ -19,6 +19,8 @@ ONE_MORE_PASS = 256
 """What a pass over the model costs besides its tokens, in tokens."""
 MOST_TOKENS = 8192
 """In one pass, padding included."""
+MOST_TRIED = 64
+"""Tokens that a model is tried out on."""
 TOLERANCE = 1e-3
 
 
@@ -83,17 +85,19 @@ class PrefixReader:
 
     def _try_out(self, pieces: Sequence[ScoredRow], shared: int) -> bool:
         """Whether the model can be asked in two steps: it keeps plain keys and values, and gives the same numbers."""
-        two = pieces[:2]
+        row = pieces[0].row[: min(shared, MOST_TRIED)]
+        half = len(row) // 2
+        tried = [ScoredRow(row, half + 1)]
         try:
-            stem = self._stem_of(two[0].row[:shared])
+            stem = self._stem_of(row[:half])
             if any(type(layer).__name__ != "DynamicLayer" for layer in stem.cache.layers):
                 return False
-            parts = self._read_after(stem, two)
+            parts = self._read_after(stem, tried)
         except (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError):
             self._stem = None
             return False
-        whole = self._read_after(None, two)
-        return all(abs(one[0] - other[0]) < TOLERANCE for one, other in zip(parts, whole, strict=True))
+        whole = self._read_after(None, tried)
+        return abs(parts[0][0] - whole[0][0]) < TOLERANCE
 
     def _stem_of(self, tokens: list[int]) -> _Stem:
         """The keys and values of a prefix, of which as much is kept from the last one as they have in common."""
