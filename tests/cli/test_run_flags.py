@@ -106,6 +106,7 @@ def test_a_system_message_is_a_text_or_a_file(tmp_path: Path, monkeypatch: pytes
     assert config("--system", "You are kind. Answer in one word.").system == "You are kind. Answer in one word."
     assert config("--system", "brief.txt").system == "Be brief.\n"
     assert config("--system", "Terse").system == "Terse"
+    assert config("--system", "简" * 300).system == "简" * 300  # no blank, and longer than a file's name
     with pytest.raises(UsageError, match=r"--system breif\.txt: "):
         config("--system", "breif.txt")
 

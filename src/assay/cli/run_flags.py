@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assay.core.config import RunConfig
     from assay.tasks.lm_eval.source import LmEvalOptions
 
@@ -284,7 +286,7 @@ def system_text(given: str | None) -> str | None:
     if given is None or any(letter.isspace() for letter in given):
         return given
     path = Path(given)
-    if path.suffix not in (".txt", ".md") and not path.is_file():
+    if path.suffix not in (".txt", ".md") and not _is_file(path):
         return given
     try:
         return read_regular(path).decode()
@@ -292,6 +294,13 @@ def system_text(given: str | None) -> str | None:
         raise UsageError(f"--system {given}: {reason(error)}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"--system {given}: is not UTF-8 ({error})") from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # longer than names of files are: a text, in a script that writes no blanks
+        return False
 
 
 def key_values(pairs: list[str], flag: str) -> dict[str, Any]:
