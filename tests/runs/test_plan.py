@@ -11,7 +11,8 @@ import pytest
 import assay
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.runs.plan import RunKeywords
+from assay.runs.plan import RunKeywords, plan_runs
+from assay.tasks.load import load_tasks
 
 
 @pytest.fixture
@@ -28,6 +29,13 @@ def right(prompt: str) -> str:
 
 def wrong(prompt: str) -> str:
     return "no"
+
+
+def test_a_model_that_is_named_twice_is_run_once(task: str) -> None:
+    assert [run.config.model for run in plan_runs(load_tasks([task]), RunConfig(), ["toy", "stub", "toy"])] == [
+        "toy",
+        "stub",
+    ]
 
 
 def test_several_models_are_several_runs(task: str) -> None:

@@ -188,7 +188,7 @@ def pick_samples(
 def plan_runs(
     definitions: Sequence[TaskDefinition], config: RunConfig, models: Sequence[object] | None = None
 ) -> list[PlannedRun]:
-    """One run for each model, by name or as an object; without any, for each that the tasks' run files name.
+    """One run for each model, by name (twice the same is one) or as an object; without any, for each of the run files.
 
     What a file does not name is asked of the config's model.
     """
@@ -198,7 +198,8 @@ def plan_runs(
         return _by_model(definitions, _without_a_model_to_ask(definitions, config))
     if not models:
         raise UsageError("there is no model to ask: the list of models is empty")
-    return [run for model in models for run in _of_model(definitions, config, model)]
+    once = [model for at, model in enumerate(models) if not isinstance(model, str) or model not in models[:at]]
+    return [run for model in once for run in _of_model(definitions, config, model)]
 
 
 def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
