@@ -32,5 +32,6 @@ def test_gemini_is_given_a_budget_and_shows_its_thoughts() -> None:
         "thinkingBudget": 2048,
         "includeThoughts": True,
     }
+    assert sent("gemini", asked("low"))["generationConfig"]["maxOutputTokens"] == 100 + 2048
     none = sent("gemini", asked("none"))["generationConfig"]["thinkingConfig"]
     assert none == {"thinkingBudget": 0, "includeThoughts": False}

@@ -108,7 +108,7 @@ class GeminiModel(HttpModel):
         config = {
             "temperature": request.temperature,
             "topP": request.top_p,
-            "maxOutputTokens": request.max_tokens,
+            "maxOutputTokens": _most_tokens(request),
             "stopSequences": list(request.stop) if request.stop else None,
             "seed": request.seed,
             "responseLogprobs": True if request.logprobs is not None else None,
@@ -244,6 +244,13 @@ def _media(media: Media) -> dict[str, Any]:
     if media.url:
         return {"fileData": {"fileUri": media.url}}
     return {"inlineData": {"mimeType": media.mime_type, "data": media.data}}
+
+
+def _most_tokens(request: Request) -> int | None:
+    """The API counts what is thought too; the run's limit is meant for what is said."""
+    if request.max_tokens is None or request.reasoning_effort is None:
+        return request.max_tokens
+    return request.max_tokens + thinking_budget(request.reasoning_effort)
 
 
 def _thinking(effort: str | None) -> dict[str, Any] | None:
