@@ -31,6 +31,15 @@ def test_requests_tokens_and_money_are_estimated(tmp_path: Path) -> None:
     assert "1,400" in markdown(estimate_tables(found))
 
 
+def test_the_system_message_and_the_prefill_are_read_with_every_request(tmp_path: Path) -> None:
+    definitions = load_tasks([str(write_sums(tmp_path, "sums", 10))])
+    plain, framed = (
+        estimate(definitions, config, folder=tmp_path / "run").tasks[0].tokens_in
+        for config in (RunConfig(), RunConfig(system="word " * 400, prefill="So: "))
+    )
+    assert framed - plain >= 10 * 400
+
+
 def test_what_is_finished_is_not_counted_again(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path, "sums", 10)
 

@@ -23,7 +23,7 @@ from assay.core.usage import about_tokens
 from assay.costs.estimate import JudgeEstimate, RunEstimate, TaskEstimate
 from assay.costs.prices import Quotes, cost_at
 from assay.models.pool import ModelPool
-from assay.runs.assemble import Parts, assemble
+from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.folder import default_folder
 from assay.runs.progress import run_blocking
 
@@ -125,7 +125,7 @@ async def _listen(task: Task, listening: RecordingModel, config: RunConfig) -> t
 
     How many samples, how long their answers are, and of those that could not be rendered, why.
     """
-    model = WithRunSettings(listening, given_settings(config.settings()), 1)
+    model = WithRunSettings(with_frame(listening, config), given_settings(config.settings()), 1)
     judging = [task.scorers[part.key] for part in task.definition.scorers if asks_a_model(part) and not task.unusable]
     tried, target_tokens = 0, 0
     faults: dict[str, str] = {}
