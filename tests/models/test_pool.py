@@ -16,6 +16,7 @@ from assay.core.seams import BuildContext, Model
 from assay.core.types import Completion, Request
 from assay.models.adapters.toy import ToyModel
 from assay.models.layers.rate_limit import RateLimited
+from assay.models.layers.thinking import WithoutThinking
 from assay.models.pool import ModelPool
 from assay.scorers.evaluator import evaluator
 
@@ -33,6 +34,12 @@ def pace(model: Model) -> tuple[float | None, int]:
     rate = [layer._requests._per_minute for layer in layers(model) if isinstance(layer, RateLimited)]
     (places,) = [layer._places._value for layer in layers(model) if isinstance(layer, Limited)]
     return (rate[0] if rate else None), places
+
+
+def test_thoughts_that_are_scored_are_those_of_the_measured_model_not_of_its_judges() -> None:
+    pool = ModelPool(RunConfig(keep_thinking=True))
+    assert WithoutThinking in map(type, layers(pool.model_for("toy")))
+    assert WithoutThinking not in map(type, layers(pool.wrap(ToyModel(), keep_thinking=True)))
 
 
 def test_the_same_words_give_the_same_model() -> None:

@@ -131,3 +131,12 @@ def test_the_measured_model_is_asked_with_the_runs_system_message_prefill_and_ef
     said = [(message.role, message.content) for message in model.asked.messages or ()]
     assert said == [("system", "Be brief."), ("user", "1 + 1?"), ("assistant", "It is")]
     assert (completion.text, completion.reasoning) == ("2", "1 + 1")
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_thoughts_are_part_of_the_answer_only_where_the_run_says_so(tmp_path: Path, keep: bool) -> None:
+    async def answer() -> Completion:
+        async with assemble(tasks(tmp_path, "sums"), RunConfig(keep_thinking=keep), model=Remembers()) as parts:
+            return await parts.model.generate(Request(prompt="1 + 1?"))
+
+    assert asyncio.run(answer()).text == ("<think>1 + 1</think>2" if keep else "2")

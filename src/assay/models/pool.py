@@ -107,6 +107,7 @@ class ModelPool:
         requests_per_minute: float | None = None,
         concurrency: int | None = None,
         timeout_seconds: float | None = None,
+        keep_thinking: bool = False,
     ) -> Model:
         """The model with everything the config asks for around it. See `core/model_stack.py` for the order."""
         self._plain.append(model)
@@ -148,7 +149,7 @@ class ModelPool:
             )
         if can.cacheable if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
-        return wrapped if config.keep_thinking else WithoutThinking(wrapped)
+        return wrapped if keep_thinking else WithoutThinking(wrapped)
 
     def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
         """Whom to tell when a server is away, what to end when it stays away, and what ends waiting to retry."""

@@ -240,7 +240,7 @@ class Parts(BuiltTasks):
         self.unproven = likelihood_tasks(self.tasks) if capabilities_of(measured).unproven_likelihoods else ()
         self.in_flight = attempts_in_flight(config, measured)
         # last, because it may open the cache; the pool closes what it has wrapped
-        self.model, self._unwrapped = with_frame(self.models.wrap(measured), config), None
+        self.model, self._unwrapped = self._as_measured(measured), None
 
     def cost_of(self, completions: Sequence[Completion]) -> float | None:
         """What answers of the measured model cost, where its price is known and it counted its tokens."""
@@ -273,6 +273,10 @@ class Parts(BuiltTasks):
                 f"task `{definition.name}` ({definition.metric}) asks how likely given texts are, and {name} cannot "
                 f"tell: {wrong}. {offer(definition)}"
             )
+
+    def _as_measured(self, model: Model) -> Model:
+        """What the config says of how the measured model is talked to, which no judge is concerned by."""
+        return with_frame(self.models.wrap(model, keep_thinking=self.config.keep_thinking), self.config)
 
     def keep_to_budget(
         self, stop: Stop, earlier: Iterable[Path], *, sharers: int = 1, generated_for: RunFile | None = None
