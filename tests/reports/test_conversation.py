@@ -11,6 +11,7 @@ from assay.reports.conversation import (
     asked_of,
     common_beginning,
     flat,
+    framed_turns,
     last_asked,
     question_end,
     shared_beginning,
@@ -28,6 +29,23 @@ def kinds(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
 def test_a_prompt_and_its_answer_are_two_turns_with_reasoning_first() -> None:
     trace = {"prompt": "2+2?", "prediction": "4", "completions": [{"text": "4", "reasoning": "easy"}]}
     assert kinds({"trace": trace}) == [("user", ["text"]), ("assistant", ["reasoning", "text"])]
+
+
+def test_what_the_run_says_around_each_request_stands_where_it_was_said() -> None:
+    def said(record: dict[str, Any]) -> list[tuple[str, str]]:
+        return [(turn.role, turn.text()) for turn in framed_turns(turns_of(record), "Be kind.", "So:")]
+
+    answer = {"prediction": "2"}
+    assert said({"trace": {"prompt": "1 + 1?", **answer}}) == [
+        ("system", "Be kind."),
+        ("user", "1 + 1?"),
+        ("prefill", "So:"),
+        ("assistant", "2"),
+    ]
+    own = [{"role": "system", "content": "Add."}, {"role": "user", "content": "1 + 1?"}]
+    assert said({"trace": {"messages": own, **answer}})[0] == ("system", "Be kind.\nAdd.")
+    assert said({"asked": "1 + 1?"})[-1] == ("prefill", "So:")
+    assert said({}) == []
 
 
 def test_a_call_stands_with_its_result_and_a_result_without_a_call_by_itself() -> None:

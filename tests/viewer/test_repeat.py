@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import threading
@@ -14,7 +15,9 @@ import pytest
 from msgspec.structs import replace
 from tests.viewer.demo_runs import run_file
 
+from assay.core.config import RunConfig
 from assay.viewer.repeat import as_curl, run_only
+from assay.viewer.samples import request_of
 
 RUN = run_file("small", 4)
 CLAUDE: dict[str, Any] = {"name": "m", "adapter": "anthropic", "model": "m"}
@@ -89,3 +92,36 @@ def test_the_command_of_the_run_is_narrowed_to_the_sample() -> None:
     expected = "assay run tasks/ --model m --seed 7 --only 'it'\"'\"'s 1'"
     assert run_only(replace(RUN, command=made), "it's 1") == expected
     assert run_only(replace(RUN, command=["python", "script.py"]), "x") is None
+
+
+def test_of_several_models_only_the_run_s_own_is_asked_again_and_no_id_is_taken_for_a_flag() -> None:
+    run = replace(RUN, config=replace(RUN.config, model="b"), command=["assay", "run", "--model", "a", "--model=b"])
+    assert run_only(run, "-1") == "assay run --model b --only=-1"
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (CHAT, {"reasoning_effort": "low", "max_completion_tokens": 5}),
+        (
+            CLAUDE,
+            {"thinking": {"type": "enabled", "budget_tokens": 2048}, "max_tokens": 5 + 2048, "system": "Be kind."},
+        ),
+    ],
+)
+def test_curl_asks_with_the_run_s_system_message_prefill_and_effort(
+    model: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    config = RunConfig(system="Be kind.", prefill="So:", reasoning_effort="low", max_tokens=5)
+    run = replace(RUN, config=config, model={**model, "base_url": "http://localhost"})
+    asked = request_of(run, {"trace": {"prompt": "1 + 1?", "prediction": "2"}})
+    said = [("system", "Be kind."), ("user", "1 + 1?"), ("assistant", "So:")]
+    assert [(each["role"], each["content"]) for each in asked["messages"]] == said
+    body = json.loads(shlex.split(as_curl(run, asked) or "")[-1])
+    assert expected.items() <= body.items()
+    assert [each["role"] for each in body["messages"]][-2:] == ["user", "assistant"]
+
+
+def test_a_request_of_a_strange_shape_is_shown_as_it_is() -> None:
+    run = replace(RUN, config=RunConfig(system="Be kind."))
+    assert request_of(run, {"trace": {"messages": [{"role": 7}]}})["messages"] == [{"role": 7}]

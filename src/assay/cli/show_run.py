@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.core.config import RunConfig
     from assay.core.run_file import RunFile
     from assay.reports.measure import Measure
 
@@ -34,7 +35,7 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
         return
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
     if options.sample is not None:
-        show_sample(folder, options.sample, measures)
+        show_sample(folder, options.sample, measures, run.config)
         return
     show_state(folder, run, options)
     show_worst(folder, measures, WORST if options.samples is None else options.samples)
@@ -102,7 +103,7 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
         print(f"\nmore: --samples {len(places)} shows all of them;   assay export {folder} --where … writes a table")
 
 
-def show_sample(folder: Path, sample: str, measures: dict[str, Measure]) -> None:
+def show_sample(folder: Path, sample: str, measures: dict[str, Measure], config: RunConfig) -> None:
     from assay.reports.attempt_text import attempt_text
     from assay.reports.worst_first import attempts_of
 
@@ -110,4 +111,4 @@ def show_sample(folder: Path, sample: str, measures: dict[str, Measure]) -> None
     found = attempts_of(journal, sample) if journal.exists() else []
     if not found:
         raise UsageError(f"no attempt at a sample `{sample}` is in {journal}; ids are those of the task's records")
-    print("\n\n".join(attempt_text(record, measures, longest=None) for record in found))
+    print("\n\n".join(attempt_text(record, measures, longest=None, config=config) for record in found))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 
+from assay.core.config import RunConfig
 from assay.core.types import Failure, Record
 from assay.printable import one_line, printable
 from assay.reports.board.weak_passes import is_weak_pass
-from assay.reports.conversation import Part, ends_kept, expected_in, question_in, turns_of
+from assay.reports.conversation import Part, ends_kept, expected_in, framed_turns, question_in, turns_of
 from assay.reports.documents.leaderboard import number
 from assay.reports.measure import Measure
 from assay.reports.per_example import per_example
@@ -24,10 +24,12 @@ def attempt_text(
     *,
     longest: int | None,
     beginnings: Mapping[str, str] = MappingProxyType({}),
+    config: RunConfig | None = None,
 ) -> str:
     """One attempt for a terminal, turn by turn; with `longest`, one line for the question and one for the answer.
 
-    `beginnings` is what the questions of each task begin with: that is left out of the line.
+    `beginnings` is what the questions of each task begin with: that is left out of the line. `config` is that of the
+    run, whose system message and prefill stand around what was asked.
     """
     seen = per_example(record, measures.get(record.task, Measure()))
     verdict = "failed" if seen.failure is not None else f"score {number(seen.score)}"
@@ -37,7 +39,11 @@ def attempt_text(
         _plain(f"{record.task} / {seen.id}   attempt {seen.attempt}   {verdict}   {seen.latency_ms:,.0f} ms", None)
     ]
     said = [
-        *_conversation(record, seen.prediction, longest, beginnings),
+        *(
+            _conversation(record, config or RunConfig())
+            if longest is None
+            else _in_one_line(record, seen.prediction, longest, beginnings)
+        ),
         ("read as", seen.answer),
         ("targets", " / ".join(seen.targets) or None),
         ("expected", None if seen.targets else expected_in(msgspec.to_builtins(record))),
@@ -50,15 +56,16 @@ def attempt_text(
     return "\n".join(lines)
 
 
-def _conversation(
-    record: Record, prediction: str | None, longest: int | None, beginnings: Mapping[str, str]
+def _in_one_line(
+    record: Record, prediction: str | None, longest: int, beginnings: Mapping[str, str]
 ) -> Iterator[tuple[str, str | None]]:
-    plain: dict[str, Any] = msgspec.to_builtins(record)
-    if longest is not None:
-        yield "asked", ends_kept(" ".join(question_in(plain, beginnings).split()), longest - 40) or None
-        yield "answered", prediction
-        return
-    for turn in turns_of(plain):
+    question = question_in(msgspec.to_builtins(record), beginnings)
+    yield "asked", ends_kept(" ".join(question.split()), longest - 40) or None
+    yield "answered", prediction
+
+
+def _conversation(record: Record, config: RunConfig) -> Iterator[tuple[str, str]]:
+    for turn in framed_turns(turns_of(msgspec.to_builtins(record)), config.system, config.prefill):
         name = {"user": "asked", "assistant": "answered"}.get(turn.role, turn.role)
         for part in turn.parts or (Part(kind="text"),):
             yield from _part_lines(name, part)

@@ -55,6 +55,23 @@ def turns_of(record: Mapping[str, Any]) -> list[Turn]:
     return list(_joined(messages, _thoughts(messages, completions)))
 
 
+def framed_turns(turns: Sequence[Turn], system: str | None, prefill: str | None) -> list[Turn]:
+    """The turns with what the run said around each request, which its records leave out: it is the same in all.
+
+    The system message stands first, before a task's own in the same turn; the prefill before the last answer.
+    """
+    framed = list(turns)
+    if not framed:
+        return framed
+    if prefill:
+        answered = framed[-1].role == "assistant"
+        framed.insert(len(framed) - 1 if answered else len(framed), _turn("prefill", prefill))
+    if system:
+        own = framed.pop(0).parts if framed[0].role == "system" else ()
+        framed.insert(0, Turn(role="system", parts=(Part(kind="text", text=system), *own)))
+    return framed
+
+
 def asked_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Role and words of every turn before the last answer."""
     trace = _mapping(record.get("trace"))

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.core.run_file import RunFile
+from assay.models.adapters.reasoning import thinking_budget
 
 LEFT_OUT = ("--only", "--limit", "--run-dir", "--output", "--shard", "--junit")
 """Flags of the whole run that mean nothing, or another thing, for one sample of it."""
@@ -21,7 +22,10 @@ def run_only(run: RunFile, sample: str) -> str | None:
     command = list(run.command)
     if command[:2] != ["assay", "run"]:
         return None
-    return shlex.join([*_without(command, LEFT_OUT), "--only", sample])
+    kept = _without(command, LEFT_OUT)
+    if sum(word == "--model" or word.startswith("--model=") for word in kept) > 1:  # a run each: this is one of them
+        kept = [*_without(kept, ("--model",)), "--model", run.config.model]
+    return shlex.join([*kept, *((f"--only={sample}",) if sample.startswith("-") else ("--only", sample))])
 
 
 def _without(command: Sequence[str], flags: Sequence[str]) -> list[str]:
@@ -72,7 +76,9 @@ def _openai_body(request: Mapping[str, Any], name: str, model: Mapping[str, Any]
         body["prompt"] = request.get("prompt") or "\n\n".join(str(each.get("content")) for each in _messages(request))
     if "max_tokens" in request:
         body[str(model.get("max_tokens_field") or "max_tokens")] = request["max_tokens"]
-    body |= {key: request[key] for key in ("temperature", "top_p", "stop", "seed") if key in request}
+    body |= {
+        key: request[key] for key in ("temperature", "top_p", "stop", "seed", "reasoning_effort") if key in request
+    }
     return {**body, **_extra(model)}
 
 
@@ -83,6 +89,9 @@ def _anthropic_body(request: Mapping[str, Any], name: str, model: Mapping[str, A
     body |= {"system": system} if system else {}
     body["messages"] = [each for each in messages if each.get("role") != "system"]
     body |= {key: request[key] for key in ("temperature", "top_p") if key in request}
+    if budget := thinking_budget(str(request.get("reasoning_effort", "none"))):
+        body["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        body["max_tokens"] += budget
     if "stop" in request:
         body["stop_sequences"] = request["stop"]
     return {**body, **_extra(model)}

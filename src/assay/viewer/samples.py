@@ -9,8 +9,20 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from assay.core.config import RunConfig
 from assay.core.run_file import RunFile
-from assay.reports.conversation import asked_of, expected_in, last_asked, shared_beginning, turns_of, worked_examples
+from assay.core.types import Request
+from assay.models.adapters.chat_messages import message_body
+from assay.models.layers.conversation import framed
+from assay.reports.conversation import (
+    asked_of,
+    expected_in,
+    framed_turns,
+    last_asked,
+    shared_beginning,
+    turns_of,
+    worked_examples,
+)
 from assay.reports.marks import Mark
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.fields import Schema
@@ -168,12 +180,14 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
     cut: list[dict[str, Any]] = []
     mark = run.marked_rows().get(row)
     asked = request_of(run.run_file(), record)
-    shown: list[Any] = msgspec.to_builtins(turns_of(record))
+    config, turns = run.run_file().config, turns_of(record)
+    shown: list[Any] = msgspec.to_builtins(framed_turns(turns, config.system, config.prefill))
+    before = len(framed_turns(turns, config.system, None)) - len(turns)
     return {
         **_row(snapshot, row, preview_of(record, snapshot.shared, SHOWN), mark),
         "record": record if whole else shortened(record, "", cut),
         "turns": shown if whole else shortened(shown, "turns", []),
-        **_asked_in(record, snapshot.shared),
+        **_asked_in(record, snapshot.shared, before),
         "expected": expected_in(record),
         "attempts": _attempts(snapshot, row),
         "cut": cut,
@@ -189,13 +203,16 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
     }
 
 
-def _asked_in(record: dict[str, Any], beginnings: dict[str, str]) -> dict[str, Any]:
-    """What the sample itself asks, and what to fold before it: what every sample of the task begins with."""
+def _asked_in(record: dict[str, Any], beginnings: dict[str, str], before: int) -> dict[str, Any]:
+    """What the sample itself asks, and what to fold before it: what every sample of the task begins with.
+
+    So many turns stand `before` those of the record.
+    """
     asked = asked_of(record)
     shared = shared_beginning(beginnings.get(str(record.get("task", "")), ""), asked)
     inside = worked_examples(asked[shared.turns][1], shared.characters) if shared.characters else 0
     turns = sum(role == "assistant" for role, _ in asked[: shared.turns])
-    folded = {"turns": shared.turns, "characters": shared.characters, "examples": turns + inside}
+    folded = {"turns": before + shared.turns, "characters": shared.characters, "examples": turns + inside}
     return {"input": last_asked(asked, shared).strip()[:LONG_INPUT], "shared": folded}
 
 
@@ -238,7 +255,18 @@ def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
                 asked[name] = trace[name]
     if isinstance(asked.get("messages"), list):
         asked["messages"] = _asked(asked["messages"])
-    return asked
+    return _framed(asked, run.config) if run.config.system or run.config.prefill else asked
+
+
+def _framed(asked: dict[str, Any], config: RunConfig) -> dict[str, Any]:
+    """The request with the run's system message and prefill around it, as it was sent."""
+    try:
+        said = msgspec.convert({name: asked.get(name) for name in ("prompt", "messages")}, Request)
+    except msgspec.ValidationError:  # a record of elsewhere: shown as it is
+        return asked
+    sent = framed(said, config.system, config.prefill)
+    rest = {name: value for name, value in asked.items() if name != "prompt"}
+    return {**rest, "messages": [message_body(message) for message in sent.messages or ()]}
 
 
 def _asked(messages: list[Any]) -> list[Any]:
