@@ -36,6 +36,7 @@ CHANGES_A_RESULT = {
     "repeat": 2,
     "limit": 3,
     "prompt": "polite",
+    "only": {"sums": ("s1",)},
 }
 NAMED_ELSEWHERE = {"model", "model_options", "task_config"}
 """A run's fingerprint has the model and the tasks beside the settings, as they turn out."""
