@@ -223,3 +223,10 @@ def test_check_finds_a_gold_answer_that_does_not_score_and_an_empty_one_that_doe
     found = json.loads(assay("check", path, "--json", cwd=tmp_path).stdout)[0]["findings"]
     assert {finding["problem"] for finding in found} >= {"contradiction"}
     assert assay("check", "starter", cwd=tmp_path).returncode == 0
+
+
+def test_a_scorer_without_a_gold_answer_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_task(tmp_path, ROWS, [EQUALS, {"key": "hard", "type": "regex", "value": "(?=a)b"}])
+    code, _, err = said(capsys, "check", "task.yaml")
+    told = "t: no gold answer can be made for the scorer `hard` (2 of 2 samples); the empty one was tried\n"
+    assert (code, err) == (0, told)

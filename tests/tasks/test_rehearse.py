@@ -200,3 +200,91 @@ def test_a_recorded_trace_is_scored_as_it_is(tmp_path: Path) -> None:
     assert faults(tmp_path, [EQUALS], [{"a": "1", "trace": trace}], solver=solver) == []
     [fault] = faults(tmp_path, [EQUALS], [{"a": "1", "trace": 7}], solver=solver)
     assert fault.problem == "cannot_be_asked"
+
+
+SCHEMA = {
+    "type": "object",
+    "required": ["n"],
+    "properties": {"n": {"type": "integer", "minimum": 3}, "tags": {"type": "array", "items": {"enum": ["x", "y"]}}},
+}
+GOLD_OF_ASSERTIONS = [
+    ({"type": "contains", "value": "{{ sample.a }}"}, "1"),
+    ({"type": "equals", "value": {"a": 1}}, '{"a": 1}'),
+    ({"type": "contains_all", "value": ["a", "b"]}, "a b"),
+    ({"type": "icontains_any", "value": ["a", "b"]}, "a"),
+    ({"type": "starts_with", "value": "Yes"}, "Yes"),
+    ({"type": "regex", "value": r"(?i)^answer: \d+$"}, "answer: 0"),
+    ({"type": "is_json"}, "{}"),
+    ({"type": "json_schema", "value": SCHEMA}, '{"n": 3, "tags": ["x"]}'),
+    ({"type": "contains_json", "value": {"required": ["k"]}}, '{"k": "a"}'),
+    ({"type": "similar", "value": "{{ sample.a }}"}, "1"),
+    ({"type": "similar", "value": "{{ sample.a }}", "embedding_model": "e"}, "1"),
+    ({"type": "word_count", "min": 4, "max": 6}, "word word word word"),
+    ({"type": "finish_reason", "value": "length"}, "an answer"),
+    ({"type": "latency", "max_seconds": 1}, "an answer"),
+    ({"type": "not_contains", "value": "sorry"}, "an answer"),
+    ({"type": "not_word_count", "min": 1}, ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("assertion", "gold"), GOLD_OF_ASSERTIONS, ids=[each["type"] for each, _ in GOLD_OF_ASSERTIONS]
+)
+def test_the_gold_answer_of_an_assertion_is_made_of_what_it_says(
+    tmp_path: Path, assertion: dict[str, Any], gold: str
+) -> None:
+    found = rehearsal(write_task(tmp_path, ROWS[:1], [{"key": "main", **assertion}]))
+    assert (found.gold_tried, found.without_gold, found.faults) == (1, {}, [])
+    assert found.heard is not None
+    assert (found.heard.answer, found.heard.scores[0].values["score"]) == (gold, 1.0)
+
+
+def test_the_gold_answer_of_a_weighted_list_holds_all_of_it(tmp_path: Path) -> None:
+    listed: list[dict[str, Any]] = [
+        {"type": "contains", "value": "{{ sample.a }}", "weight": 3},
+        {"type": "starts_with", "value": "So:"},
+        {"type": "not_contains", "value": "sorry"},
+        {"type": "latency", "max_seconds": 5},
+    ]
+    found = rehearsal(write_task(tmp_path, ROWS, [{"key": "main", "type": "assertions", "assertions": listed}]))
+    assert (found.gold_tried, found.without_gold, found.faults) == (2, {}, [])
+    assert found.heard is not None
+    assert (found.heard.answer, found.heard.scores[0].values) == ("So: 1", {"score": 1.0, "passed": 1.0})
+
+
+def test_assertions_that_no_answer_can_meet_are_found(tmp_path: Path) -> None:
+    listed = [{"type": "equals", "value": "{{ sample.a }}"}, {"type": "not_contains", "value": "1"}]
+    [fault] = faults(tmp_path, [{"key": "main", "type": "assertions", "assertions": listed}])
+    assert (fault.problem, fault.sample, fault.error) == ("gold_not_full_marks", "0", True)
+    assert "does not hold: not_contains" in fault.message
+
+
+HARD = {"key": "hard", "type": "regex", "value": r"(?=.*\d{3})(?!0)[5-9]+x"}
+
+
+def test_a_scorer_for_which_no_gold_answer_can_be_made_is_named(tmp_path: Path) -> None:
+    found = rehearsal(write_task(tmp_path, ROWS, [HARD, EQUALS, python_scorer("{'x': 1}")]))
+    assert (found.gold_tried, found.without_gold, found.faults) == (2, {"hard": 2, "own": 2}, [])
+
+
+def test_the_expected_column_of_another_scorer_is_tried_where_an_assertion_names_no_answer(tmp_path: Path) -> None:
+    rows = [{"q": "q", "a": "7895x"}, {"q": "r", "a": "8"}]
+    assert rehearsal(write_task(tmp_path, rows, [HARD, EQUALS])).without_gold == {"hard": 1}
+
+
+@pytest.mark.parametrize(
+    ("extract", "faults", "without"),
+    [
+        ([{"regex": r"#### (\-?[0-9\.\,]+)"}, "strip"], [], {}),
+        ([{"regex": r"(?i)the answer is:? (\w+)\."}], [], {}),
+        ([{"regex": "[5-9]{3}(?=x)(.)"}], [], {"main": 2}),
+        (["uppercase"], ["gold_not_full_marks"], {}),
+    ],
+)
+def test_an_expected_text_that_is_read_out_of_more_is_given_the_words_around_it(
+    tmp_path: Path, extract: list[Any], faults: list[str], without: dict[str, int]
+) -> None:
+    rows = [{"q": "q", "a": "1"}, {"q": "r", "a": "yes" if faults else "2"}]
+    scorer = {"key": "main", "type": "extracted_match", "ground_truth": "{{ sample.a }}", "extract": extract}
+    found = rehearsal(write_task(tmp_path, rows, [scorer]))
+    assert ([fault.problem for fault in found.faults], found.without_gold) == (faults, without)

@@ -109,14 +109,27 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
                 "last; --limit N takes the first N, all of them",
                 file=sys.stderr,
             )
-        asks = check.heard is None or bool(check.heard.requests)
-        if asks and check.gold_checked < check.tried and not any(each.problem == CANNOT_RUN for each in findings):
-            without = f"{check.tried - check.gold_checked:,} of {check.tried:,} samples have"
-            print(f"{check.task}: {without} no gold answer to try; the empty one was tried", file=sys.stderr)
+        if not any(each.problem == CANNOT_RUN for each in findings):
+            for line in _without_gold(check):
+                print(line, file=sys.stderr)
         for finding in findings if every else findings[:SHOWN]:
             print(finding, file=sys.stderr)
         if not every and len(findings) > SHOWN:
             print(f"{check.task}: … and {len(findings) - SHOWN} more (--all shows them)", file=sys.stderr)
+
+
+def _without_gold(check: TaskCheck) -> list[str]:
+    """Which scorers were tried on no answer that is known to be right."""
+    if check.heard is not None:
+        return [
+            f"{check.task}: no gold answer can be made for the scorer `{key}` "
+            f"({samples:,} of {check.tried:,} samples); the empty one was tried"
+            for key, samples in check.without_gold.items()
+        ]
+    without = check.tried - check.gold_checked
+    if not without:
+        return []
+    return [f"{check.task}: {without:,} of {check.tried:,} samples have no gold answer to try; the empty one was tried"]
 
 
 def _heard(task: str, heard: Heard, *, every: bool) -> str:

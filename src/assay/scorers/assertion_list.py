@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
-from assay.core.types import Failure, Sample, Score, Trace
+from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.metrics.evidence import LONGEST_QUOTE, note
 from assay.patterns.matching import PatternTimeoutError, pattern_found
 from assay.prompts.jinja_filters import as_javascript
@@ -43,6 +43,24 @@ class AssertionList:
             reason=f"does not hold: {', '.join(broken)}" if broken else None,
             metadata={"evidence": [note(_told(each), good=right) for each, right in zip(asserted, held, strict=True)]},
         )
+
+    def gold(self, sample: Sample) -> Completion | None:
+        """An answer made of the assertions themselves; None where none can be made, or they cannot be checked."""
+        from assay.scorers.assertion_gold import Wanted, gold_text  # only whoever proves a task needs it
+
+        asserted = sample.extras.get("assertions")
+        if not isinstance(asserted, list) or not asserted:
+            return None
+        try:
+            wanted = [
+                Wanted(kind.removeprefix("not-").replace("-", "_"), kind.startswith("not-"), each)
+                for each in asserted
+                for kind in [str(each["type"])]
+            ]
+            text = gold_text(wanted, lambda text: all(holds(text, each) for each in asserted))
+        except (PatternTimeoutError, KeyError, TypeError, ValueError, AttributeError):
+            return None  # scoring reports it
+        return None if text is None else Completion(text=text)
 
     def _bad(self, message: str) -> FailureError:
         return FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message))

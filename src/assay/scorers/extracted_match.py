@@ -8,7 +8,8 @@ from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
-from assay.core.types import Failure, Sample, Score, Trace
+from assay.core.types import Completion, Failure, Sample, Score, Trace
+from assay.patterns.example import example_around
 from assay.patterns.matching import PatternTimeoutError, selected_match, substitute
 from assay.scorers.over_row import over_row
 
@@ -28,7 +29,7 @@ class ExtractedMatch:
         self._how = how
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        how = (self._how if self._how is not None else sample.extras.get("compare")) or {}
+        how = self._compares(sample)
         try:
             answer, extracted = read_out(trace.prediction, how.get("steps") or [])
             said = treated(answer, how)
@@ -39,6 +40,27 @@ class ExtractedMatch:
             message = f"extras.compare cannot be used: {type(error).__name__}: {error}"
             raise FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message)) from error
         return Score(name=self.name, values={"score": float(right)}, answer=answer, extracted=extracted)
+
+    def _compares(self, sample: Sample) -> Mapping[str, Any]:
+        return (self._how if self._how is not None else sample.extras.get("compare")) or {}
+
+    def gold(self, sample: Sample) -> Completion | None:
+        """The first target, in the words around it that the patterns look for; None where those are not simple."""
+        if not sample.targets:
+            return None
+        how, target = self._compares(sample), sample.targets[0]
+        patterns = [str(step["pattern"]) for step in how.get("steps") or () if step["do"] == "regex"]
+        if not patterns:
+            return Completion(text=target)
+        around = target
+        for pattern in reversed(patterns):
+            around = example_around(pattern, around)
+        try:
+            read = {text: treated(read_out(text, how["steps"])[0], how) for text in (target, around)}
+            wanted = treated(target, how)
+        except PatternTimeoutError:
+            return None  # scoring reports it
+        return next((Completion(text=text) for text, answer in read.items() if answer == wanted), None)
 
 
 _PLAIN_STEPS: dict[str, Callable[[str], str]] = {

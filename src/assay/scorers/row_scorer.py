@@ -10,6 +10,7 @@ from assay.core.seams import Preparable, Scorer, close_part
 from assay.core.types import Completion, Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import RowSample
+from assay.scorers.rehearsed import KnowsGold
 from assay.scorers.variables import answer_variables
 
 
@@ -32,9 +33,13 @@ class OverRow:
         return await self._scorer(self._read.of(sample), trace)
 
     def gold(self, sample: Sample) -> Completion | None:
-        """The first expected text, where the answer is compared as it is."""
-        targets = self._read.of(sample).targets
-        return Completion(text=targets[0]) if self._value is None and targets else None
+        """What the scorer inside knows, or the first expected text, where the answer is compared as it is."""
+        if self._value is not None:
+            return None
+        read = self._read.of(sample)
+        if isinstance(self._scorer, KnowsGold):
+            return self._scorer.gold(read)
+        return Completion(text=read.targets[0]) if read.targets else None
 
     async def aclose(self) -> None:
         await close_part(self._scorer)

@@ -13,12 +13,13 @@ import msgspec
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext, Model
-from assay.core.types import Failure, Sample, Score, Trace
+from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.embedding import require_embeddings, similarity_of
 from assay.metrics.overlap import edit_similarity
 from assay.patterns.matching import PatternTimeoutError
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.templated_data import TemplatedData
+from assay.scorers.assertion_gold import Wanted, gold_text
 from assay.scorers.assertion_list import ASSERTIONS
 from assay.scorers.json_schema import unsupported
 from assay.scorers.judge import judge_model
@@ -103,7 +104,7 @@ class WeightedAssertions:
         if self._has_solver:
             variables |= answer_variables(trace)
         text = trace.prediction if self._text is None else self._text.render(variables, sample)
-        evidence, held, total = [], 0.0, 0.0
+        evidence, held = [], []
         for assertion in self._assertions:
             given = assertion.data.render(variables, sample)
             if assertion.embeds is None:
@@ -111,17 +112,53 @@ class WeightedAssertions:
             else:
                 found = await self._alike(assertion.embeds, text, given)
             holds = found.holds is not assertion.negated
-            held, total = held + assertion.weight * holds, total + assertion.weight
+            held.append(holds)
             evidence.append(_evidence(assertion, given, holds, found.reason))
-        passed = held / total
         broken = [str(each["type"]) for each in evidence if not each["passed"]]
-        enough = not broken if self._threshold is None else passed >= self._threshold
         return Score(
             name=self.name,
-            values={"score": float(enough), "passed": passed},
+            values={"score": float(self._is_enough(held)), "passed": self._share(held)},
             reason=f"does not hold: {', '.join(broken)}" if broken else None,
             metadata={"assertions": evidence},
         )
+
+    def gold(self, sample: Sample) -> Completion | None:
+        """An answer made of the assertions themselves, where it is looked at as it is; None where none can be made."""
+        if self._text is not None or not self._has_solver:
+            return None
+        variables = {"sample": sample.row or {}, **answer_variables(Trace(prediction=""))}
+        try:
+            wanted = [Wanted(each.kind, each.negated, each.data.render(variables, sample)) for each in self._assertions]
+        except FailureError:
+            return None  # what it wants depends on the answer, or the template is wrong: scoring reports that
+
+        def holds(text: str) -> bool:
+            return self._is_enough(
+                [self._holds_of_text(*each, text) for each in zip(self._assertions, wanted, strict=True)]
+            )
+
+        text = gold_text(wanted, holds)
+        reasons = [str(each.data["value"]) for each in wanted if each.kind == "finish_reason" and not each.negated]
+        return None if text is None else Completion(text=text, finish_reason=reasons[0] if reasons else None)
+
+    def _holds_of_text(self, assertion: _Assertion, wanted: Wanted, text: str) -> bool:
+        """What is no matter of the text is taken to hold; so is a likeness of meaning, of the very same text."""
+        if wanted.kind == "cost" or wanted.kind in _ABOUT_TRACES:
+            return True
+        if assertion.embeds is not None:
+            return (text.strip() == str(wanted.data["value"]).strip()) is not wanted.negated
+        try:
+            held = self._looked_up(wanted.kind, text, wanted.data, Trace(prediction=text)).holds
+        except FailureError:
+            return False  # said where it is scored
+        return held is not wanted.negated
+
+    def _is_enough(self, held: Sequence[bool]) -> bool:
+        return all(held) if self._threshold is None else self._share(held) >= self._threshold
+
+    def _share(self, held: Sequence[bool]) -> float:
+        weights = [each.weight for each in self._assertions]
+        return sum(weight for weight, holds in zip(weights, held, strict=True) if holds) / sum(weights)
 
     def _looked_up(self, kind: str, text: str, given: Mapping[str, Any], trace: Trace) -> Held:
         try:

@@ -18,6 +18,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Rehearsable
 from assay.core.task import Task
 from assay.core.types import Failure, Sample, Score, TaskDefinition, Trace
+from assay.scorers.rehearsed import KnowsGold
 from assay.tasks.build import start_scorers
 from assay.tasks.declarative.places import Places
 from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE
@@ -65,6 +66,8 @@ class TaskCheck(Struct, frozen=True, kw_only=True):
     gold_checked: int
     """Samples whose gold answer could be tried; code tasks have none unless `extras.solution` gives one."""
     findings: list[Finding]
+    without_gold: dict[str, int] = {}
+    """Scorers for which no gold answer can be made, and of how many samples."""
     tried: int = 0
     """Samples that were gone through: all of them, or a stated number of a large dataset's."""
     heard: Heard | None = None
@@ -177,6 +180,7 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
         samples=samples,
         gold_checked=rehearsal.gold_tried,
         findings=[*(_located(task, fault, places) for fault in rehearsal.faults), *findings],
+        without_gold=rehearsal.without_gold,
         tried=rehearsal.tried,
         heard=rehearsal.heard,
     )
@@ -211,6 +215,10 @@ def gold_answer(task: Task, sample: Sample) -> str | None:
     if isinstance(solution, str):
         return solution
     uses = {part.use for part in task.definition.scorers}
+    if uses == {"assertions"}:
+        [scorer, *others] = task.scorers.values()
+        gold = scorer.gold(sample) if isinstance(scorer, KnowsGold) and not others else None
+        return gold.text if gold is not None else None
     if uses != {"metric"}:
         return None
     return sample.targets[0] if sample.targets else None

@@ -116,6 +116,8 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
 
     tried: int
     gold_tried: int
+    without_gold: dict[str, int]
+    """Scorers that never saw an answer they give full marks, for want of a known one, and on how many samples."""
     faults: list[Fault]
     heard: Heard | None
 
@@ -154,25 +156,38 @@ class _Rehearsing:
         self._faults: dict[tuple[str, str, str], Fault] = {}
         self._samples_at_fault: dict[tuple[str, str, str], set[str]] = {}
         self._tried = self._gold_tried = 0
+        self._without_gold: dict[str, int] = {}
         self._scores: dict[str, list[Score]] = {key: [] for key in self._parts}
         self._heard: Heard | None = None
 
     def found(self) -> Rehearsal:
         faults = sorted(self._faults.values(), key=lambda fault: not fault.error)
-        return Rehearsal(tried=self._tried, gold_tried=self._gold_tried, faults=faults, heard=self._heard)
+        return Rehearsal(
+            tried=self._tried,
+            gold_tried=self._gold_tried,
+            without_gold=self._without_gold,
+            faults=faults,
+            heard=self._heard,
+        )
 
     async def sample(self, sample: Sample) -> None:
         self._tried += 1
         golds = self._golds(sample)
         self._gold_tried += bool(golds)
         answers = list(dict.fromkeys(golds.values())) if _hashable(golds.values()) else list(golds.values())
+        seen = set(golds)
         for number, answer in enumerate([*(answers or [SOME_ANSWER]), EMPTY_ANSWER]):
             tried = await self._solve(sample, answer)
             if tried is None:
                 return
-            await self._score(sample, tried, golds, first=number == 0)
+            scores = await self._score(sample, tried, golds, first=number == 0)
             if tried.answer is None:
                 return  # it stands as it is, whatever a model would say
+            if answer in answers:
+                seen |= {score.name for score in scores if _marks(score) and all(map(_is_full, _marks(score)))}
+        for scorer in self._task.scorers_for(sample):
+            if scorer.name not in seen and not isinstance(scorer, Judged):
+                self._without_gold[scorer.name] = self._without_gold.get(scorer.name, 0) + 1
 
     def _golds(self, sample: Sample) -> dict[str, Completion]:
         golds: dict[str, Completion] = {}
@@ -220,7 +235,9 @@ class _Rehearsing:
             return True
         return any(bug in failure.message for bug in _BUGS)
 
-    async def _score(self, sample: Sample, tried: _Tried, golds: Mapping[str, Completion], *, first: bool) -> None:
+    async def _score(
+        self, sample: Sample, tried: _Tried, golds: Mapping[str, Completion], *, first: bool
+    ) -> list[Score]:
         scores: list[Score] = []
         judged: dict[str, list[Request]] = {}
         whole = True
@@ -254,6 +271,7 @@ class _Rehearsing:
                 judged=judged,
                 scores=scores,
             )
+        return scores
 
     async def _look(self, sample: Sample, trace: Trace, scorer: Scorer) -> Score | None:
         try:
@@ -290,7 +308,7 @@ class _Rehearsing:
 
     def _compare(self, sample: Sample, tried: _Tried, score: Score, gold: Completion | None) -> None:
         """Full marks for the gold answer, none for the empty one."""
-        marks = [score.values[name] for name in MARKS if name in score.values]
+        marks = _marks(score)
         part = self._parts[score.name]
         if tried.answer is None or not marks:
             return
@@ -382,6 +400,10 @@ def _asks_elsewhere(part: PartSpec, scorer: Scorer) -> bool:
 def _rewards_silence(part: PartSpec) -> bool:
     """Whether an answer may rightly score for what it does not say."""
     return part.use == "assertions" or part.options.get("metric") == "forbidden_patterns"
+
+
+def _marks(score: Score) -> list[object]:
+    return [score.values[name] for name in MARKS if name in score.values]
 
 
 def _is_full(mark: object) -> bool:
