@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from math import isfinite
 
@@ -91,6 +91,8 @@ class Text(Shape):
     max_length: int | None = None
     pattern: str | None = None
     words: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Words that other programs take here, each with what to do instead."""
 
     def stands_for(self, text: str, placeholder: bool) -> bool:
         return bool(self.words)
@@ -99,7 +101,8 @@ class Text(Shape):
         if not isinstance(value, str):
             report.wrong(where, f"expected text, got {in_yaml(value)}")
         elif self.words and value not in self.words:
-            report.wrong(where, f"`{value}` is not allowed here. {hint_here(value, self.words)}")
+            instead = self.refused.get(value) or hint_here(value, self.words)
+            report.wrong(where, f"`{value}` is not allowed here. {instead}")
         elif len(value) < self.min_length:
             report.wrong(where, "must not be empty")
         elif self.max_length is not None and len(value) > self.max_length:
@@ -433,6 +436,8 @@ class Tagged(Shape):
     """The catalog's word for it, where the tag may also name a part of an installed package or of one's own."""
     own: Shaped | None = None
     """The fields that such a part shares with the others; whatever else is given are its options."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Words that other programs take as `tag`, each with what to do instead."""
 
     def stands_for(self, text: str, placeholder: bool) -> bool:
         return False
@@ -455,7 +460,8 @@ class Tagged(Shape):
             checked = self.own.check(shared, where, report)
             return {**checked, **options} if isinstance(checked, dict) else checked
         if chosen is None:
-            report.wrong((*where, self.tag), f"unknown {self.what} `{word}`. {hint_here(str(word), self.choices)}")
+            instead = self.refused.get(str(word)) or hint_here(str(word), self.choices)
+            report.wrong((*where, self.tag), f"unknown {self.what} `{word}`. {instead}")
             return value
         return chosen.check({**value, self.tag: word}, where, report)
 

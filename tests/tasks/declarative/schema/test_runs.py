@@ -22,3 +22,19 @@ def test_a_run_file_keeps_its_parts_for_later(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs the field `key`"):
         checked_run(read(tmp_path, "evaluation: {display_name: E, task_specifications: [{task_key: t}]}\n"))
     assert checked_run(read(tmp_path, "models: []\n")).evaluation is None
+
+
+def test_what_other_programs_take_is_refused_or_warned_of_with_a_way_around(tmp_path: Path) -> None:
+    repeated = "{key: e, display_name: E, task_specifications: [{task_key: t, type: repeatability}]}"
+    with pytest.raises(UsageError, match=r"task_specifications\[0\]\.type: .* Give the task `trials: \{num_trials"):
+        checked_run(read(tmp_path, f"evaluation: {repeated}\n"))
+    document = read(tmp_path, "dataset_generators: [{key: g}]\n")
+    checked_run(document)
+    assert any("`dataset_generators` is not used here" in warning for warning in document.warnings)
+
+
+@pytest.mark.parametrize("scope", ["scorer_keys", "metric_keys"])
+def test_a_policy_is_not_about_one_scorer_or_metric(tmp_path: Path, scope: str) -> None:
+    rule = f"{{key: r, definition: {{type: exists, metric: m}}, scope: {{{scope}: [a]}}}}"
+    with pytest.raises(UsageError, match=rf"scope\.{scope}: unknown field of a policy scope"):
+        checked_run(read(tmp_path, f"policies: [{{key: p, display_name: P, rules: [{rule}]}}]\n"))

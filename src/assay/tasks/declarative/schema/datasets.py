@@ -186,6 +186,10 @@ SOURCE = Tagged(
     },
     kind="dataset",
     own=Shaped("a source", "A dataset of an installed package or of one's own.", {"type": Field(Text())}),
+    refused=dict.fromkeys(
+        ("inspect_ai", "langsmith", "phoenix", "claude_code"),
+        "Traces are read from files here: export them, and write `source: {type: traces, file_path: …}`.",
+    ),
 )
 
 

@@ -29,7 +29,16 @@ TASK_SPECIFICATION = Shaped(
     "a task specification",
     "One task of an evaluation, with its configuration, model or dataset.",
     {
-        "type": Field(Text(words=("standard",)), "standard", "The only type here."),
+        "type": Field(
+            Text(
+                words=("standard",),
+                refused={
+                    "repeatability": "Give the task `trials: {num_trials: N}`: reports hold how consistent answers are."
+                },
+            ),
+            "standard",
+            "The only type here.",
+        ),
         "key": Field(USER_KEY, None, "The task's name in this run; that of the task when absent."),
         "task_key": Field(REFERENCED_KEY, doc="Which task of the file."),
         "task_config": Field(MapOf(Anything()), {}, "Values of its parameters."),
