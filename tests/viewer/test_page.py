@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.reports.board.scripted_boards import write_run
+from tests.reports.yaml_runs import EQUALS, run_task, write_task
 from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
 from tests.viewer.page_steps import click, pick, text, to, visit, write
@@ -384,3 +385,23 @@ def test_a_page_from_a_file_leads_in(browser: str, folder: Path, tmp_path: Path)
                 await page.until("document.querySelector('#page .page')")
 
         asyncio.run(go())
+
+
+def test_a_run_shows_what_people_call_its_tasks_and_scorers_and_what_these_are_for(
+    browser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scorers = [{**EQUALS, "display_name": "Same <b>text</b>"}, {"key": "check", "type": "is_json", "purpose": "qa"}]
+    path = write_task(tmp_path, [{"q": "a", "a": "a"}], scorers)
+    path.write_text(path.read_text().replace('"display_name": "T"', '"display_name": "Echoes"'))
+    run_task(path)
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/run", "table[aria-label='Leaderboard']")
+        assert await page.run(text("table[aria-label='Leaderboard'] .called")) == ["Echoes"]
+        await to(page, "#/run/run/provenance", "table[aria-label='Scorers']")
+        shown = await page.run(text("table[aria-label='Scorers'] tbody td"))
+        assert shown == ["t", "Echoes", "Same <b>text</b>", "score", "t", "Echoes", "check", "qa"]
+
+    with viewing(tmp_path) as viewer:
+        visit(browser, viewer.link, steps)

@@ -85,6 +85,19 @@ def test_a_bad_file_is_refused_with_its_place(tmp_path: Path, text: str, place: 
     assert f"file.yaml:{place}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [("folder", "not a regular file"), ("''", "names no file"), ("bytes.txt", "not UTF-8 at byte 2")],
+)
+def test_what_cannot_be_included_is_refused_where_it_is_named(tmp_path: Path, named: str, says: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "bytes.txt").write_bytes(b"ab\xff")
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, f"a: 1\nb:\n  c: !include {named}\n")
+    assert str(caught.value).startswith(f"{tmp_path / 'file.yaml'}:3:6: ")
+    assert says in str(caught.value)
+
+
 def test_a_billion_laughs_are_refused(tmp_path: Path) -> None:
     lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]

@@ -38,6 +38,7 @@ export async function pageProvenance(root, route) {
       "Tasks",
       table("Tasks", [th("task"), th("source"), th("scoring"), th("content sha256"), th("task fingerprint")], rows),
     ),
+    scorers(board),
     h(
       "div",
       { class: "cards" },
@@ -55,6 +56,23 @@ export async function pageProvenance(root, route) {
     from.sandbox ? fold("Sandbox", json(from.sandbox)) : null,
   );
   return {};
+}
+
+function scorers(board) {
+  const rows = (board ? board.tasks : []).flatMap((row) =>
+    (row.scorers || []).map((scorer) =>
+      h(
+        "tr",
+        null,
+        h("td", { class: "strong" }, row.task),
+        h("td", null, row.display_name || ""),
+        h("td", null, scorer.display_name || scorer.key),
+        h("td", { class: "quiet" }, scorer.purpose),
+      ),
+    ),
+  );
+  if (!rows.length) return null;
+  return section("Scorers", table("Scorers", [th("task"), th("called"), th("scorer"), th("purpose")], rows));
 }
 
 function hash(text) {

@@ -281,7 +281,14 @@ function leaderboard(run) {
     h(
       "tr",
       { title: row.signature },
-      h("td", null, link(toSamples(run.name, { task: row.task }), { class: "strong" }, row.task)),
+      h(
+        "td",
+        null,
+        link(toSamples(run.name, { task: row.task }), { class: "strong" }, row.task),
+        row.display_name && row.display_name !== row.task
+          ? h("div", { class: "quiet small called" }, row.display_name)
+          : null,
+      ),
       h("td", { class: "quiet" }, row.metric),
       h("td", { class: "num" }, row.refused ? "refused" : h("b", null, number(row.score))),
       h("td", { class: "wide" }, whisker(row.score, row.interval)),
