@@ -128,6 +128,24 @@ def test_the_command_ends_with_one_leaderboard_and_the_prompts_in_pairs(
     assert "setting prompt: 'right' → 'wrong'" in capsys.readouterr().out
 
 
+def test_any_two_of_its_runs_can_be_compared_sample_by_sample(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", run_file(project), "--quiet"]) == 0
+    runs = {each.name.rpartition("-quiz-")[0]: str(each) for each in (project / "runs").iterdir()}
+    assert set(runs) == {"toy-right", "toy-wrong", "stub-1-right", "stub-1-wrong"}
+    capsys.readouterr()
+    for one, other, verdict, changed in (
+        ("toy-wrong", "toy-right", "B is better on quiz", "setting prompt: 'wrong' → 'right'"),
+        ("toy-right", "stub-1-right", "B is worse on quiz", "model name: 'toy' → 'stub:1'"),
+        ("stub-1-right", "stub-1-wrong", "no difference", "12 with another prompt"),
+    ):
+        assert main(["diff", runs[one], runs[other]]) == 0
+        said = capsys.readouterr().out
+        assert verdict in said.splitlines()[0]
+        assert changed in said
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

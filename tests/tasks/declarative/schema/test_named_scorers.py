@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from tests.reports.yaml_runs import run_task, write_task
 
+from assay.catalog import CATALOG
 from assay.core.errors import UsageError
 from assay.core.seams import close_part
 from assay.core.types import Completion, Sample, Score, Trace
 from assay.tasks.build import build_task
 from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
-from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
+from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_FIELDS
 
 ROW = {"q": "q", "a": "Paris", "all": ["Paris", "Lutetia"], "n": 42}
 GOLD = {"ground_truth": "{{ sample.a }}"}
@@ -134,9 +135,32 @@ def test_options_are_checked(tmp_path: Path, scorer: dict[str, Any], says: str) 
     assert "definition.scorers[0]" in str(caught.value)
 
 
-def test_every_metric_and_assertion_has_a_type() -> None:
-    assert {"f1", "bleu_4", "multiple_choice", "squad_exact_match", "fuzzy_match"} <= set(METRIC_TYPES)
-    assert {"not_regex", "not_cost", "icontains_all", "finish_reason"} <= set(ASSERTION_TYPES)
+OPTIONS: dict[str, dict[str, Any]] = {
+    "label_in_set": {"allowed": ["Paris"]},
+    "forbidden_patterns": {"patterns": ["x"]},
+    "metric": {"metric": "exact_match", **GOLD},
+    "contains_all": {"value": ["a"]},
+    "contains_any": {"value": ["a"]},
+    "icontains_all": {"value": ["a"]},
+    "icontains_any": {"value": ["a"]},
+    "is_json": {},
+    "contains_json": {},
+    "json_schema": {"value": {"type": "object"}},
+    "word_count": {"max": 3},
+    "cost": {"max_cost": 1},
+    "latency": {"max_seconds": 1},
+}
+
+
+def test_every_metric_and_assertion_of_the_catalog_is_a_type_that_can_be_built(tmp_path: Path) -> None:
+    asserted = {kind: OPTIONS.get(kind.removeprefix("not_"), {"value": "Paris"}) for kind in ASSERTION_TYPES}
+    metrics = {name: OPTIONS.get(name, GOLD) for name in METRIC_FIELDS}
+    assert set(CATALOG["metric"]) | set(asserted) <= {*metrics, *asserted}
+    scorers = [
+        {"key": f"k{at}", "type": name, **options} for at, (name, options) in enumerate({**metrics, **asserted}.items())
+    ]
+    [task] = read_yaml_tasks(write_task(tmp_path, [ROW], scorers))
+    assert len(build_task(task).scorers) == len(scorers)
 
 
 def test_texts_of_a_dataset_are_scored_without_a_model(tmp_path: Path) -> None:
