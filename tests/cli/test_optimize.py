@@ -62,7 +62,7 @@ def test_with_the_toy_model_a_browser_shows_curve_and_diff(tmp_path: Path, capsy
     )
     assert (result["valset"]["seed"]["mean"], result["valset"]["best"]["mean"]) == (0.0, 1.0)
     page = (folder / "page.html").read_text(encoding="utf-8")
-    seen = ["svg.wide path.line", "svg.wide circle.sign", ".diff .removed", ".diff .added"]
+    seen = ["svg.for-page .m-line", "svg.for-page .m-sign", ".diff .removed", ".diff .added"]
     assert all(width > 5 and height > 5 for width, height in drawn_by_a_browser(page, tmp_path, seen))
 
 

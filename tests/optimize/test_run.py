@@ -30,7 +30,7 @@ from assay.core.usage import note
 from assay.evaluators import Evaluation, EvaluatorError
 from assay.evaluators.payload import build_payload, failed
 from assay.optimize.constraints import Constraints
-from assay.optimize.engine import SearchStrategy
+from assay.optimize.engine import REPEATS_IN_A_ROW, SearchStrategy
 from assay.optimize.page import page
 from assay.optimize.results import Result, in_words
 from assay.optimize.run import SearchFolder, SearchProgress, SearchSettings, aoptimize, optimize
@@ -315,7 +315,7 @@ def test_after_a_failed_proposer_the_same_command_goes_on(tmp_path: Path) -> Non
 def test_answers_without_a_text_are_counted_and_end_it_loudly(tmp_path: Path) -> None:
     result = searched(tmp_path, proposer=SayingProposer("I would rather not."), dataset=RECORDS)
     assert result.stop_reason == "proposer_failed"
-    assert result.proposals == {"made": 0, "accepted": 0, "rejected": 0, "unusable": 6}
+    assert result.proposals == {"made": 0, "accepted": 0, "rejected": 0, "repeated": 0, "unusable": 6}
     assert "PROBLEM" in in_words(result)
 
 
@@ -351,10 +351,41 @@ def test_half_a_character_from_the_proposer_breaks_nothing(tmp_path: Path) -> No
     assert result.best == "Be clear ? kind"
 
 
-def test_a_proposer_that_repeats_itself_is_stopped(tmp_path: Path) -> None:
-    result = searched(tmp_path, proposer=SayingProposer(fenced("Be")), dataset=RECORDS, budget=1000)
+MANY = [{"words": [f"word{number}"]} for number in range(40)]
+
+
+@pytest.mark.parametrize("data", [{}, {"dataset": RECORDS}, {"dataset": MANY}], ids=["text", "few", "many"])
+def test_a_proposer_that_repeats_itself_is_stopped_after_a_few_proposals(tmp_path: Path, data: dict[str, Any]) -> None:
+    """Also where every minibatch is another one, so that the same text needs evaluations that nobody made."""
+    proposer = SayingProposer(fenced("Be no better"))
+    result = searched(tmp_path, proposer=proposer, budget=1000, **data)
     assert result.stop_reason == "repeating"
+    assert len(proposer.asked) == 1 + REPEATS_IN_A_ROW
+    assert result.proposals["repeated"] == REPEATS_IN_A_ROW
+    assert result.problem is None, "one text was tried"
+    words = in_words(result)
+    assert "stopped: the proposer only repeated itself; a higher --temperature or another --model may help" in words
+    assert f"{REPEATS_IN_A_ROW} repeated" in words
+
+
+def test_a_proposer_that_only_gives_the_seed_back_has_searched_nothing(tmp_path: Path) -> None:
+    result = searched(tmp_path, proposer=SayingProposer(fenced("Be")), dataset=RECORDS, budget=1000)
+    assert (result.stop_reason, result.proposals["repeated"]) == ("repeating", REPEATS_IN_A_ROW)
     assert result.calls["used"] == len(RECORDS)
+    assert result.problem == "the proposer only gave the seed back, so nothing was searched"
+
+
+def test_a_repeat_now_and_then_ends_nothing(tmp_path: Path) -> None:
+    lines = [fenced(text) for text in ("Be b", "Be b", "Be c", "Be c", "Be c", "Be d", "Be d", "Be clear kind calm")]
+    result = searched(tmp_path, proposer=SayingProposer(*lines), dataset=RECORDS, max_proposals=8)
+    assert (result.stop_reason, result.proposals["repeated"]) == ("proposals", 4)
+    assert result.best == "Be clear kind calm"
+
+
+def test_a_repeated_text_is_remembered_once(tmp_path: Path) -> None:
+    proposer = SayingProposer(fenced("Be b"), fenced("Be c"), fenced("Be b"), fenced("Be b"), fenced("Be d"))
+    searched(tmp_path, proposer=proposer, max_proposals=5)
+    assert (proposer.asked[-1].count("Be b"), proposer.asked[-1].count("Be c")) == (1, 1)
 
 
 @pytest.mark.parametrize("score_range", ["unit", "any"])

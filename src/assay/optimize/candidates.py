@@ -64,6 +64,8 @@ class Search:
         self.rejected: list[Rejected] = []
         self.stop_reason: StopReason | None = None
         self.iterations = 0
+        self.repeated = 0
+        """Proposals of texts that had been proposed or scored before."""
         self.last: str = ""
         self.chosen_by = chosen_by
         self._on_news = on_news
@@ -75,6 +77,12 @@ class Search:
         if self._best is None:
             raise LookupError("nothing was scored yet")
         return self._best
+
+    @property
+    def tried_nothing_new(self) -> bool:
+        """Whether every proposal was the seed again."""
+        numbers = {each.number for each in self.found} | {each.number for each in self.rejected}
+        return len(numbers) == 1
 
     def keep(self, found: Found) -> bool:
         """Add a candidate; whether it is the best one now."""

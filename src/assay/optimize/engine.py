@@ -15,6 +15,7 @@ from typing import IO, Any, Literal
 from msgspec import Struct
 
 from assay.core.errors import UsageError
+from assay.core.fingerprint import short_fingerprint
 from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import ScoreRange
 from assay.optimize.candidates import Found, Rejected, Search, StopReason
@@ -31,7 +32,8 @@ BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 """What the engine is told of a failure: so low that one of them outweighs every score beside it, on a minibatch as on a
 whole set. `any` leaves room for adding up ten thousand of them."""
 
-_REPEATS_ALLOWED = 8
+REPEATS_IN_A_ROW = 4
+"""So many rounds of proposals one after another without a new text, and the proposer is only repeating itself."""
 
 
 class SearchStrategy(Struct, frozen=True, kw_only=True):
@@ -218,6 +220,7 @@ class _Reflecting:
         for (at, rewriting), text in zip(wanted, self._propose([each for _, each in wanted]), strict=True):
             if text is not None:
                 made[at][rewriting.component] = text
+        self._watch.proposed([{**texts, **new} for (texts, _, _), new in zip(jobs, made, strict=True) if new])
         return [(ReflectionProposal(new_texts=texts), self) for texts in made]
 
     def _propose(self, wanted: list[Rewriting]) -> list[str | None]:
@@ -256,9 +259,12 @@ class _Watch:
         self._numbers: list[int] = []
         """Of the engine's candidates, in its order."""
         self._merged: Texts = {}
+        self._seen: set[str] = set()
+        """Every candidate that was scored or proposed, by its hash."""
         self._spent = (0, 0)
         self._idle = 0
         self._repeats = 0
+        """Rounds of proposals since the last new text."""
         self._proposals_at_best = 0
 
     # -- what the engine asks --------------------------------------------------------------------------------------
@@ -287,22 +293,33 @@ class _Watch:
     def rejected_from(self, texts: Mapping[str, str], component: str, most: int) -> list[RejectedText]:
         """The last rewritings of this component of this candidate that were not kept."""
         number = self._evaluations.journal.number_of(dict(texts))
-        found = [
-            RejectedText(before=texts[component], after=each.texts[component], reason=self._in_words(each))
-            for each in self._result.rejected
-            if each.parent == number and each.texts[component] != texts[component]
-        ]
+        latest: dict[str, RejectedText] = {}
+        for each in self._result.rejected:
+            after = each.texts[component]
+            if each.parent == number and after != texts[component]:
+                latest.pop(after, None)  # a text that was rejected twice is shown once, at its last place
+                latest[after] = RejectedText(before=texts[component], after=after, reason=self._in_words(each))
+        found = list(latest.values())
         return found[len(found) - min(most, len(found)) :]
+
+    def proposed(self, candidates: Sequence[Texts]) -> None:
+        """The candidates of one round of proposals, before any is evaluated."""
+        new = 0
+        for texts in candidates:
+            key = short_fingerprint(texts)
+            new += key not in self._seen
+            self._seen.add(key)
+        self._result.repeated += len(candidates) - new
+        if candidates:
+            self._repeats = 0 if new else self._repeats + 1
 
     # -- what it tells ---------------------------------------------------------------------------------------------
 
     def on_iteration_start(self, event: dict[str, Any]) -> None:
         self._result.iterations += 1
-        (calls, asked), (calls_before, asked_before) = (self._evaluations.calls, self._proposer.asked), self._spent
-        self._idle = self._idle + 1 if (calls, asked) == self._spent else 0
-        # a proposal that needs no evaluation is one that was made and evaluated before
-        self._repeats = 0 if calls > calls_before else self._repeats + (asked > asked_before)
-        self._spent = (calls, asked)
+        spent = (self._evaluations.calls, self._proposer.asked)
+        self._idle = self._idle + 1 if spent == self._spent else 0
+        self._spent = spent
 
     def on_valset_evaluated(self, event: dict[str, Any]) -> None:
         self._guarded(self._add_found, dict(event["candidate"]), list(event["parent_ids"]))
@@ -338,7 +355,7 @@ class _Watch:
             ("budget", used.calls >= limits.budget),
             ("proposals", tries >= limits.max_proposals),
             ("no_improvement", limits.patience is not None and tries - self._proposals_at_best >= limits.patience),
-            ("repeating", self._repeats > _REPEATS_ALLOWED),
+            ("repeating", self._repeats >= REPEATS_IN_A_ROW),
             ("nothing_left", self._idle > 2 * len(self._sets.valset) + 50),
         ]
         return next((name for name, holds in reasons if holds), None)
@@ -379,6 +396,7 @@ class _Watch:
         if found.parent is None:
             refuse_unknown((self._result.chosen_by, *self._objectives), found.texts, found.outcomes)
         self._numbers.append(found.number)
+        self._seen.add(short_fingerprint(texts))
         if self._result.keep(found):
             self._proposals_at_best = len(self._result.found) - 1 + len(self._result.rejected)
         shown = "failed everywhere" if found.mean is None else f"{found.mean:.3f}"

@@ -29,7 +29,7 @@ STOPPED = {
     "target_reached": "the target score was reached",
     "no_improvement": "no proposal was better for too long",
     "proposals": "the allowed number of proposals was made",
-    "repeating": "the proposer only repeated itself",
+    "repeating": "the proposer only repeated itself; a higher --temperature or another --model may help",
     "nothing_left": "the best text is perfect on the dataset, so there is nothing to learn from",
     "proposer_failed": "the proposer failed",
     "evaluator_failed": "the evaluator kept failing",
@@ -140,7 +140,7 @@ class Result(Struct, frozen=True, kw_only=True):
     best_components: Texts
     seed_components: Texts
     proposals: dict[str, int]
-    """`made`, `accepted`, `rejected`, `unusable`."""
+    """`made`, `accepted`, `rejected`, `repeated` among those, and answers that were `unusable`."""
     unusable: dict[str, int]
     evaluator_failures: dict[str, int]
     failure_messages: dict[str, str]
@@ -306,6 +306,8 @@ def problem_of(
         "spent",
     ):
         return "not a single usable proposal was made, so nothing was searched"
+    if found.stop_reason == "repeating" and found.tried_nothing_new:
+        return "the proposer only gave the seed back, so nothing was searched"
     if unresolved:
         count = "1 evaluation of a kept text" if unresolved == 1 else f"{unresolved} evaluations of kept texts"
         return f"{count} gave no score however often tried.{last}"
@@ -350,6 +352,7 @@ def in_words(result: Result) -> str:
 def proposals_in_words(result: Result) -> str:
     made = result.proposals
     words = f"{made['made']} made, {made['accepted']} accepted, {made['rejected']} rejected"
+    words += f", {made['repeated']} repeated" if made["repeated"] else ""
     return words + (f", {made['unusable']} answers unusable" if made["unusable"] else "")
 
 

@@ -344,6 +344,7 @@ class _Work:
                 "made": len(found.found) - 1 + len(found.rejected),
                 "accepted": len(found.found) - 1,
                 "rejected": len(found.rejected),
+                "repeated": found.repeated,
                 "unusable": sum(unusable.values()),
             },
             unusable=dict(sorted(unusable.items())),
