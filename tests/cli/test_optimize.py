@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -206,6 +207,7 @@ def test_a_killed_process_goes_on_to_the_same_end(tmp_path: Path, capsys: pytest
     process.stderr.close()
     assert process.wait() == -signal.SIGKILL
     before = len((folder / "journal.jsonl").read_bytes().splitlines())
+    shutil.copytree(folder, tmp_path / "changed")
     result = optimized(capsys, *arguments, "--run-dir", str(folder))
     for each in (result, straight):
         for row in each["evaluations"]:
@@ -213,6 +215,18 @@ def test_a_killed_process_goes_on_to_the_same_end(tmp_path: Path, capsys: pytest
     assert {**result, "calls": 0} == {**straight, "calls": 0}
     assert before > 0
     assert 0 < result["calls"]["made_now"] < result["calls"]["used"] == straight["calls"]["used"]
+    _continued_with_another_proposer_and_budget(tmp_path / "changed", capsys)
+
+
+def _continued_with_another_proposer_and_budget(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = ["--model", "stub:```\n{prompt}\n```", "--temperature", "0.5", "--budget", "50"]
+    assert main(["optimize", "seed.txt", *COMMAND, *other, "--split", "60/40", "--run-dir", str(folder), "--json"]) == 0
+    said = capsys.readouterr()
+    result = json.loads(said.out)
+    assert "continuing this search with what changed since: proposer, proposer settings, budget\n" in said.err
+    assert result["proposer"].startswith("propose, stub")
+    assert result["proposals"]["accepted"] > 0, "what was found before the kill is kept"
+    assert result["calls"]["made_now"] < result["calls"]["used"]
 
 
 def test_an_interrupt_ends_it_with_what_was_found(tmp_path: Path) -> None:
@@ -296,10 +310,11 @@ def test_components_and_a_proposer_of_ones_own_from_the_command_line(
 
     with serving(count) as server:
         flags = ["--component", f"a={tmp_path / 'a.txt'}", "--component", f"b={tmp_path / 'b.txt'}"]
-        flags += ["--evaluator-url", server.url, "--model", "stub:unused", "--proposer", "mine:propose"]
+        flags += ["--evaluator-url", server.url, "--proposer", "mine:propose"]
         result = optimized(capsys, *flags, "--run-dir", str(tmp_path / "run"))
     assert result["best_components"] == {"a": "one!!", "b": "two!!"}
     assert "## a\n\none!!" in result["best"]
+    assert result["proposer"] == "mine:propose"
 
 
 HANGING = """
@@ -400,6 +415,11 @@ def test_bad_flags_get_a_sentence(
     arguments: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert reason in refusal(capsys, *arguments, *PROPOSER, "--run-dir", str(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_who_proposes_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "say who proposes: --model" in refusal(capsys, "seed.txt", *COMMAND, "--run-dir", str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 

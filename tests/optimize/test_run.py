@@ -576,7 +576,11 @@ def test_another_proposer_continues_the_search_and_says_so(tmp_path: Path) -> No
     evaluator, proposer, progress = WordEvaluator(), BetterProposer(), HeardProgress()
     result = optimize(
         settings(
-            dataset=RECORDS, objective="good words", feedback_characters=5000, proposer_request=Request(temperature=0.9)
+            dataset=RECORDS,
+            objective="good words",
+            feedback_characters=5000,
+            proposer_request=Request(temperature=0.9),
+            budget=90,
         ),
         evaluator,
         proposer,
@@ -585,7 +589,7 @@ def test_another_proposer_continues_the_search_and_says_so(tmp_path: Path) -> No
         probe=False,
     )
     (said,) = [each for each in progress.sentences if each.startswith("continuing")]
-    for changed in ("proposer", "proposer settings", "objective and background", "reflection"):
+    for changed in ("proposer", "proposer settings", "objective and background", "reflection", "budget", "when to stop"):
         assert changed in said
     assert result.valset.best.mean == 1.0
     assert result.proposer == "adding, better"

@@ -138,6 +138,8 @@ def _proposer(options: argparse.Namespace) -> Any:
     from assay.models.build import make_model
     from assay.models.pool import wrap_alone
 
+    if not options.model:
+        return None
     model = make_model(options.model, key_values(options.model_arg, "--model-arg"))
     return wrap_alone(
         model, concurrency=options.concurrency, say=say, patience=outage_patience(options, OUTAGE_PATIENCE)

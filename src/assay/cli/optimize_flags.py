@@ -22,15 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of several texts that are searched together, instead of SEED",
     )
     parser.add_argument("--no-seed", action="store_true", help="let the proposer write the first text")
-    parser.add_argument(
-        "--model", required=True, metavar="PROPOSER", help="the model that proposes, such as openai:NAME"
-    )
+    parser.add_argument("--model", metavar="PROPOSER", help="the model that proposes, such as openai:NAME")
     parser.add_argument("--model-arg", action="append", default=[], metavar="KEY=VALUE", help="passed to the proposer")
     parser.add_argument(
         "--proposer",
         metavar="MODULE:FUNCTION",
         help="your own function that writes the texts: (candidate, feedback, components) -> {component: text}; "
-        "--model is then not asked",
+        "instead of --model",
     )
     parser.add_argument("--background", metavar="TEXT", default="", help="what the proposer should know besides")
     parser.add_argument(

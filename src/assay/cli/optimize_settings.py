@@ -77,6 +77,8 @@ _ONLY_WITH = {
 def _refuse_alone(options: argparse.Namespace) -> None:
     from assay.core.errors import UsageError
 
+    if not options.model and not options.proposer:
+        raise UsageError("say who proposes: --model, such as openai:NAME, or a --proposer of your own")
     missing = {"--task": not options.task, "--model": bool(options.proposer)}
     for other, names in _ONLY_WITH.items():
         given = [name for name in names if getattr(options, name) not in (None, [], False, "")]

@@ -85,8 +85,10 @@ def prepare_folder(
             f"{error} --reuse {folder} takes its evaluations, --branch {folder} its proposals too."
         ) from None
     if earlier is not None and earlier.last != now.last:
-        others = [name for name, part in now.last.items() if earlier.last.get(name) != part]
-        progress.say(f"continuing this search with what changed since: {', '.join(others)}")
+        # a folder of an earlier version knows less of what it was run with
+        others = [name for name, part in now.last.items() if earlier.last.get(name, part) != part]
+        if others:
+            progress.say(f"continuing this search with what changed since: {', '.join(others)}")
         record_change(folder, now)
     return now
 

@@ -40,6 +40,16 @@ ProposerFunction = Callable[[Texts, Mapping[str, Sequence[Mapping[str, Any]]], l
 """`(candidate, feedback, components) -> {component: text}`, as GEPA has it; plain or async."""
 
 
+class FunctionInPlaceOfModel:
+    """Stands where the proposer's model would, so that journal, identity and result name the function."""
+
+    def __init__(self, function: ProposerFunction) -> None:
+        self.name = f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+    async def generate(self, request: Request) -> Completion:
+        raise NotImplementedError(f"{self.name} is called with the texts and their results, not with a request")
+
+
 class Shown(NamedTuple):
     """An evaluation that a proposer learns from."""
 

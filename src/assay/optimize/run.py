@@ -36,7 +36,7 @@ from assay.optimize.folder import SearchFolder, earlier_search, lenders_of, prep
 from assay.optimize.in_the_loop import InTheLoop
 from assay.optimize.journal import FILE, ONE, SearchEntry, SearchJournal, Texts, candidate_of
 from assay.optimize.objectives import pareto_front
-from assay.optimize.proposer import Proposer, ProposerFunction
+from assay.optimize.proposer import FunctionInPlaceOfModel, Proposer, ProposerFunction
 from assay.optimize.results import (
     SCHEMA,
     STOPPED,
@@ -67,7 +67,7 @@ class SearchProgress(Progress):
 async def aoptimize(
     settings: SearchSettings,
     evaluator: Evaluator,
-    proposer: Model,
+    proposer: Model | None,
     *,
     folder: Path | SearchFolder | None = None,
     propose: ProposerFunction | None = None,
@@ -78,7 +78,7 @@ async def aoptimize(
 ) -> Result:
     """Search for a better text, or resume the search that the folder holds.
 
-    `propose` writes the texts instead of a model. `listeners` (those of runs that have a `search_event`) and `on_event`
+    `propose` writes the texts instead of a model, which may then be None. `listeners` (those of runs that have a `search_event`) and `on_event`
     hear of each event as it happens, in threads of their own. `UsageError` for what is wrong before it begins,
     `EvaluatorError` when the evaluator fails its preflight.
     """
@@ -87,7 +87,10 @@ async def aoptimize(
     where = folder if isinstance(folder, SearchFolder) else SearchFolder(path=folder)
     check_settings(settings)
     require_engine()
-    models = (proposer.name, *(evaluator.model_names if isinstance(evaluator, AsksModels) else ()))
+    model = FunctionInPlaceOfModel(propose) if propose is not None else proposer
+    if model is None:
+        raise UsageError("a search needs a proposer: a model, or a function of your own")
+    models = (*((model.name,) if propose is None else ()), *(evaluator.model_names if isinstance(evaluator, AsksModels) else ()))
     limits = SpendingLimits(max_tokens=settings.max_total_tokens, max_cost=settings.max_cost, prices=settings.prices)
     prices_for(models, limits)  # a price that is missing is reported before anything is written
     sets = settings.sets()
@@ -99,7 +102,7 @@ async def aoptimize(
     lenders = lenders_of(where)
     if not lenders:
         planned.refuse_too_small()
-    now = prepare_folder(path, settings, evaluator, proposer, sets, earlier, where, progress)
+    now = prepare_folder(path, settings, evaluator, model, sets, earlier, where, progress)
     stop = Stop()
     events = Events(hearing, progress.warn, folder=path, fingerprint=now.fingerprint, budget=settings.budget)
     with closing(SearchJournal(path / FILE)) as journal, signals(stop, progress):
@@ -115,20 +118,21 @@ async def aoptimize(
                 if probe and not len(journal):
                     await _probe(evaluator, settings, journal, stop, progress)
                 money = SearchBudget(limits, models, journal.spent)
-                work = _Work(settings, sets, evaluator, proposer, journal, money, stop, progress, propose, events)
+                work = _Work(settings, sets, evaluator, model, journal, money, stop, progress, propose, events)
                 result = await work.run(path, planned, now.fingerprint)
                 write_files(path, result)
                 best = result.valset.best.mean
                 events.tell("finished", calls=result.calls["used"], best=best, last=result.stopped, result=result)
         finally:
             await evaluator.close()
-            await close_part(proposer)
+            if proposer is not None:
+                await close_part(proposer)
             await events.heard()
             progress.end()
     return result
 
 
-def optimize(settings: SearchSettings, evaluator: Evaluator, proposer: Model, **options: Any) -> Result:
+def optimize(settings: SearchSettings, evaluator: Evaluator, proposer: Model | None, **options: Any) -> Result:
     """`aoptimize` for who does not write `await`; the options are the same."""
     return run_blocking(aoptimize(settings, evaluator, proposer, **options), "aoptimize")
 

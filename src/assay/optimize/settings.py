@@ -121,6 +121,8 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
             "reflection": [self.template, self.feedback_characters, self.remember],
             "constraints": self.constraints,
             "testset": [example.digest for example in sets.testset],
+            "budget": [self.budget, self.max_cost, self.max_total_tokens],
+            "when to stop": [self.max_proposals, self.target_score, self.patience],
         }
         return {name: fingerprint(part) for name, part in parts.items()}
 
