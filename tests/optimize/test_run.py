@@ -368,6 +368,23 @@ def test_a_proposer_that_repeats_itself_is_stopped_after_a_few_proposals(tmp_pat
     assert f"{REPEATS_IN_A_ROW} repeated" in words
 
 
+@pytest.mark.parametrize("where", ["same", "branch"])
+def test_after_repeats_another_temperature_asks_again(tmp_path: Path, where: str) -> None:
+    lines = [fenced("Be clear"), fenced("Be clear kind"), fenced("Be clear")]
+    first = searched(tmp_path / "run", proposer=SayingProposer(*lines), dataset=RECORDS)
+    assert (first.stop_reason, first.best) == ("repeating", "Be clear kind")
+    better = SayingProposer(fenced("Be clear short kind exact calm"))
+    folder = SearchFolder(path=tmp_path / "run")
+    if where == "branch":
+        folder = SearchFolder(path=tmp_path / "new", branch=tmp_path / "run")
+    changed = settings(dataset=RECORDS, proposer_request=Request(temperature=0.9))
+    second = optimize(changed, WordEvaluator(), better, folder=folder, probe=False)
+    assert len(better.asked) == 1, "what it found before it repeated itself is not asked for again"
+    assert second.valset.best.mean == 1.0
+    again = optimize(changed, WordEvaluator(), SayingProposer("never asked"), folder=folder, probe=False)
+    assert (again.best, again.proposals) == (second.best, second.proposals)
+
+
 def test_a_proposer_that_only_gives_the_seed_back_has_searched_nothing(tmp_path: Path) -> None:
     result = searched(tmp_path, proposer=SayingProposer(fenced("Be")), dataset=RECORDS, budget=1000)
     assert (result.stop_reason, result.proposals["repeated"]) == ("repeating", REPEATS_IN_A_ROW)
@@ -589,7 +606,14 @@ def test_another_proposer_continues_the_search_and_says_so(tmp_path: Path) -> No
         probe=False,
     )
     (said,) = [each for each in progress.sentences if each.startswith("continuing")]
-    for changed in ("proposer", "proposer settings", "objective and background", "reflection", "budget", "when to stop"):
+    for changed in (
+        "proposer",
+        "proposer settings",
+        "objective and background",
+        "reflection",
+        "budget",
+        "when to stop",
+    ):
         assert changed in said
     assert result.valset.best.mean == 1.0
     assert result.proposer == "adding, better"

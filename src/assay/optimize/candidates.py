@@ -66,6 +66,8 @@ class Search:
         self.iterations = 0
         self.repeated = 0
         """Proposals of texts that had been proposed or scored before."""
+        self.answers_since_new = 0
+        """Usable answers of the proposer since the last one that made a new text."""
         self.last: str = ""
         self.chosen_by = chosen_by
         self._on_news = on_news

@@ -220,7 +220,8 @@ class _Reflecting:
         for (at, rewriting), text in zip(wanted, self._propose([each for _, each in wanted]), strict=True):
             if text is not None:
                 made[at][rewriting.component] = text
-        self._watch.proposed([{**texts, **new} for (texts, _, _), new in zip(jobs, made, strict=True) if new])
+        candidates = [{**texts, **new} for (texts, _, _), new in zip(jobs, made, strict=True) if new]
+        self._watch.proposed(candidates, answers=sum(map(len, made)))
         return [(ReflectionProposal(new_texts=texts), self) for texts in made]
 
     def _propose(self, wanted: list[Rewriting]) -> list[str | None]:
@@ -302,7 +303,7 @@ class _Watch:
         found = list(latest.values())
         return found[len(found) - min(most, len(found)) :]
 
-    def proposed(self, candidates: Sequence[Texts]) -> None:
+    def proposed(self, candidates: Sequence[Texts], *, answers: int) -> None:
         """The candidates of one round of proposals, before any is evaluated."""
         new = 0
         for texts in candidates:
@@ -310,6 +311,7 @@ class _Watch:
             new += key not in self._seen
             self._seen.add(key)
         self._result.repeated += len(candidates) - new
+        self._result.answers_since_new = 0 if new else self._result.answers_since_new + answers
         if candidates:
             self._repeats = 0 if new else self._repeats + 1
 

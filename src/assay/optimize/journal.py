@@ -38,7 +38,8 @@ class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line: a candidate, an evaluation of one, or a proposer's answer."""
 
     key: str
-    kind: Literal["candidate", "evaluation", "proposal", "preflight"]
+    kind: Literal["candidate", "evaluation", "proposal", "preflight", "repeats"]
+    """`repeats`: the search ended because the proposer repeated itself; `index` says in how many answers."""
     candidate: int | None = None
     """Which one it is, was evaluated, or was to be improved: numbered as they come, 0 is the seed."""
     texts: Texts = {}
@@ -65,7 +66,8 @@ class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class SearchJournal:
     """Append-only. Failures are written down for the reader, and asked again when the search is resumed.
 
-    So are the unusable answers at the end of the tape: the proposer may have been helped since.
+    So are the unusable answers at the end of the tape, and the repeats that a search ended with: the proposer may have
+    been helped since.
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,6 +82,8 @@ class SearchJournal:
         self._entries: dict[tuple[str, str], SearchEntry] = {}
         self._evaluated: dict[str, SearchEntry] = {}
         self._unusable: list[SearchEntry] = []
+        self._proposed: list[str] = []
+        """The keys of the usable answers, in order."""
         self._borrowed: dict[tuple[str, str], SearchEntry] = {}
         self._journal = Journal(path)
         try:
@@ -95,9 +99,13 @@ class SearchJournal:
     def borrow(self, path: Path, kinds: tuple[str, ...]) -> int:
         """Answer from the journal of another search too; how many answers that adds."""
         known = len(self._borrowed)
+        proposed: list[str] = []
         for _, entry in read_both(path, SearchEntry):
-            if entry.kind in kinds and entry.failure is None and entry.unusable is None:
+            if entry.kind == "repeats":
+                _forget(self._borrowed, proposed, entry.index)
+            elif entry.kind in kinds and entry.failure is None and entry.unusable is None:
                 self._borrowed[entry.kind, entry.key] = entry
+                proposed += [entry.key] if entry.kind == "proposal" else []
         return len(self._borrowed) - known
 
     def evaluations(self) -> list[SearchEntry]:
@@ -143,6 +151,8 @@ class SearchJournal:
                 self.candidates.append(entry.texts)
         elif entry.kind == "proposal":
             self._keep_proposal(entry)
+        elif entry.kind == "repeats":
+            _forget(self._entries, self._proposed, entry.index)
         elif entry.kind == "evaluation":
             self._evaluated[entry.key] = entry
             if entry.failure is None:
@@ -156,6 +166,13 @@ class SearchJournal:
             # the search went past what was unusable before, so that is a part of its course
             self._entries |= {("proposal", each.key): each for each in self._unusable}
             self._unusable = []
+            self._proposed.append(entry.key)
+
+
+def _forget(entries: dict[tuple[str, str], SearchEntry], proposed: list[str], count: int) -> None:
+    """Let the last so many proposals be asked for again."""
+    for _ in range(min(count, len(proposed))):
+        entries.pop(("proposal", proposed.pop()), None)
 
 
 def _role(entry: SearchEntry, usage: Usage) -> str:

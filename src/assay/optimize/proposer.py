@@ -44,7 +44,8 @@ class FunctionInPlaceOfModel:
     """Stands where the proposer's model would, so that journal, identity and result name the function."""
 
     def __init__(self, function: ProposerFunction) -> None:
-        self.name = f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+        named = function if inspect.isroutine(function) else type(function)
+        self.name = f"{named.__module__}:{named.__qualname__}"
 
     async def generate(self, request: Request) -> Completion:
         raise NotImplementedError(f"{self.name} is called with the texts and their results, not with a request")

@@ -78,9 +78,9 @@ async def aoptimize(
 ) -> Result:
     """Search for a better text, or resume the search that the folder holds.
 
-    `propose` writes the texts instead of a model, which may then be None. `listeners` (those of runs that have a `search_event`) and `on_event`
-    hear of each event as it happens, in threads of their own. `UsageError` for what is wrong before it begins,
-    `EvaluatorError` when the evaluator fails its preflight.
+    `propose` writes the texts instead of a model, which may then be None. `listeners` (those of runs that have a
+    `search_event`) and `on_event` hear of each event as it happens, in threads of their own. `UsageError` for what is
+    wrong before it begins, `EvaluatorError` when the evaluator fails its preflight.
     """
     progress = progress or SearchProgress()
     hearing = listeners_of(listeners, on_event)
@@ -90,7 +90,8 @@ async def aoptimize(
     model = FunctionInPlaceOfModel(propose) if propose is not None else proposer
     if model is None:
         raise UsageError("a search needs a proposer: a model, or a function of your own")
-    models = (*((model.name,) if propose is None else ()), *(evaluator.model_names if isinstance(evaluator, AsksModels) else ()))
+    models = evaluator.model_names if isinstance(evaluator, AsksModels) else ()
+    models = models if propose is not None else (model.name, *models)
     limits = SpendingLimits(max_tokens=settings.max_total_tokens, max_cost=settings.max_cost, prices=settings.prices)
     prices_for(models, limits)  # a price that is missing is reported before anything is written
     sets = settings.sets()
@@ -217,6 +218,8 @@ class _Work:
                 found.stop_reason = self._why_ended()
         if not found.found:
             self._refuse_without_a_score()
+        if found.stop_reason == "repeating":
+            self._journal.add(SearchEntry(kind="repeats", key="", index=found.answers_since_new))
         await self._resolve(found)
         tested = await self._test(found)
         return self._result(found, tested, planned, run_fingerprint)
