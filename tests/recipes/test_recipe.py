@@ -12,6 +12,7 @@ import pytest
 from tests.recipes.made import checked, made, with_data
 
 from assay.cli.main import main
+from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.recipes.recipe import find_recipe, write_tasks
 from assay.tasks.build import build_task
@@ -71,7 +72,7 @@ def test_gold_answers_score_and_empty_ones_do_not(name: str, options: dict[str, 
 @pytest.mark.parametrize("name", ["humaneval", "mbpp"])
 def test_reference_solutions_pass_in_the_sandbox(name: str, tmp_path: Path) -> None:
     (definition,) = load_tasks([str(made(name, tmp_path))])
-    found = checked(build_task(definition, limit=8))
+    found = checked(build_task(definition, config=RunConfig(limit=8)))
     if any(finding.problem == "cannot_run_here" for finding in found.findings):
         pytest.skip(found.findings[0].detail)
     assert (found.gold_checked, [each for each in found.findings if each.error]) == (8, [])
@@ -176,3 +177,30 @@ def test_a_folder_without_the_benchmark_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no file of MMLU is here"):
         write_tasks(find_recipe("mmlu"), tmp_path, tmp_path / "out", variant=None, shots=None)
     assert not (tmp_path / "out").exists()
+
+
+SCENE = {"ind": 1, "endings": ["a", "b", "c", "d"], "activity_label": "x", "ctx_a": "a", "ctx_b": "b"}
+BLANK = {"qID": "1", "sentence": "_ ran.", "option1": "a", "option2": "b"}
+CHOICES = {"question_id": 1, "question": "q", "options": ["a"], "answer": "A"}
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content", "said"),
+    [
+        ("truthfulqa", "mc_task.json", [{"question": "q", "mc1_targets": {"a": 0}}], "not in the shape"),
+        ("hellaswag", "hellaswag_val.jsonl", {**SCENE, "label": -1}, "number -1"),
+        ("winogrande", "dev.jsonl", {**BLANK, "answer": "0"}, "number -1"),
+        ("winogrande", "dev.jsonl", {**BLANK, "answer": "1", "sentence": "She ran."}, "no blank"),
+        ("aime", "exam.jsonl", {"problem": "p", "answer": None}, "None is not a whole number"),
+        ("mmlu-pro", "test.jsonl", {**CHOICES, "category": "/../../away"}, "no name of a task"),
+        ("gpqa", "gpqa_diamond.csv", [], "no sample is in it"),
+    ],
+)
+def test_data_that_would_give_wrong_targets_or_files_elsewhere_is_refused(
+    name: str, file: str, content: Any, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / file).write_text(json.dumps(content))
+    with pytest.raises(UsageError, match=said):
+        write_tasks(find_recipe(name), tmp_path / "in", tmp_path / "o", variant=None, shots=0, accept_unknown=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -22,11 +22,18 @@ def _rows(sources: Sources, name: str) -> Iterator[Row]:
         yield {
             "id": str(record.get("id", f"{name.partition('.')[0]}-{number:02}")),
             "prompt": f"{problem}\n\n{INSTRUCTION}",
-            "targets": [plain_number(str(record["answer"]))],
+            "targets": [_whole_number(record["answer"])],
             "metric": "exact_match",
             "post_process": "extract_final_number",
             "metadata": {"year": str(record.get("year", "")), "source_sha256": sources.sha256(name)},
         }
+
+
+def _whole_number(answer: object) -> str:
+    number = plain_number(str(answer))
+    if not number.isdecimal():
+        raise ValueError(f"the answer {answer!r} is not a whole number")
+    return number
 
 
 RECIPE = Recipe(

@@ -13,6 +13,13 @@ def lettered(choices: Sequence[str], form: str = "{letter}. {choice}") -> str:
     return "\n".join(form.format(letter=ascii_uppercase[place], choice=each) for place, each in enumerate(choices))
 
 
+def letter_at(place: int, choices: Sequence[str]) -> str:
+    """The letter of a choice; a place that there is not, such as -1 for a label that is not public, is an error."""
+    if not 0 <= place < len(choices):
+        raise ValueError(f"the right choice is number {place}, counted from 0, of {len(choices)}")
+    return ascii_uppercase[place]
+
+
 def shuffled(right: str, wrong: Sequence[str], seed_text: str) -> tuple[list[str], str]:
     """All choices in an order that depends on the question alone, and the letter of the right one."""
     choices = [right, *wrong]

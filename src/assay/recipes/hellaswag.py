@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from assay.recipes.choices import letter_at
 from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 _BRACKETED = re.compile(r"\[[^\]\n]{0,100}\]")
@@ -23,7 +24,7 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
         yield {
             "id": f"hellaswag-{record['ind']}",
             "prompt": before + _context(record),
-            "targets": ["ABCD"[record["label"]]],
+            "targets": [letter_at(record["label"], endings)],
             "metric": "choice_likelihood_per_character",
             "extras": {"choices": endings},
             "metadata": {"activity": record["activity_label"], "source_sha256": sources.sha256(name)},

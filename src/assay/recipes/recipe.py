@@ -8,6 +8,7 @@ import hashlib
 import importlib
 import io
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -170,6 +171,10 @@ def _parquet(content: bytes) -> list[Any]:
 NOT_IN_SHAPE = (LookupError, TypeError, ValueError, AttributeError, RecursionError, EOFError, csv.Error, zlib.error)
 
 
+_TASK_NAME = re.compile(r"\w[\w.-]*")
+"""A file is named after the task, and some tasks after what stands in the data: never a path."""
+
+
 def find_recipe(name: str) -> Recipe:
     if name not in NAMES:
         raise UsageError(unknown_name("recipe", name, NAMES))
@@ -203,6 +208,8 @@ def write_tasks(
     try:
         for task, rows in recipe.make(sources, settings):
             lines = [json.dumps(_marked(row, sources), ensure_ascii=False) for row in rows]
+            if not lines or not _TASK_NAME.fullmatch(task):
+                raise ValueError("no sample is in it" if not lines else f"{task!r} is no name of a task")
             counts[task] = len(lines)
             used = ", ".join(map(_named, sources.of_task.values()))
             head = f"# {recipe.title}, variant {chosen}, {settings.shots} worked examples; from {used}"

@@ -17,7 +17,7 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     before = _primer(sources, settings)
     for number, record in enumerate(json.loads(sources.read(name))):
         choices = list(record["mc1_targets"])
-        right = next(choice for choice, label in record["mc1_targets"].items() if label)
+        [right] = [choice for choice, label in record["mc1_targets"].items() if label]
         yield {
             "id": f"truthfulqa-{number:03}",
             "prompt": f"{before}Q: {record['question']}\nA:",

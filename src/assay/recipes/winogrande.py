@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay.recipes.choices import letter_at
 from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
 
 
@@ -15,12 +16,14 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     name = sources.find("dev.jsonl") or ""
     before = _examples(sources, settings)
     for record in sources.lines(name):
-        start, _, rest = record["sentence"].partition("_")
+        start, blank, rest = record["sentence"].partition("_")
+        if not blank or not rest.strip():
+            raise ValueError(f"{record['sentence']!r} has no blank `_` with words behind it")
         options = [record["option1"], record["option2"]]
         yield {
             "id": record["qID"],
             "prompt": before + record["sentence"],
-            "targets": ["AB"[int(record["answer"]) - 1]],
+            "targets": [letter_at(int(record["answer"]) - 1, options)],
             "metric": "choice_likelihood",
             "extras": {
                 "choices": options,
