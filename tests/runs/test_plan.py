@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from msgspec.structs import replace
 
 import assay
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.costs.spending import GENERATION
 from assay.runs.plan import RunKeywords, plan_runs
 from assay.tasks.load import load_tasks
 
@@ -36,6 +38,13 @@ def test_a_model_that_is_named_twice_is_run_once(task: str) -> None:
         "toy",
         "stub",
     ]
+
+
+def test_what_samples_cost_to_write_is_paid_once_by_the_first_of_several_models(task: str) -> None:
+    [definition] = load_tasks([task])
+    written = replace(definition, metadata={**definition.metadata, GENERATION: [{"model": "m", "answers": 1}]})
+    runs = plan_runs([written], RunConfig(), ["toy", "stub"])
+    assert [GENERATION in run.definitions[0].metadata for run in runs] == [True, False]
 
 
 def test_several_models_are_several_runs(task: str) -> None:

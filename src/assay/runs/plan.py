@@ -16,6 +16,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.costs.budget import SpendingLimits
+from assay.costs.spending import GENERATION
 from assay.datasets.content import is_elsewhere
 from assay.models.adapters.python_callable import as_model
 from assay.reports.query.syntax import is_like
@@ -199,7 +200,18 @@ def plan_runs(
     if not models:
         raise UsageError("there is no model to ask: the list of models is empty")
     once = [model for at, model in enumerate(models) if not isinstance(model, str) or model not in models[:at]]
-    return [run for model in once for run in _of_model(definitions, config, model)]
+    first, *others = once
+    paid = [_without_generation(each) for each in definitions]
+    return [
+        *_of_model(definitions, config, first),
+        *(run for model in others for run in _of_model(paid, config, model)),
+    ]
+
+
+def _without_generation(definition: TaskDefinition) -> TaskDefinition:
+    """Samples are written once, however many models are asked about them: the first run has their cost."""
+    kept = {name: value for name, value in definition.metadata.items() if name != GENERATION}
+    return msgspec.structs.replace(definition, metadata=kept) if GENERATION in definition.metadata else definition
 
 
 def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
