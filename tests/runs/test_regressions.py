@@ -41,6 +41,19 @@ def test_a_task_file_grows_and_holds_each_sample_once(source: RunSource, tmp_pat
     assert [each.name for each in path.parent.iterdir()] == ["regressions.jsonl"]
 
 
+def test_what_stands_in_a_task_file_stays_byte_for_byte_and_samples_of_two_runs_are_there_once(
+    source: RunSource, tmp_path: Path
+) -> None:
+    path, [line] = tmp_path / "regressions.jsonl", regression_lines(source)
+    before = b'# why these\n\n{"metric": "exact_match",  "id": "z", "prompt": "p", "targets": ["1"]}'
+    path.write_bytes(before)
+    other = {**line, "metadata": {**line["metadata"], "origin": {**line["metadata"]["origin"], "run": "other"}}}
+    saved = save_regressions(path, [line, other])
+    assert (saved.added, saved.kept) == (1, 1)
+    assert path.read_bytes().startswith(before + b"\n{")
+    assert load_tasks([str(path)])[0].dataset.size == 2
+
+
 def test_what_would_be_no_task_is_refused_and_leaves_the_file_as_it_was(source: RunSource, tmp_path: Path) -> None:
     path, lines = tmp_path / "regressions.jsonl", regression_lines(source)
     save_regressions(path, lines)

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.core.run_file import writing_whole
 from assay.core.types import TaskDefinition
 from assay.reports.frames.source import RunSource
@@ -81,10 +82,7 @@ def _lines_of(definition: TaskDefinition, wanted: dict[str, Origin]) -> Iterator
         )
     path = _unchanged(definition)
     found = 0
-    for line in read_lines(path):
-        if line.content.lstrip().startswith(b"#") or not line.content.strip():
-            continue
-        sample = msgspec.json.decode(line.content)
+    for sample in _samples_in(path):
         origin = wanted.get(str(sample.get(name)))
         if origin is not None:
             found += 1
@@ -92,6 +90,17 @@ def _lines_of(definition: TaskDefinition, wanted: dict[str, Origin]) -> Iterator
             yield {**sample, "metadata": metadata}
     if found < len(wanted):
         raise UsageError(f"{path}: holds {found:,} of the {len(wanted):,} samples that are wanted of it")
+
+
+def _samples_in(path: Path) -> Iterator[dict[str, Any]]:
+    """The records of a task file, without comments and without bad lines, which a run may have left out."""
+    for line in read_lines(path):
+        try:
+            sample = msgspec.json.decode(line.content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        if isinstance(sample, dict):
+            yield sample
 
 
 def _unchanged(definition: TaskDefinition) -> Path:
@@ -117,13 +126,14 @@ def save_regressions(path: Path, lines: list[dict[str, Any]]) -> Saved:
     if not lines:
         raise UsageError(f"--as-task {path}: no attempt matches, so there is no sample to save")
     check_one_metric(lines, f"--as-task {path}")
-    earlier = [msgspec.json.decode(line.content) for line in read_lines(path)] if path.exists() else []
-    known = {_id_of(line) for line in earlier}
-    added = [line for line in lines if _id_of(line) not in known]
+    content = read_regular(path) if path.exists() else b""
+    known = {_id_of(line) for line in _samples_in(path)} if content else set()
+    added = [line for line in each_once(lines) if _id_of(line) not in known]
+    whole = content + (b"" if not content or content.endswith(b"\n") else b"\n") + encoded(added)
     path.parent.mkdir(parents=True, exist_ok=True)
     trial = path.with_name(f".{path.stem}.trial.jsonl")
     try:
-        trial.write_bytes(encoded([*earlier, *added]))
+        trial.write_bytes(whole)
         load_tasks([str(trial)], only_reads=True)
     except UsageError as error:
         message = str(error).replace(str(trial), str(path))
@@ -131,8 +141,17 @@ def save_regressions(path: Path, lines: list[dict[str, Any]]) -> Saved:
     finally:
         trial.unlink(missing_ok=True)
     with writing_whole(path) as file:
-        file.write(encoded([*earlier, *added]))
-    return Saved(path=path, added=len(added), kept=len(earlier))
+        file.write(whole)
+    return Saved(path=path, added=len(added), kept=len(known))
+
+
+def each_once(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Samples that several runs got wrong are there once, as the first had them; others of the same id stay."""
+    kept: dict[bytes, dict[str, Any]] = {}
+    for line in lines:
+        metadata = {name: value for name, value in line["metadata"].items() if name != ORIGIN}
+        kept.setdefault(msgspec.json.encode({**line, "metadata": metadata}), line)
+    return list(kept.values())
 
 
 def check_one_metric(lines: Iterable[dict[str, Any]], where: str) -> None:

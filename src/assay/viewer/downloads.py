@@ -14,7 +14,7 @@ from assay.reports.frames.attempt_rows import attempts_table
 from assay.reports.frames.in_arrow import write_parquet
 from assay.reports.frames.in_text import csv_chunks, json_line_chunks
 from assay.reports.frames.source import RunSource
-from assay.runs.regressions import check_one_metric, encoded, regression_lines
+from assay.runs.regressions import check_one_metric, each_once, encoded, regression_lines
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView
 from assay.viewer.selecting import places_of
@@ -56,7 +56,7 @@ def _source(view: RunView, filters: Filters, others: list[RunView]) -> RunSource
 
 def _data(sources: Sequence[RunSource], form: str) -> bytes:
     if form == "task":
-        lines = [line for source in sources for line in regression_lines(source)]
+        lines = each_once(line for source in sources for line in regression_lines(source))
         check_one_metric(lines, "this selection")
         return encoded(lines)
     table = attempts_table(sources)
