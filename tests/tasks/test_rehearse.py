@@ -197,7 +197,8 @@ def test_a_large_dataset_is_tried_from_its_first_sample_to_its_last(tmp_path: Pa
 def test_a_recorded_trace_is_scored_as_it_is(tmp_path: Path) -> None:
     trace = {"items": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "1"}]}]}
     solver = {"type": "pass_through_solver", "trace_column": "trace"}
-    assert faults(tmp_path, [EQUALS], [{"a": "1", "trace": trace}], solver=solver) == []
+    found = rehearsal(write_task(tmp_path, [{"a": "1", "trace": trace}], [EQUALS], solver=solver))
+    assert (found.tried, found.gold_tried, found.without_gold, found.faults) == (1, 0, {}, [])
     [fault] = faults(tmp_path, [EQUALS], [{"a": "1", "trace": 7}], solver=solver)
     assert fault.problem == "cannot_be_asked"
 

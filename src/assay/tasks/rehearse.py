@@ -173,7 +173,6 @@ class _Rehearsing:
     async def sample(self, sample: Sample) -> None:
         self._tried += 1
         golds = self._golds(sample)
-        self._gold_tried += bool(golds)
         answers = list(dict.fromkeys(golds.values())) if _hashable(golds.values()) else list(golds.values())
         seen = set(golds)
         for number, answer in enumerate([*(answers or [SOME_ANSWER]), EMPTY_ANSWER]):
@@ -183,6 +182,7 @@ class _Rehearsing:
             scores = await self._score(sample, tried, golds, first=number == 0)
             if tried.answer is None:
                 return  # it stands as it is, whatever a model would say
+            self._gold_tried += number == 0 and bool(golds)
             if answer in answers:
                 seen |= {score.name for score in scores if _marks(score) and all(map(_is_full, _marks(score)))}
         for scorer in self._task.scorers_for(sample):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,38 @@ def test_scoring_recorded_answers_needs_no_model_and_counts_none(project: Path) 
     found = assay.evaluate_tasks("logged.yaml")
     assert found.leaderboard.overall_score == 0.5
     assert found.leaderboard.model["name"] == "recorded"
+
+
+SPAN = {
+    "traceId": "t",
+    "spanId": "s",
+    "name": "chat m",
+    "attributes": [
+        {"key": name, "value": {"stringValue": said}}
+        for name, said in {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": "m",
+            "gen_ai.input.messages": '[{"role": "user", "parts": [{"type": "text", "content": "2+2?"}]}]',
+            "gen_ai.output.messages": '[{"role": "assistant", "parts": [{"type": "text", "content": "4"}]}]',
+        }.items()
+    ],
+}
+
+
+def test_spans_and_logs_of_other_programs_are_scored_by_a_task(project: Path) -> None:
+    spans = {"resourceSpans": [{"scopeSpans": [{"scope": {"name": "x"}, "spans": [SPAN]}]}]}
+    (project / "spans.jsonl").write_text(json.dumps(spans))
+    (project / "otel.yaml").write_text(PASS_THROUGH.replace("DATASET", "key: otel").replace("sample.expected", "2 + 2"))
+    dataset(project, "{type: traces, file_path: ../spans.jsonl}", key="otel")
+    found = assay.evaluate_tasks("otel.yaml").leaderboard
+    assert (found.model["name"], found.overall_score) == ("recorded:m", 1.0)
+    pytest.importorskip("zstandard", reason="the inspect extra is not installed")
+    shutil.copy(Path(__file__).parents[2] / "datasets" / "logs" / "quiz.eval", project)
+    task = PASS_THROUGH.replace("DATASET", "key: inspect").replace("sample.expected", "sample.output")
+    (project / "inspect.yaml").write_text(task)
+    dataset(project, "{type: traces, file_path: ../quiz.eval}", key="inspect")
+    found = assay.evaluate_tasks("inspect.yaml").leaderboard
+    assert (found.model["name"], found.tasks[0].scored, found.overall_score) == ("recorded:mockllm/model", 2, 1.0)
 
 
 def test_the_run_is_called_by_the_model_that_answered(project: Path) -> None:
