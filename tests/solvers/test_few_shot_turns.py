@@ -67,6 +67,20 @@ def test_the_first_of_a_split_or_some_drawn_with_a_seed() -> None:
     assert len(questions(count=3, seed=1)) == 3
 
 
+def test_examples_of_a_split_are_text_too_and_the_same_ones_with_the_same_seed() -> None:
+    def block(seed: int, style: str) -> list[tuple[str, str]]:
+        [definition] = read_yaml_tasks(written(dataset={"key": "train"}, count=3, seed=seed, style=style))
+        return asked(definition)[1:]
+
+    [(role, text)] = block(1, "text")
+    assert role == "user"
+    assert text.endswith("\n\n3+3 =")
+    assert text.count("\n\n") == 3
+    assert block(1, "text") == [(role, text)] != block(2, "text")
+    for turn in block(1, "turns")[:-1]:
+        assert turn[1] in text
+
+
 def test_a_sample_is_no_example_of_itself() -> None:
     [definition] = read_yaml_tasks(written([LISTED[0]], examples=[*LISTED, {"q": "5+5", "a": "10"}], count=2))
     assert ("user", "1+1 =") not in asked(definition)[1:-1]

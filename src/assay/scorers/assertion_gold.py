@@ -16,6 +16,9 @@ from assay.scorers.json_schema import conforms
 
 SOME_TEXT = "an answer"
 _JOINTS = (" ", "\n", "")
+MOST_ITEMS = 5
+MOST_LEVELS = 7
+"""Of the lists of an example: what a schema may demand beyond that has no end."""
 
 
 class Wanted(NamedTuple):
@@ -99,9 +102,9 @@ _PROPOSALS: dict[str, Callable[[Any], str | None]] = {
 }
 
 
-def example_of(schema: Any) -> Any:
+def example_of(schema: Any, level: int = 0) -> Any:
     """A value as a simple schema demands; of another schema, one that may not conform."""
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or level >= MOST_LEVELS:
         return {}
     if "const" in schema:
         return schema["const"]
@@ -111,20 +114,21 @@ def example_of(schema: Any) -> Any:
     for alternatives in ("anyOf", "oneOf"):
         if schema.get(alternatives):
             rest = {word: said for word, said in schema.items() if word != alternatives}
-            return example_of({**rest, **schema[alternatives][0]})
+            first = schema[alternatives][0]
+            return example_of({**rest, **first}, level + 1) if isinstance(first, dict) else {}
     kind = schema.get("type", "array" if "items" in schema else "object")
     make = _EXAMPLES.get(kind[0] if isinstance(kind, list) else kind)
-    return None if make is None else make(schema)
+    return None if make is None else make(schema, level + 1)
 
 
-def _object(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _object(schema: Mapping[str, Any], level: int) -> dict[str, Any]:
     fields = schema.get("properties", {})
     names = dict.fromkeys([*fields, *schema.get("required", ())])
-    return {name: example_of(fields[name]) if name in fields else "a" for name in names}
+    return {name: example_of(fields[name], level) if name in fields else "a" for name in names}
 
 
-def _array(schema: Mapping[str, Any]) -> list[Any]:
-    return [example_of(schema.get("items", {}))] * min(schema.get("minItems", 1), 1000)
+def _array(schema: Mapping[str, Any], level: int) -> list[Any]:
+    return [example_of(schema.get("items", {}), level)] * min(schema.get("minItems", 1), MOST_ITEMS)
 
 
 def _number(schema: Mapping[str, Any]) -> Any:
@@ -140,12 +144,12 @@ def _string(schema: Mapping[str, Any]) -> str:
     return text.ljust(min(schema.get("minLength", 0), 10_000), "a")
 
 
-_EXAMPLES: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+_EXAMPLES: dict[str, Callable[[Mapping[str, Any], int], Any]] = {
     "object": _object,
     "array": _array,
-    "integer": _number,
-    "number": _number,
-    "string": _string,
-    "boolean": lambda _: True,
-    "null": lambda _: None,
+    "integer": lambda schema, _: _number(schema),
+    "number": lambda schema, _: _number(schema),
+    "string": lambda schema, _: _string(schema),
+    "boolean": lambda *_: True,
+    "null": lambda *_: None,
 }
