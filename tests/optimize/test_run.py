@@ -913,6 +913,20 @@ def test_the_preflight_carries_the_first_example(tmp_path: Path) -> None:
     assert evaluator.asked[0] == ("__optimize_anything_preflight__", RECORDS[0])
 
 
+def test_the_preflight_of_components_has_them_too(tmp_path: Path) -> None:
+    """An evaluator of components reads `components`, which it gets with every candidate."""
+    payloads: list[dict[str, Any]] = []
+
+    class Parts(WordEvaluator):
+        async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+            payloads.append(build_payload(candidate, example, task_model))
+            return Evaluation(score=1.0, side_info={})
+
+    optimize(settings(seed={"a": "one", "b": "two"}), Parts(), AddingProposer(), folder=tmp_path)
+    sentinel = "__optimize_anything_preflight__"
+    assert payloads[0] == {"_protocol_version": 2, "candidate": sentinel, "components": {"a": sentinel, "b": sentinel}}
+
+
 def test_a_failed_preflight_ends_it(tmp_path: Path) -> None:
     def down(text: str, example: Any) -> float:
         raise failed("words", "connection", "refused")

@@ -43,8 +43,10 @@ class CandidateParts(str):
 
     components: dict[str, str]
 
-    def __new__(cls, components: Mapping[str, str]) -> CandidateParts:
-        made = super().__new__(cls, "\n\n".join(f"## {name}\n\n{text}" for name, text in components.items()))
+    def __new__(cls, components: Mapping[str, str], whole: str | None = None) -> CandidateParts:
+        """`whole` is the candidate as one text where it is not simply all of them."""
+        texts = (f"## {name}\n\n{text}" for name, text in components.items())
+        made = super().__new__(cls, "\n\n".join(texts) if whole is None else whole)
         made.components = dict(components)
         return made
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from assay.evaluators.command import CommandEvaluator
 from assay.evaluators.http_service import HttpEvaluator
-from assay.evaluators.payload import Evaluation, Evaluator, EvaluatorError, failed
+from assay.evaluators.payload import CandidateParts, Evaluation, Evaluator, EvaluatorError, failed
 
 SENTINEL = "__optimize_anything_preflight__"
 """The probe's candidate: a slow evaluator may know it and answer at once with any valid score."""
@@ -18,32 +18,37 @@ async def preflight(
     example: Mapping[str, Any] | None = None,
     task_model: str | None = None,
     *,
+    components: Collection[str] = (),
     patient: Evaluator | None = None,
 ) -> Evaluation:
     """Ask the evaluator for the sentinel, just as it will be asked for candidates: with the example, the task model and
-    its own time limit, kept running and in batches where that was asked for. `patient` is the same evaluator as one
+    its own time limit, kept running and in batches where that was asked for. `components` are the names that candidates
+    of several texts have; the sentinel stands under each. `patient` is the same evaluator as one
     that is waited for when it says "not now"; one that does not listen is not.
 
     `UsageError` when something it needs is not there, `EvaluatorError` when its answer is not a valid score.
     """
     if isinstance(evaluator, CommandEvaluator):
         evaluator.check()
+    candidate = CandidateParts(dict.fromkeys(components, SENTINEL), SENTINEL) if components else SENTINEL
     try:
         try:
-            return await _once(evaluator, example, task_model)
+            return await _once(evaluator, candidate, example, task_model)
         except EvaluatorError as error:
             if patient is None or error.status is None or not error.failure.retryable:
                 raise
-            answer = await patient(SENTINEL, example, task_model)
-            return answer if not _takes_batches(evaluator) else await _once(evaluator, example, task_model)
+            answer = await patient(candidate, example, task_model)
+            return answer if not _takes_batches(evaluator) else await _once(evaluator, candidate, example, task_model)
     except EvaluatorError as error:
         raise _explained(error, evaluator) from error
 
 
-async def _once(evaluator: Evaluator, example: Mapping[str, Any] | None, task_model: str | None) -> Evaluation:
+async def _once(
+    evaluator: Evaluator, candidate: str, example: Mapping[str, Any] | None, task_model: str | None
+) -> Evaluation:
     if isinstance(evaluator, CommandEvaluator | HttpEvaluator) and evaluator.batch is not None:
-        return await _batch(evaluator, evaluator.payload(SENTINEL, example, task_model), evaluator.batch)
-    return await evaluator(SENTINEL, example, task_model)
+        return await _batch(evaluator, evaluator.payload(candidate, example, task_model), evaluator.batch)
+    return await evaluator(candidate, example, task_model)
 
 
 def _takes_batches(evaluator: Evaluator) -> bool:

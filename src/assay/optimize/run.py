@@ -428,7 +428,10 @@ async def _probe(
 ) -> None:
     example = settings.dataset[0] if settings.dataset else None
     patient = PatientEvaluator(evaluator, stop, progress.say, patience=settings.outage_patience)
-    probing = asyncio.ensure_future(preflight(evaluator, example, settings.task_model, patient=patient))
+    names = settings.component_names
+    probing = asyncio.ensure_future(
+        preflight(evaluator, example, settings.task_model, components=names, patient=patient)
+    )
     stop.bind(probing.cancel)
     try:
         with Account() as account:

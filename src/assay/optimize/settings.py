@@ -72,6 +72,11 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
         return {ONE: self.seed} if isinstance(self.seed, str) else self.seed
 
     @property
+    def component_names(self) -> tuple[str, ...]:
+        """Those that evaluators get; none when the candidate is one text."""
+        return () if self.texts is None or list(self.texts) == [ONE] else tuple(self.texts)
+
+    @property
     def reflection(self) -> ReflectionSettings:
         return ReflectionSettings(
             objective=self.objective,
