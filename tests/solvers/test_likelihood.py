@@ -109,6 +109,18 @@ def test_choices_in_the_middle_are_weighed_by_what_follows(tmp_path: Path) -> No
     line["extras"]["contexts"] = contexts[:1]
     broken = run(write(tmp_path / "short.jsonl", line), Table()).tasks[0]
     assert (broken.score, broken.failed) == (None, 1)
+    line["extras"] |= {"contexts": contexts, "continuation": ""}  # of which every model is certain
+    broken = run(write(tmp_path / "empty.jsonl", line), Table()).tasks[0]
+    assert (broken.score, broken.failed) == (None, 1)
+    assert "needs extras.continuation" in str(broken.failure_examples)
+
+
+def test_what_follows_choices_is_normalised_by_its_own_length_not_by_theirs(tmp_path: Path) -> None:
+    line = choice("choice_likelihood_per_character", "Eve", ["Annabella", "Eve"])
+    contexts = [f"Ann thanked Eve because {who}" for who in ("Ann", "Eve")]
+    line["extras"] |= {"contexts": contexts, "continuation": "had helped."}
+    row = run(write(tmp_path / "blanks.jsonl", line), Table()).tasks[0]
+    assert {each.name: each.value for each in row.aggregates}.items() >= {"score_mean": 1.0, "per_byte": 1.0}.items()
 
 
 def test_likelihoods_are_cached(tmp_path: Path) -> None:

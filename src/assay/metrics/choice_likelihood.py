@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Item = Mapping[str, Any]
-"""`choice`, its `logprob` after the prompt, and perhaps its `unconditional_logprob`."""
+"""`choice`, its `logprob` after the prompt, perhaps its `unconditional_logprob`, and the `text` that was scored in its
+place, where it was not the choice itself."""
 
 
 def pick(items: Sequence[Item], normalize: str = "raw") -> int:
@@ -26,11 +27,15 @@ def _raw(item: Item) -> float:
 
 
 def _per_character(item: Item) -> float:
-    return float(item["logprob"]) / max(1, len(item["choice"]))
+    return float(item["logprob"]) / max(1, len(_scored(item)))
 
 
 def _per_byte(item: Item) -> float:
-    return float(item["logprob"]) / max(1, len(str(item["choice"]).encode("utf-8", "surrogatepass")))
+    return float(item["logprob"]) / max(1, len(_scored(item).encode("utf-8", "surrogatepass")))
+
+
+def _scored(item: Item) -> str:
+    return str(item.get("text", item["choice"]))
 
 
 def _unconditional(item: Item) -> float:

@@ -57,17 +57,20 @@ class ChoiceLikelihood:
         choices = _choices(sample)
         separator = str(sample.extras.get("separator", self._separator))
         system = sample.extras.get("system")
+        texts = _continuations(sample, choices)
         asked = [
             _request(prompt, separator + text, system)
-            for prompt, text in zip(_contexts(sample, choices), _continuations(sample, choices), strict=True)
+            for prompt, text in zip(_contexts(sample, choices), texts, strict=True)
         ]
         if self._unconditional:
-            asked += [_request(self._unconditional_prompt, separator + choice, None) for choice in choices]
+            asked += [_request(self._unconditional_prompt, separator + text, None) for text in texts]
         completions = await asyncio.gather(*(model.generate(request) for request in asked))
         logprobs = [_logprob(completion, model) for completion in completions]
         items: list[dict[str, Any]] = []
         for place, choice in enumerate(choices):
             item: dict[str, Any] = {"choice": choice, "logprob": logprobs[place]}
+            if texts is not choices:
+                item["text"] = texts[place]
             if self._unconditional:
                 item["unconditional_logprob"] = logprobs[len(choices) + place]
             items.append(item)
@@ -203,7 +206,11 @@ def _continuations(sample: Sample, choices: list[str]) -> list[str]:
     """What is scored for each choice: itself, or after its own context the one text that they share."""
     if "contexts" not in sample.extras:
         return choices
-    return [str(sample.extras.get("continuation", ""))] * len(choices)
+    text = sample.extras.get("continuation")
+    if not isinstance(text, str) or not text.strip():
+        message = "extras.contexts needs extras.continuation, the text that is scored after each of them"
+        raise FailureError(Failure(stage="solver", part="choice_likelihood", kind="bad_request", message=message))
+    return [text] * len(choices)
 
 
 def _logprob(completion: Completion, model: Model) -> float:
