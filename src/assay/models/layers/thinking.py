@@ -8,6 +8,7 @@ from assay.core.model_stack import Wrapper
 from assay.core.types import Completion, Request
 
 TAGS = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]"))
+QUOTES = "\"'`"
 
 
 class WithoutThinking(Wrapper):
@@ -38,7 +39,18 @@ def _split(text: str, opening: str, closing: str) -> tuple[str, str] | None:
     """
     start = text.lstrip()
     if start.startswith(opening):
-        thought, closed, answer = start[len(opening) :].partition(closing)
+        thought, closed, answer = _ended(start[len(opening) :], closing)
         return thought.strip(), answer.lstrip() if closed else ""
-    thought, closed, answer = text.partition(closing)
+    thought, closed, answer = _ended(text, closing)
     return (thought.strip(), answer.lstrip()) if closed and opening not in text else None
+
+
+def _ended(text: str, closing: str) -> tuple[str, bool, str]:
+    """What stands before the end of a thought, whether there is one, and what follows it.
+
+    A tag in quotes ends nothing: the text is about tags, or a program that reads them.
+    """
+    at = text.find(closing)
+    while at > 0 and text[at - 1] in QUOTES and text[at + len(closing) :].startswith(text[at - 1]):
+        at = text.find(closing, at + 1)
+    return (text, False, "") if at < 0 else (text[:at], True, text[at + len(closing) :])
