@@ -50,6 +50,17 @@ def test_what_holds_no_task_is_told_in_a_sentence(
         load_tasks([source])
 
 
+def test_a_project_is_no_folder_of_tasks_and_what_to_name_instead_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tasks").mkdir()
+    Path("tasks/sums.jsonl").write_text(EXAMPLE)
+    Path("run.yaml").write_text("evaluation: {key: e, display_name: E, task_specifications: [{task_key: t}]}\n")
+    with pytest.raises(UsageError, match=r"no task files .* in this folder; name tasks/ or run\.yaml instead$"):
+        load_tasks(["."])
+
+
 def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         (tmp_path / folder).mkdir()

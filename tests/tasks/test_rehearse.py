@@ -289,3 +289,10 @@ def test_an_expected_text_that_is_read_out_of_more_is_given_the_words_around_it(
     scorer = {"key": "main", "type": "extracted_match", "ground_truth": "{{ sample.a }}", "extract": extract}
     found = rehearsal(write_task(tmp_path, rows, [scorer]))
     assert ([fault.problem for fault in found.faults], found.without_gold) == (faults, without)
+
+
+def test_likelihoods_have_no_gold_answer_to_miss(tmp_path: Path) -> None:
+    solver = {"type": "text_likelihood_solver", "text": "{{ sample.q }}"}
+    metrics = [{"type": "bits_per_byte"}]
+    found = rehearsal(write_task(tmp_path, ROWS, [{"type": "text_likelihood", "metrics": metrics}], solver=solver))
+    assert (found.tried, found.without_gold, found.faults) == (2, {}, [])

@@ -140,13 +140,13 @@ def files_of(source: str) -> list[Path]:
         return built_in_files(source)
     path = Path(source)
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in (".jsonl", *YAML) and p.is_file() and p.name[0] != ".")
+        found = files = _task_like(path)
         if any(file.suffix in YAML for file in files):
             from assay.tasks.declarative.load import only_tasks
 
             files = only_tasks(files)
         if not files:
-            raise UsageError(f"{path}: no task files (.jsonl, .yaml) in this folder")
+            raise UsageError(f"{path}: no task files (.jsonl, .yaml) in this folder{_others_in(path, found)}")
         return [_nameable(file) for file in files]
     if path.is_file():
         return [_nameable(path)]
@@ -157,6 +157,18 @@ def files_of(source: str) -> list[Path]:
     if "/" in source or "." in source:
         raise UsageError(f"{source}: no such file or folder")
     raise UsageError(unknown_name("task file, folder or built-in task set", source, BUILT_IN))
+
+
+def _task_like(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.suffix in (".jsonl", *YAML) and p.is_file() and p.name[0] != ".")
+
+
+def _others_in(folder: Path, found: Sequence[Path]) -> str:
+    """What to name instead of a folder without tasks: files of other kinds in it, or its `tasks`."""
+    inner = folder / "tasks"
+    instead = [f"{inner}/"] if inner.is_dir() and _task_like(inner) else []
+    instead += [str(path) for path in found if path.suffix in YAML]
+    return f"; name {' or '.join(instead[:5])} instead" if instead else ""
 
 
 def _nameable(path: Path) -> Path:

@@ -185,6 +185,8 @@ class _Rehearsing:
             self._gold_tried += number == 0 and bool(golds)
             if answer in answers:
                 seen |= {score.name for score in scores if _marks(score) and all(map(_is_full, _marks(score)))}
+        if all(request.continuation is not None for request in self._script.asked):
+            return  # likelihoods are asked for, and no answer
         for scorer in self._task.scorers_for(sample):
             if scorer.name not in seen and not isinstance(scorer, Judged):
                 self._without_gold[scorer.name] = self._without_gold.get(scorer.name, 0) + 1
