@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.optimize.scripted import AddingProposer, WordEvaluator
 from tests.viewer.browser import Page
@@ -79,6 +81,29 @@ def test_a_search_that_is_not_finished_says_so(tmp_path: Path) -> None:
     (line,) = Api(RunLibrary([tmp_path])).runs(Params([]))["runs"]
     assert (line["kind"], "error" in line) == ("search", False)
     assert "resumes it" in line["verdict"]
+
+
+def test_a_search_without_a_summary_shows_how_far_it_is(browser: str, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "optimize-1", tmp_path / "running")
+    finished = msgspec.json.decode((tmp_path / "running" / "summary.json").read_bytes())
+    (tmp_path / "running" / "summary.json").unlink()
+    with (tmp_path / "running" / "journal.jsonl").open("ab") as journal:
+        journal.write(b'{"key":"to')  # it is being written
+    found = Api(RunLibrary([tmp_path])).run(Params([("run", "running")]))
+    so_far = found["so_far"]
+    kept = {each["number"]: (each["calls"], pytest.approx(each["mean"])) for each in finished["lineage"]}
+    assert {each["number"]: (each["calls"], each["mean"]) for each in so_far["lineage"]} == kept
+    assert so_far["calls"] == {"used": finished["calls"]["used"], "failed": 0}
+    assert so_far["proposals"] == {"answers": finished["proposals"]["made"], "unusable": 0}
+    assert so_far["selected_on"] == finished["selected_on"] == "dataset"
+
+    async def steps(page: Page) -> None:
+        await to(page, "#/run/running", ".curve")
+        assert await page.run("document.querySelectorAll('.curve .kept').length") == len(kept)
+        assert f"{finished['calls']['used']} evaluator calls, 0 failed" in await page.run("document.body.innerText")
+
+    with viewing(tmp_path) as viewer:
+        visit(browser, viewer.link, steps)
 
 
 @pytest.mark.parametrize("command", [["leaderboard", "--allow-unequal"], ["report", "--allow-unequal", "--output"]])

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import UsageError
+from assay.core.journal import read_both
 from assay.core.regular_file import read_regular
 from assay.reports.conversation import ends_kept
 
@@ -100,13 +101,65 @@ def search_of(name: str, folder: Path) -> dict[str, Any]:
     """One search from above."""
     found = _summary(folder)
     if found is None:
-        return {"kind": "search", "name": name, "summary": None, "reason": NOT_YET}
+        return {"kind": "search", "name": name, "summary": None, "reason": NOT_YET, "so_far": _so_far(folder)}
     records = _records(found)
     left_out = len(found.examples) - len(records)
     found.rejected = found.rejected[:SHOWN_REJECTED]
     found.examples, found.evaluations = [], []
     summary = {**msgspec.to_builtins(found), "records": records, "records_left_out": left_out}
     return {"kind": "search", "name": name, "summary": summary}
+
+
+class _Line(Struct):
+    """What is needed of a line of the journal."""
+
+    kind: str
+    candidate: int | None = None
+    part: str = ""
+    index: int = 0
+    repeat: int = 1
+    score: float | None = None
+    unusable: str | None = None
+    reused: bool = False
+
+
+def _so_far(folder: Path) -> dict[str, Any] | None:
+    """How far a search without a summary is: what its journal holds, and every text scored on all that the seed was."""
+    calls, proposals = {"used": 0, "failed": 0}, {"answers": 0, "unusable": 0}
+    scored: dict[int, _Scored] = {}
+    selected_on = ""
+    try:
+        for _, line in read_both(folder / "journal.jsonl", _Line):
+            if line.kind == "proposal":
+                proposals["unusable" if line.unusable else "answers"] += 1
+            elif line.kind == "evaluation" and line.part != "testset":
+                selected_on = selected_on or line.part  # the seed comes first, on all that is selected on
+                calls["used"] += not line.reused
+                calls["failed"] += line.score is None
+                if line.part == selected_on and line.score is not None:
+                    scored.setdefault(line.candidate or 0, _Scored()).add(line, line.score, calls["used"])
+    except FileNotFoundError:
+        return None
+    wanted = len(scored[0].scores) if 0 in scored else 0
+    lineage = [
+        {"number": number, "calls": each.calls, "mean": sum(each.scores.values()) / wanted}
+        for number, each in scored.items()
+        if len(each.scores) == wanted
+    ]
+    words = "text" if selected_on == "single" else selected_on
+    return {"calls": calls, "proposals": proposals, "lineage": lineage, "rejected": [], "selected_on": words}
+
+
+class _Scored:
+    """The scores of one candidate, and how many calls had been made at the last of them."""
+
+    def __init__(self) -> None:
+        self.scores: dict[tuple[int, int], float] = {}
+        self.calls = 0
+
+    def add(self, line: _Line, score: float, calls: int) -> None:
+        self.scores[line.index, line.repeat] = score
+        self.calls = calls
 
 
 def _records(found: SearchSummary) -> list[dict[str, Any]]:

@@ -14,7 +14,19 @@ export function pageSearch(root, found, route) {
 }
 
 function unfinished(found) {
-  return [h("h1", null, found.name), h("p", { class: "note" }, found.reason)];
+  const reason = h("p", { class: "note" }, found.reason);
+  return [h("h1", null, found.name), reason, found.so_far ? soFar(found.so_far) : null];
+}
+
+function soFar(search) {
+  const { calls, proposals } = search;
+  const counts = [
+    plural(calls.used, "evaluator call"),
+    `${count(calls.failed)} failed`,
+    plural(proposals.answers, "proposal"),
+    `${count(proposals.unusable)} unusable`,
+  ];
+  return section("So far", h("p", null, counts.join(", ")), searchCurve(search));
 }
 
 function parts({ name, summary }, route) {
