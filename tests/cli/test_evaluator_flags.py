@@ -16,6 +16,7 @@ from assay.cli.evaluator_flags import (
 )
 from assay.cli.parser import Parser
 from assay.core.errors import UsageError
+from assay.models.pool import Patience
 
 
 def options(*words: str) -> argparse.Namespace:
@@ -70,7 +71,7 @@ JUDGE = ["--judge-model", "toy", "--objective", "short"]
 )
 def test_what_cannot_score_is_a_sentence(words: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        evaluators_of(options(*words))
+        evaluators_of(options(*words), Patience())
 
 
 def test_a_command_of_several_words_is_to_be_quoted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +87,7 @@ def test_a_batch_counts_as_one_call() -> None:
 
 
 def test_each_judge_is_an_evaluator_of_its_own() -> None:
-    assert len(evaluators_of(options(*JUDGE, "--judge-model", "toy", "--dimension", "tone=2"))) == 2
+    assert len(evaluators_of(options(*JUDGE, "--judge-model", "toy", "--dimension", "tone=2"), Patience())) == 2
 
 
 def test_an_artifact_is_read_exactly_as_it_is(tmp_path: Path) -> None:

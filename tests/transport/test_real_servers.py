@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).parents[2]
 PYTHON = [sys.executable, "-m", "tests.servers.cases"]
 COMMANDS = {
     **{name: [*PYTHON, name] for name in ("aiohttp", "uvicorn-h11", "uvicorn-httptools", "http.server-1.0")},
-    "node": ["node", str(REPOSITORY / "tests" / "servers" / "cases.js")],
+    "node": ["node", str(REPOSITORY / "tests" / "servers" / "cases.cjs")],
 }
 BODY = b'{"prompt": "hello"}'
 ECHO = {"bytes": len(BODY), "method": "POST", "type": "application/json"}
