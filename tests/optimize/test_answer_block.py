@@ -69,3 +69,9 @@ def test_a_text_with_a_block_in_it_can_be_answered_in_many_ways(answer: str) -> 
 
 def test_a_draft_in_the_thoughts_is_no_text() -> None:
     assert text_in("<think>\n```\ndraft\n```\n</think>\n```\nfinal\n```") == "final"
+
+
+def test_an_answer_that_only_repeats_fences_is_unusable() -> None:
+    with pytest.raises(UnusableAnswerError, match="more than 5,000 fences"):
+        text_in("```\n" * 6_000)
+    assert fence_for("```\n" * 6_000) == "````"

@@ -21,6 +21,10 @@ def fence_for(*texts: str) -> str:
     return "`" * max(3, longest + 1)
 
 
+MOST_FENCES = 5_000
+"""No text that anybody optimizes has as many; an answer that repeats itself has."""
+
+
 def text_in(answer: str, current: str = "") -> str:
     """The text between the fences, character by character.
 
@@ -29,6 +33,8 @@ def text_in(answer: str, current: str = "") -> str:
     has blocks too, everything from the first fence to the last is the text.
     """
     lines = _THOUGHTS.sub("", answer).split("\n")
+    if sum("```" in line or "~~~" in line for line in lines) > MOST_FENCES:
+        raise UnusableAnswerError(f"it holds more than {MOST_FENCES:,} fences; exactly one text was asked for")
     fences = _fences(lines)
     blocks, complete = _as_markdown(fences)
     if not complete or len(blocks) != 1:
