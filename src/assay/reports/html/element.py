@@ -44,8 +44,17 @@ def _child(child: Child) -> str:
     if isinstance(child, Html):
         return child
     if isinstance(child, str):
-        return escape(printable(child), quote=True)
+        return _short_text(child) if len(child) < _SHORT else escape(printable(child), quote=True)
     return inside(child)
+
+
+_SHORT = 60
+
+
+@lru_cache(maxsize=4096)
+def _short_text(text: str) -> str:
+    """Heads, labels and numbers stand on a page again and again."""
+    return escape(printable(text), quote=True)
 
 
 # a page has a handful of attributes, thousands of times; 1 and True are not the same one
