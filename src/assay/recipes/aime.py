@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from assay.metrics.extraction import plain_number
 from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
@@ -12,15 +13,17 @@ INSTRUCTION = "Please reason step by step, and put your final answer within \\bo
 
 def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     names = [name for form in ("jsonl", "json", "parquet") for name in sources.names(f"*.{form}")]
-    yield "aime", (row for name in names for row in _rows(sources, name))
+    yield "aime", (row for name in names for row in _rows(sources, name, several=len(names) > 1))
 
 
-def _rows(sources: Sources, name: str) -> Iterator[Row]:
+def _rows(sources: Sources, name: str, *, several: bool) -> Iterator[Row]:
+    """Files of several exams may number their problems alike: each then says whose it is."""
+    exam = Path(name).stem
     for number, given in enumerate(sources.records(name)):
         record = {key.lower(): value for key, value in given.items()}
         problem = record["problem"] if "problem" in record else record["question"]
         yield {
-            "id": str(record.get("id", f"{name.partition('.')[0]}-{number:02}")),
+            "id": str(record["id"]) if "id" in record and not several else f"{exam}-{record.get('id', number)}",
             "prompt": f"{problem}\n\n{INSTRUCTION}",
             "targets": [_whole_number(record["answer"])],
             "metric": "exact_match",

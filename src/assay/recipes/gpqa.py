@@ -20,13 +20,13 @@ def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Ite
 
 
 def _rows(sources: Sources, settings: RecipeSettings, file: str) -> Iterator[Row]:
-    for record in csv.DictReader(io.StringIO(sources.read(file).decode("utf-8"))):
+    for number, record in enumerate(csv.DictReader(io.StringIO(sources.read(file).decode("utf-8")))):
         question = record["Question"].strip()
-        wrong = [record[f"Incorrect Answer {number}"].strip() for number in (1, 2, 3)]
+        wrong = [record[f"Incorrect Answer {place}"].strip() for place in (1, 2, 3)]
         choices, letter = shuffled(record["Correct Answer"].strip(), wrong, question)
         thinking = "Let's think step by step before we answer.\n" if settings.variant == "chain-of-thought" else ""
         yield {
-            "id": record.get("Record ID") or f"gpqa-{len(question)}-{letter}",
+            "id": record.get("Record ID") or f"gpqa-{number:03}",
             "prompt": f"What is the correct answer to this question: {question}\n\n"
             f"Choices:\n{lettered(choices, '({letter}) {choice}')}\n\n{thinking}{FORMAT}",
             "targets": [letter],
