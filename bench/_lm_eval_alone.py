@@ -33,6 +33,21 @@ def serve_documents(folder: Path) -> None:
     datasets.load_dataset, ConfigurableTask.download = load_dataset, noted
 
 
+def score_what_was_asked() -> None:
+    """Let lm_eval score the documents that it made its requests of, and not those of a second reading."""
+    from lm_eval.api.task import Task
+
+    read = Task.doc_iterator
+
+    def kept(task: Any, **how: Any) -> Any:
+        documents = task.__dict__.setdefault("_documents_asked_about", [])
+        if not documents:
+            documents += read(task, **how)
+        return iter(documents)
+
+    Task.doc_iterator = kept
+
+
 def each_task(arguments: list[str]) -> None:
     """Every task with the settings that a line of JSON has for it."""
     from lm_eval.evaluator import simple_evaluate
@@ -43,6 +58,8 @@ def each_task(arguments: list[str]) -> None:
     found = {}
     for line in plans:
         plan = json.loads(line)
+        if plan.get("documents") == "read once":
+            score_what_was_asked()
         try:
             found[line] = _evaluated(plan, address, tokenizer, manager, simple_evaluate)
         except Exception as error:
@@ -59,7 +76,11 @@ def _evaluated(plan: dict[str, Any], address: str, tokenizer: str, manager: Any,
     chat = plan.get("chat")
     path = "chat/completions" if chat else "completions"
     model = {"model": plan.get("model", "long"), "base_url": f"{address}/v1/{path}", "num_concurrent": 8}
-    model |= {} if chat else {"tokenizer": tokenizer, "tokenizer_backend": "huggingface"}
+    if plan.get("model") == "embedded":  # a model with a tokenizer of its own, which its server tells
+        model |= {"tokenizer_backend": "remote" if plan["likelihoods"] else None, "num_concurrent": 1}
+        model |= {"tokenized_requests": plan["likelihoods"]}
+    elif not chat:
+        model |= {"tokenizer": tokenizer, "tokenizer_backend": "huggingface"}
     found = evaluate(
         model="local-chat-completions" if chat else "local-completions",
         model_args=model | {"max_length": 96 if plan.get("model") == "short" else 1 << 20},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import sys
@@ -15,9 +16,13 @@ from bench._lm_eval_setting import Setting, setting
 
 from assay.core.journal import read_records
 from assay.core.types import Score
+from assay.models.embedded.weights import model_folder
 from assay.reports.board.build import read_leaderboard
 
 Plan = dict[str, Any]
+SHUFFLED = "gpqa_main_n_shot"
+"""It shuffles its choices whenever its documents are read, and lm_eval reads them again before it scores: what it then
+scores is not what it asked about, unless it is made to keep that."""
 VARIANTS: list[Plan] = [
     {"task": "arc_easy", "num_fewshot": 5},
     {"task": "hellaswag", "num_fewshot": 3},
@@ -32,12 +37,22 @@ VARIANTS: list[Plan] = [
     {"task": "ifeval", "chat": True},
     {"task": "mmlu", "num_fewshot": 2},
 ]
-"""Worked examples, chats, turns, windows of a short context, and a group of groups."""
+"""Few-shot examples, chats, turns, windows of a short context, and a group of groups."""
+SERVED: dict[str, tuple[str, ...]] = {
+    "`assay model serve`": ("arc_easy", "boolq", "piqa", "lambada_openai", "mmlu_astronomy"),
+    "llama.cpp's server": ("triviaqa", "nq_open", "squad_completion"),
+}
+"""A real model: log-likelihoods, whose answers do not depend on their company, and writing, one question at a time."""
+SERVED_DOCUMENTS = 5
 
 
 def main(named: Sequence[str] = ()) -> None:
-    plain: list[Plan] = [{"task": task} for task in named or tasks()]
+    plain: list[Plan] = sorted(
+        ({"task": task} | ({"documents": "read once"} if task == SHUFFLED else {}) for task in named or tasks()),
+        key=len,  # those for which lm_eval has to be changed come last
+    )
     plans = [*plain, *(VARIANTS if not named else ())]
+    in_turn = sorted(plans, key=lambda plan: "documents" in plan)
     print("| task | how | numbers | samples | largest difference of a value | of a number |")
     print("| --- | --- | --- | ---: | ---: | ---: |", flush=True)
     with tempfile.TemporaryDirectory() as name:
@@ -45,7 +60,7 @@ def main(named: Sequence[str] = ()) -> None:
         with setting(Path(name), sorted(needed)) as here:
             out = Path(name) / "theirs.json"
             arguments = [here.address, str(here.tokenizer), str(out)]
-            here.theirs("each", *arguments, *map(json.dumps, plans))
+            here.theirs("each", *arguments, *map(json.dumps, in_turn))
             theirs = json.loads(out.read_text())
             worst = 0.0
             for plan, run in _our_runs(here, plain, plans[len(plain) :]):
@@ -53,6 +68,33 @@ def main(named: Sequence[str] = ()) -> None:
                 worst = max(worst, far)
                 print(row, flush=True)
     print(f"\n{len(plans)} rows; the largest difference is {worst:.0e}")
+
+
+def served() -> None:
+    """The same with the embedded model behind real servers."""
+    print("| task | server | numbers | samples | largest difference of a value | of a number |")
+    print("| --- | --- | --- | ---: | ---: | ---: |", flush=True)
+    modules = (
+        ("assay", "model", "serve", "--port", "0"),
+        ("assay.models.adapters.local_server", str(model_folder() / "model.gguf"), "--slots", "1"),
+    )
+    for (server, names), module in zip(SERVED.items(), modules, strict=True):
+        if "llama" in server and importlib.util.find_spec("xllamacpp") is None:
+            print("left out: llama.cpp's server needs the package xllamacpp")
+            continue
+        with (
+            tempfile.TemporaryDirectory() as name,
+            setting(Path(name), names, server=module, most_documents=SERVED_DOCUMENTS) as here,
+        ):
+            likelihoods = "llama" not in server
+            plans = [{"task": task, "model": "embedded", "likelihoods": likelihoods} for task in names]
+            out = Path(name) / "theirs.json"
+            here.theirs("each", here.address, str(here.tokenizer), str(out), *map(json.dumps, plans))
+            theirs = json.loads(out.read_text())
+            here.ours(names, "embedded", Path(name) / "run", "--concurrency", "1")
+            for plan in plans:
+                row, _ = _row({"task": plan["task"]}, Path(name) / "run", theirs[json.dumps(plan)])
+                print(row.replace(" |  | ", f" | {server} | ", 1), flush=True)
 
 
 def _our_runs(here: Setting, plain: Sequence[Plan], variants: Sequence[Plan]) -> Iterator[tuple[Plan, Path]]:

@@ -1,4 +1,4 @@
-"""Documents for popular tasks of lm-evaluation-harness: real ones where they are at hand, else in the hub's shapes.
+"""Documents for popular tasks of lm-evaluation-harness: real ones where they are available, else in the hub's shapes.
 
 `write_documents(folder)` writes `TASK/SPLIT.jsonl` for every task, which is what `assay run --data FOLDER` reads.
 """
@@ -485,9 +485,9 @@ def documents(task: str) -> Iterator[tuple[str, list[Document]]]:
         yield split, [make(1000 * place + number) for number in range(COUNT)]
 
 
-def write_documents(folder: Path, names: list[str]) -> None:
+def write_documents(folder: Path, names: list[str], most: int = COUNT) -> None:
     for task in names:
         (folder / task).mkdir(parents=True, exist_ok=True)
         for split, rows in documents(task):
-            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows[:most])
             (folder / task / f"{split}.jsonl").write_text(lines)

@@ -1,6 +1,6 @@
 """A server for `bench lm_eval_parity`: OpenAI's protocol, log-probabilities and answers made of a hash of the text.
 
-Two programs that ask it the same hear the same, in any order; whoever sends another stop, limit or turn hears another
+Two programs that send the same requests get the same answers, in any order; another stop, limit or turn gets another
 answer. `python -m bench._lm_eval_server TOKENIZER.json` prints its address. The model `short` reads few tokens, `long`
 many; both have the endpoint `/tokenize` as vLLM has it.
 """

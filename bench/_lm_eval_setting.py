@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench._lm_eval_documents import write_documents
+from bench._lm_eval_documents import COUNT, write_documents
 
 MARK = "<|endoftext|>"
 
@@ -59,19 +59,27 @@ class Setting(NamedTuple):
 
 
 @contextmanager
-def setting(folder: Path, tasks: Sequence[str]) -> Iterator[Setting]:
-    """Documents of these tasks, a tokenizer made of them, and the server, which ends with this."""
+def setting(
+    folder: Path, tasks: Sequence[str], *, server: Sequence[str] = (), most_documents: int = COUNT
+) -> Iterator[Setting]:
+    """Documents of these tasks, a tokenizer made of them, and a server, which ends with this.
+
+    `server` is a module with its arguments whose first line is its address; by default the scripted one.
+    """
     documents = folder / "documents"
-    write_documents(documents, list(tasks))
+    write_documents(documents, list(tasks), most_documents)
     tokenizer = _tokenizer(folder / "tokenizer", documents)
-    command = [sys.executable, "-m", "bench._lm_eval_server", str(tokenizer / "tokenizer.json")]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    module = server or ("bench._lm_eval_server", str(tokenizer / "tokenizer.json"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", *module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     try:
-        assert server.stdout is not None
-        yield Setting(folder, documents, tokenizer, f"http://127.0.0.1:{int(server.stdout.readline())}")
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        yield Setting(folder, documents, tokenizer, address if "://" in address else f"http://127.0.0.1:{address}")
     finally:
-        server.terminate()
-        server.wait()
+        process.terminate()
+        process.communicate()
 
 
 def _tokenizer(folder: Path, documents: Path) -> Path:

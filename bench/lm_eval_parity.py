@@ -4,7 +4,7 @@ Writing is asked of llama.cpp's server with one slot, so that both programs ask 
 multiple choice by log-likelihood of `assay model serve`, whose answers do not depend on their company.
 
 With `--all`: tasks by name (`lm-eval:TASK`), seventy of them, against a scripted server; needs only lm_eval in this
-environment.
+environment. With `--served`: some of them against the embedded model behind real servers.
 
 Needs the embedded model's file (`assay model get`) and the other program: `LM_EVAL` names its command (default
 `lm_eval`; `pip install 'lm_eval[api]'` into an environment of its own). Writing also needs the package xllamacpp,
@@ -79,7 +79,12 @@ def main() -> None:
     if "--all" in sys.argv[1:]:
         from bench._lm_eval_by_name import main as by_name
 
-        by_name()
+        by_name([each for each in sys.argv[1:] if not each.startswith("-")])
+        return
+    if "--served" in sys.argv[1:]:
+        from bench._lm_eval_by_name import served
+
+        served()
         return
     command = shutil.which(os.environ.get("LM_EVAL", "lm_eval"))
     if command is None or not is_here(model_folder()):
@@ -184,7 +189,7 @@ def ask_them(command: str, folder: Path, address: str, how: str) -> list[dict[st
 
 
 def ask_us(folder: Path, address: str, concurrency: str) -> list[Record]:
-    assay(["import", "lm-eval", str(folder / "task.yaml"), "--out", str(folder / "tasks")])
+    assay(["import", "lm-eval", str(folder / "task.yaml"), "--output", str(folder / "tasks")])
     model = ["--model", "openai:embedded", "--model-arg", f"base_url={address}/v1", "--model-arg", "mode=completions"]
     options = ["--concurrency", concurrency, "--no-cache", "--quiet", "--run-dir", str(folder / "run")]
     assay(["run", str(folder / "tasks"), *model, *options])

@@ -5,16 +5,21 @@ number to be found, tickets to be labelled by hints, and the same tickets with s
 counted in the evaluator itself, the median and the range over the seeds; a search that does not arrive within its
 budget counts as its budget. Proposer, minibatch, budget and target are the same for both, all else is the default.
 
-CPU per evaluation is the slope: the same problem with sixteen times its records, less the problem as it is, over the
-evaluations that makes more. What a search costs besides, the intercept, is the rest: assay's has the folder, the files
-that are synced to disk, the summary and the page, of which GEPA called directly writes nothing.
+CPU per evaluation is the CPU of a whole search over its evaluator calls, with everything in it but imports: assay's
+also the folder, the journal, the summary and the page, of which GEPA called directly writes nothing. Two problems that
+no budget here solves, one whose proposals are nearly all accepted (each record wants a word of its own) and one whose
+scores are noise; several numbers of records and budgets; the two by turns, the median over the seeds.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
+import hashlib
 import io
+import itertools
+import os
 import re
 import statistics
 import tempfile
@@ -26,8 +31,8 @@ from typing import Any, ClassVar, NamedTuple
 
 BUDGET = 6000
 MINIBATCH = 3
-LARGER = 16
-"""So many times the records, for the slope: with fewer it is lost in the noise of a small search."""
+SIZES = ((20, 200), (50, 500), (100, 1000), (200, 2000), (20, 2000))
+"""Records and budgets of the searches whose CPU is measured."""
 WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliet"]
 LABELS = {
     "billing": ["charged", "receipt", "invoice", "refund"],
@@ -44,16 +49,16 @@ class Problem:
     records: list[dict[str, Any]]
     score: Score
     """Of a text on a record: a number, and what would help."""
-    target: float
+    target: float | None
+    budget: int = BUDGET
 
 
-def problems(times: int = 1) -> list[Problem]:
-    """`times` as many records as usual, which are no harder."""
-    words = [{"word": WORDS[n % len(WORDS)], "number": n} for n in range(20 * times)]
-    numbers = [{"wanted": 40 + n % 5, "number": n} for n in range(10 * times)]
+def problems() -> list[Problem]:
+    words = [{"word": WORDS[n % len(WORDS)], "number": n} for n in range(20)]
+    numbers = [{"wanted": 40 + n % 5, "number": n} for n in range(10)]
     tickets = [
         {"ticket": f"{word} again, number {n}", "label": label, "word": word}
-        for n in range(3 * times)
+        for n in range(3)
         for label, listed in LABELS.items()
         for word in listed
     ]
@@ -65,6 +70,21 @@ def problems(times: int = 1) -> list[Problem]:
         Problem("ticket", "[[ ]]", tickets, lambda text, row: _has(text, f"{row['label']}={row['word']}"), 1.0),
         Problem("RAG ticket", "[[ ]]", rag, lambda text, row: _has(text, f"{row['label']}={row['word']}"), 1.0),
     ]
+
+
+def unsolved(records: int, budget: int) -> list[Problem]:
+    """Problems that are not solved within the budget, so that both searches use it up."""
+    rows = [{"word": f"word{n}", "number": n} for n in range(records)]
+    found = [Problem("noise", "[[ ]]", rows, _noise, None, budget)]
+    if budget <= 10 * records:  # else every word is found
+        found.insert(0, Problem("a word each", "[[ ]]", rows, lambda text, row: _has(text, row["word"]), None, budget))
+    return found
+
+
+def _noise(text: str, row: dict[str, Any]) -> tuple[float, str]:
+    digest = hashlib.blake2b(f"{text}/{row['number']}".encode(), digest_size=4).digest()
+    number = int.from_bytes(digest, "big")
+    return number / 2**32, f"NEED:{number}"  # so that every proposal is another number
 
 
 def _has(text: str, word: str) -> tuple[float, str]:
@@ -89,26 +109,25 @@ def propose(prompt: str) -> str:
     return f"```\n[[ {inside} ]]\n```"
 
 
-def calls_of_assay(problem: Problem, seed: int) -> int:
+def calls_of_assay(problem: Problem, seed: int, folder: Path) -> int:
     from assay.optimize.run import SearchSettings, optimize
 
     evaluator = _InProcess(problem)
-    with tempfile.TemporaryDirectory() as folder:
-        optimize(
-            SearchSettings(
-                seed=problem.seed,
-                dataset=problem.records,
-                holdout=0.0,
-                budget=BUDGET,
-                target_score=problem.target,
-                random_seed=seed,
-                minibatch=MINIBATCH,
-            ),
-            evaluator,
-            _Proposer(),
-            folder=Path(folder) / "run",
-            probe=False,
-        )
+    optimize(
+        SearchSettings(
+            seed=problem.seed,
+            dataset=problem.records,
+            holdout=0.0,
+            budget=problem.budget,
+            target_score=problem.target,
+            random_seed=seed,
+            minibatch=MINIBATCH,
+        ),
+        evaluator,
+        _Proposer(),
+        folder=folder,
+        probe=False,
+    )
     return evaluator.calls
 
 
@@ -117,15 +136,16 @@ class _InProcess:
     identity: ClassVar = {"bench": 1}
 
     def __init__(self, problem: Problem) -> None:
+        from assay.evaluators import Evaluation
+
+        self._evaluation = Evaluation
         self._problem = problem
         self.calls = 0
 
     async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Any:
-        from assay.evaluators import Evaluation
-
         self.calls += 1
-        score, reason = self._problem.score(candidate, dict(example))
-        return Evaluation(score=score, side_info={"reasoning": reason})
+        score, reason = self._problem.score(candidate, example)
+        return self._evaluation(score=score, side_info={"reasoning": reason})
 
     async def close(self) -> None: ...
 
@@ -139,7 +159,7 @@ class _Proposer:
         return Completion(text=propose(request.text()))
 
 
-def calls_of_gepa(problem: Problem, seed: int) -> int:
+def calls_of_gepa(problem: Problem, seed: int, folder: Path) -> int:
     from gepa.optimize_anything import EngineConfig, GEPAConfig, ReflectionConfig, optimize_anything
     from gepa.utils.stop_condition import ScoreThresholdStopper
 
@@ -152,54 +172,71 @@ def calls_of_gepa(problem: Problem, seed: int) -> int:
         return score, {"reasoning": reason}
 
     config = GEPAConfig(
-        engine=EngineConfig(seed=seed, max_metric_calls=BUDGET, parallel=False),
+        engine=EngineConfig(seed=seed, max_metric_calls=problem.budget, parallel=False),
         reflection=ReflectionConfig(reflection_lm=propose, reflection_minibatch_size=MINIBATCH),
-        stop_callbacks=[ScoreThresholdStopper(problem.target)],
+        stop_callbacks=None if problem.target is None else [ScoreThresholdStopper(problem.target)],
     )
     with contextlib.redirect_stdout(io.StringIO()):
         optimize_anything(problem.seed, evaluator=evaluate, dataset=problem.records, config=config)
     return calls
 
 
-class Cpu(NamedTuple):
-    """Of a search, in milliseconds."""
+class Searches(NamedTuple):
+    """Evaluator calls of some searches, and what each of those cost in ms of CPU."""
 
-    per_evaluation: float
-    besides: float
-
-
-def cpu(run: Callable[[Problem, int], int], small: Problem, large: Problem) -> Cpu:
-    few, many = _least(run, small), _least(run, large)
-    per_evaluation = (many[1] - few[1]) / (many[0] - few[0])
-    return Cpu(per_evaluation, few[1] - few[0] * per_evaluation)
+    calls: list[int]
+    cpu: list[float]
 
 
-def _least(run: Callable[[Problem, int], int], problem: Problem) -> tuple[int, float]:
-    """Evaluations and the least milliseconds of several runs; loading the program is not counted."""
-    calls = run(problem, 0)
-    found = []
-    for _ in range(7):
-        began = time.process_time()
-        run(problem, 0)
-        found.append((time.process_time() - began) * 1000)
-    return calls, min(found)
+def by_turns(problem: Problem, seeds: int) -> list[Searches]:
+    """Of assay and of GEPA, which begin by turns."""
+    found = [Searches([], []), Searches([], [])]
+    runs = list(enumerate((calls_of_assay, calls_of_gepa)))
+    with tempfile.TemporaryDirectory() as folder:
+        names = (Path(folder) / str(number) for number in itertools.count())
+        for _, run in runs:
+            run(problem, 0, next(names))  # loads the program
+        for seed in range(seeds):
+            for at, run in runs if seed % 2 else runs[::-1]:
+                gc.collect()
+                began = _cpu_seconds()
+                calls = run(problem, seed, next(names))
+                found[at].calls.append(calls)
+                found[at].cpu.append((_cpu_seconds() - began) * 1000 / calls)
+    return found
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of children it has had, if there were any."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
-    print("| problem | evaluator calls, assay | GEPA | CPU ms per evaluation, assay | GEPA | ratio | besides | GEPA |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for problem, large in zip(problems(), problems(LARGER), strict=True):
-        calls = [
-            _range([run(problem, seed) for seed in range(options.seeds)]) for run in (calls_of_assay, calls_of_gepa)
-        ]
-        ours, theirs = cpu(calls_of_assay, problem, large), cpu(calls_of_gepa, problem, large)
-        each = [f"{ours.per_evaluation:.3f}", f"{theirs.per_evaluation:.3f}"]
-        ratio = f"{ours.per_evaluation / theirs.per_evaluation:.1f}"
-        row = [problem.name, *calls, *each, ratio, f"{ours.besides:.0f}", f"{theirs.besides:.0f}"]
-        print(f"| {' | '.join(row)} |", flush=True)
+    _head("problem", "evaluator calls, assay", "GEPA")
+    for problem in problems():
+        _row(problem.name, *(_range(each.calls) for each in by_turns(problem, options.seeds)))
+    print()
+    _head("problem", "records", "evaluator calls, assay", "GEPA", "CPU ms per evaluation, assay", "GEPA", "ratio")
+    for records, budget in SIZES:
+        for problem in unsolved(records, budget):
+            ours, theirs = by_turns(problem, options.seeds)
+            cpu = [statistics.median(each.cpu) for each in (ours, theirs)]
+            calls = [f"{statistics.median(each.calls):g}" for each in (ours, theirs)]
+            shown = [f"{cpu[0]:.3f}", f"{cpu[1]:.3f}", f"{cpu[0] / cpu[1]:.1f}"]
+            _row(problem.name, f"{records}", *calls, *shown)
+
+
+def _head(*names: str) -> None:
+    _row(*names)
+    print(f"| --- |{' ---: |' * (len(names) - 1)}")
+
+
+def _row(*cells: str) -> None:
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def _range(calls: list[int]) -> str:

@@ -97,7 +97,7 @@ def on_pure_noise(searches: int) -> None:
 
 
 def best_of_a_flaky_evaluator(number: int, *, share: float = 0.1, budget: int = 200) -> tuple[float, float]:
-    """The true score of the text that was called best, and of the best one that was kept, where so many calls fail."""
+    """The true score of the text that was called best, and of the best one that was kept, with failing calls."""
     valset = [{"n": each} for each in range(100, 120)]
     calls = iter(range(1_000_000))
 

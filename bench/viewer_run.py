@@ -18,7 +18,7 @@ LEVELS = ("easy", "medium", "hard")
 
 
 def make_run(folder: Path, samples: int, *, model: str = "bench-model", skill: float = 0.7, seed: int = 0) -> Path:
-    """Write `run.json` and a journal of so many lines."""
+    """Write `run.json` and a journal with this many lines."""
     folder.mkdir(parents=True, exist_ok=True)
     each = samples // len(TASKS)
     (folder / "run.json").write_bytes(msgspec.json.encode(run_file(each, model)))

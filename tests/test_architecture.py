@@ -121,6 +121,25 @@ def test_no_two_classes_share_a_name() -> None:
     assert not {name: places for name, places in homes.items() if len(places) > 1}
 
 
+def test_no_type_is_called_like_a_class_of_the_core() -> None:
+    """Neither is an alias in another file: a `Request`, `Usage` or `Stop` is the core's wherever one reads it."""
+    words = {
+        node.name
+        for path in (SOURCE / "core").glob("*.py")
+        for node in nodes_of(path)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    }
+    aliases = {
+        f"{path.relative_to(SOURCE)}: {target.id}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.iter_child_nodes(nodes_of(path)[0])
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id in words
+    }
+    assert not aliases
+
+
 def test_no_file_has_a_name_that_says_nothing() -> None:
     vague = {"utils.py", "util.py", "helpers.py", "common.py", "misc.py"}
     assert not [path for path in SOURCE.rglob("*.py") if path.name in vague]

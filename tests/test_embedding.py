@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.cache import CompletionCache
-from assay.core.errors import FailureError, UsageError
+from assay.core.errors import FailureError
 from assay.core.model_stack import Cached
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
-from assay.embedding import cosine, embedding_of, require_embeddings, similarity_of
+from assay.embedding import cosine, embedding_of, lack_of_embeddings, similarity_of
 from assay.models.adapters.stub import ConstantModel
 from assay.models.adapters.toy import ToyModel
 
@@ -58,8 +58,8 @@ def test_a_model_without_embeddings_is_not_asked() -> None:
     with pytest.raises(FailureError) as caught:
         asyncio.run(embedding_of(ConstantModel("x"), "a"))
     assert caught.value.failure.kind == "unsupported"
-    with pytest.raises(UsageError, match="scorer `s`: the model `stub:x` has no embeddings"):
-        require_embeddings(ConstantModel("x"), "scorer `s`")
+    assert "the model `stub:x` has no embeddings" in (lack_of_embeddings("stub:x", Capabilities()) or "")
+    assert lack_of_embeddings("any", Capabilities(embeds=True)) is None
 
 
 def test_a_cached_embedding_that_cannot_be_used_is_asked_for_again(tmp_path: Path) -> None:

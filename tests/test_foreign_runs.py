@@ -139,7 +139,7 @@ def test_machines_that_share_a_folder_run_their_shards_and_merge_them(
     as_another_user(tmp_path, monkeypatch)
     assert run_shard(tasks, RunConfig(), number=2, count=2, folder=folder).counts.made == COUNT // 2
     assert run_shard(tasks, RunConfig(), number=2, count=2, folder=folder).counts.made == 0
-    assert merge_run(folder).owed == []
+    assert merge_run(folder).remaining == []
 
 
 def test_a_shard_that_another_machine_made_is_not_taken_without_a_word(

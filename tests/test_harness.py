@@ -119,7 +119,7 @@ def test_what_is_no_adapter_is_a_sentence(tasks: dict[str, list[assay.Example]],
 
 def test_what_is_no_metric_of_an_example_is_a_sentence() -> None:
     example = assay.Example(id="1", prompt="a", targets=("a",), metric=max)
-    with pytest.raises(UsageError, match="is no metric: give a function, or the name of one"):
+    with pytest.raises(UsageError, match="is not a metric: give a function, or the name of one"):
         assay.run_leaderboard({"t": [example]}, assay.ToyAdapter())
 
 
@@ -137,4 +137,4 @@ def test_a_board_made_in_python_is_that_of_the_command_and_diff_finds_nothing_ch
     capsys.readouterr()
     assert main(["diff", "run/leaderboard.json", "python.json", "--json"]) == 0
     [task] = json.loads(capsys.readouterr().out)["tasks"]
-    assert [task[name] for name in ("content", "asking", "scoring", "besides")] == ["same"] * 4
+    assert [task[name] for name in ("content", "asking", "scoring", "other_parts")] == ["same"] * 4

@@ -34,9 +34,14 @@ READS_NO_MODEL_TEXT = {
     "python_all_samples": "the dataset alone",
     "system_evidence": "nothing",
     "choice_likelihood": "likelihoods of the sample's own choices",
+    "choice_probability": "likelihoods of the sample's own choices",
     "text_likelihood": "the likelihood of the sample's own text",
 }
-ELSEWHERE = {"lm_eval": "code of lm_eval, in a process with a time limit"}
+ELSEWHERE = {
+    "lm_eval": "code of lm_eval, in a process with a time limit",
+    "inspect": "code of Inspect, in a process with a time limit",
+    "recorded": "reads nothing: the score is in the log",
+}
 OTHERS: dict[str, Callable[[str], Any]] = {
     "language_of": language_of,
     "the proposer's block": text_in,

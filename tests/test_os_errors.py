@@ -29,7 +29,11 @@ def test_two_files_are_named_in_their_order() -> None:
 
 @pytest.mark.parametrize(
     ("number", "advice"),
-    [(errno.EMFILE, "ulimit -n"), (errno.ENOSPC, "make room"), (errno.EROFS, "choose a place that can be written")],
+    [
+        (errno.EMFILE, "ulimit -n"),
+        (errno.ENOSPC, "free some space"),
+        (errno.EROFS, "choose a place that can be written"),
+    ],
 )
 def test_where_there_is_something_to_do_it_is_said(number: int, advice: str) -> None:
     assert reason(OSError(number, os.strerror(number))).startswith(f"{os.strerror(number)}; ")

@@ -234,7 +234,7 @@ async def waits(prediction: str, targets: Sequence[str], extras: Mapping[str, An
     [
         (a_pair, r"the metric `a_pair` must take \(prediction, targets, extras\)"),
         (waits, "the metric `waits` is `async`"),
-        (3, "int 3 is no metric"),
+        (3, "int 3 is not a metric"),
         ("exact_mach", "unknown metric `exact_mach`. Did you mean `exact_match`"),
     ],
 )

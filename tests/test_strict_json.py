@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
-from assay.strict_json import MAX_DEPTH, StrictJsonError, decode_strictly, read_lines
+from assay.strict_json import MAX_DEPTH, StrictJsonError, decode_strictly, read_lines, read_lines_at
 
 REFUSED = [
     (b"", "bad_json"),
@@ -110,6 +110,16 @@ def test_lines_keep_their_numbers(tmp_path: Path, content: bytes, expected: list
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     assert [(line.number, line.content) for line in read_lines(path)] == expected
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_a_line_is_found_again_where_it_begins_whatever_the_file_begins_with(tmp_path: Path, start: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(start + b"one\n\ntwo\n")
+    lines = list(read_lines(path))
+    assert [line.content for line in lines] == [b"one", b"two"]
+    assert list(read_lines_at(path, [line.offset for line in lines])) == [b"one\n", b"two\n"]
+    assert [line.content for line in read_lines(path, offset=lines[1].offset, number=2)] == [b"two"]
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b""])

@@ -14,7 +14,7 @@ import assay
 from assay.cli.main import main
 from assay.core.journal import read_records
 from assay.core.types import Failure, PartSpec
-from assay.tracebacks import LONGEST_TRACEBACK, told
+from assay.tracebacks import LONGEST_TRACEBACK, describe_exception
 
 KEY = "zq-own-code-0123456789abcdef"
 
@@ -129,34 +129,34 @@ def test_a_recursion_without_end_is_cut() -> None:
     try:
         again(0)
     except ValueError as error:
-        found = told(error)
+        found = describe_exception(error)
     assert len(found.traceback) < LONGEST_TRACEBACK + 10
     assert len(found.message) <= 2000
 
 
 def test_keys_in_the_environment_and_what_looks_like_one_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", KEY)
-    said = told(raised(ValueError(f"{KEY} sk-0123456789abcdefghij Authorization: Bearer abcdefgh1234")))
+    said = describe_exception(raised(ValueError(f"{KEY} sk-0123456789abcdefghij Authorization: Bearer abcdefgh1234")))
     assert said.message == "ValueError: [key] [key] Authorization: Bearer [key]"
     assert KEY not in said.traceback
     assert "sk-0123456789abcdefghij" not in said.traceback
 
 
-def test_an_error_whose_message_cannot_be_had_is_told_all_the_same() -> None:
+def test_an_error_whose_message_cannot_be_had_has_a_message_all_the_same() -> None:
     class MuteError(Exception):
         def __str__(self) -> str:
             raise RuntimeError
 
-    assert told(raised(MuteError())).message == "MuteError: (its message cannot be had: RuntimeError)"
+    assert describe_exception(raised(MuteError())).message == "MuteError: (its message cannot be had: RuntimeError)"
 
 
-def test_the_cause_is_told_too() -> None:
+def test_the_cause_is_shown_too() -> None:
     try:
         try:
             raise KeyError("first")
         except KeyError as error:
             raise ValueError("second") from error
     except ValueError as error:
-        found = told(error)
+        found = describe_exception(error)
     assert "KeyError: 'first'" in found.traceback
     assert "The above exception was the direct cause" in found.traceback

@@ -41,7 +41,7 @@ _HOME = {
     "load_fixtures": "assay.tasks.frozen_spec.reader",
     "load_tasks": "assay.tasks.load",
     "open_run": "assay.runs.opened",
-    "post_process": "assay.metrics.post_process",
+    "post_process": "assay.tasks.frozen_spec.reader",
     "render": "assay.prompts.few_shot",
     "run_evaluation": "assay.runs.evaluate",
     "run_leaderboard": "assay.harness",
@@ -78,7 +78,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.metrics.assertions import evaluate as evaluate
     from assay.metrics.assertions import has_forbidden as has_forbidden
     from assay.metrics.assertions import label_in_set as label_in_set
-    from assay.metrics.post_process import post_process as post_process
     from assay.models.adapters.toy import ToyAdapter as ToyAdapter
     from assay.prompts.few_shot import render as render
     from assay.reports.board.types import Leaderboard as Leaderboard
@@ -98,6 +97,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.tasks.folder.rules import Example as Example
     from assay.tasks.frozen_spec.reader import TaskSpec as TaskSpec
     from assay.tasks.frozen_spec.reader import load_fixtures as load_fixtures
+    from assay.tasks.frozen_spec.reader import post_process as post_process
     from assay.tasks.frozen_spec.reader import validate_file as validate_file
     from assay.tasks.frozen_spec.reader import validate_task as validate_task
     from assay.tasks.load import load_tasks as load_tasks

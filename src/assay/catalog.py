@@ -11,14 +11,17 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core.errors import AssayError, UsageError
 from assay.own_functions import HERE, find_here
 from assay.wording import hint, in_yaml, nearest
+
+if TYPE_CHECKING:
+    from inspect import Parameter
 
 OTHER_MODELS = ("model_key", "judge_model_key", "embedding_model")
 """Options of parts that name another model by key; what was found behind the key stands beside it as `model`."""
@@ -39,6 +42,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "squad_exact_match": "assay.metrics.answers:squad_exact_match",
         "starts_with": "assay.metrics.answers:starts_with",
         "fuzzy_match": "assay.metrics.answers:fuzzy_match",
+        "math_equivalent": "assay.metrics.mathematics:math_equivalent",
+        "json_match": "assay.metrics.answers:json_match",
     },
     "post_process": {
         "none": "assay.metrics.post_process:none",
@@ -51,6 +56,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "extract_choice": "assay.metrics.extraction:extract_choice",
         "extract_choice_of_ten": "assay.metrics.extraction:extract_choice_of_ten",
         "extract_stated_answer": "assay.metrics.extraction:extract_stated_answer",
+        "extract_math_answer": "assay.metrics.mathematics:extract_math_answer",
+        "extract_last_code_block": "assay.metrics.extraction:extract_last_code_block",
         "extract_program": "assay.metrics.extraction:extract_program",
         "extract_function_body": "assay.metrics.extraction:extract_function_body",
     },
@@ -73,15 +80,23 @@ CATALOG: dict[str, dict[str, str]] = {
         "function_call_coverage": "assay.scorers.function_calls:FunctionCallCoverage",
         "system_evidence": "assay.scorers.python_snippet:SystemEvidence",
         "choice_likelihood": "assay.scorers.likelihood:ChoiceLikelihoodScorer",
+        "choice_probability": "assay.scorers.likelihood:ChoiceProbabilityScorer",
         "lettered_choice": "assay.scorers.likelihood:LetteredChoiceScorer",
         "text_likelihood": "assay.scorers.likelihood:TextLikelihoodScorer",
         "instructions": "assay.scorers.instructions:instructions",
         "assertions": "assay.scorers.assertion_list:assertions",
+        "drop": "assay.scorers.reading:DropScorer",
+        "model_graded": "assay.tasks.openai_evals.grading:model_graded",
+        "sample_assertions": "assay.scorers.sample_assertions:sample_assertions",
         "extracted_match": "assay.scorers.extracted_match:extracted_match",
+        "recorded": "assay.scorers.recorded:Recorded",
         "lm_eval": "assay.tasks.lm_eval.scoring:lm_eval_scorer",
+        "inspect": "assay.tasks.inspect.scoring:inspect_scorer",
     },
     "solver": {
         "single_turn": "assay.solvers.single_turn:single_turn",
+        "named_completions": "assay.tasks.openai_evals.asking:named_completions",
+        "prompt_template": "assay.solvers.prompt_template:prompt_template",
         "single_turn_solver": "assay.solvers.templated:single_turn_solver",
         "multi_turn_solver": "assay.solvers.multi_turn:multi_turn_solver",
         "pass_through_solver": "assay.solvers.pass_through:PassThrough",
@@ -96,6 +111,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "toy": "assay.models.adapters.toy:make",
         "stub": "assay.models.adapters.stub:make",
         "constant": "assay.models.adapters.stub:make",
+        "echo": "assay.models.adapters.stub:echo",
         "recorded": "assay.models.adapters.recorded:make",
         "openai": "assay.models.adapters.openai:make",
         "command": "assay.models.adapters.command:make",
@@ -131,9 +147,13 @@ CATALOG: dict[str, dict[str, str]] = {
         "folder": "assay.datasets.text_files:TextFiles",
         "task_result": "assay.datasets.run_results:RunResults",
         "traces": "assay.datasets.traces:TraceFile",
+        "inspect_log": "assay.datasets.inspect_samples:InspectSamples",
         "joined": "assay.datasets.joined:Joined",
         "generated": "assay.datasets.generated:Generated",
-        "lm_eval": "assay.tasks.lm_eval.samples:BuiltSamples",
+        "lm_eval": "assay.datasets.built:BuiltSamples",
+        "openai_evals": "assay.tasks.openai_evals.samples:EvalSamples",
+        "built": "assay.datasets.built:BuiltSamples",
+        "promptfoo": "assay.tasks.promptfoo.samples:PromptfooTests",
     },
     "aggregate": {
         "mean": "assay.stats.aggregates:mean",
@@ -186,6 +206,8 @@ class OptionError(UsageError):
         self.option = option
 
 
+OFFERED = {"scorer": ("context", "key"), "solver": ("context",), "aggregate": ("table", "level")}
+"""What is there for every factory of a kind besides its options."""
 OWN_NAME = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 """`package.module:object`."""
 
@@ -210,9 +232,8 @@ def resolve(kind: str, name: str, *, own_code: bool = False) -> Any:
         return import_object(target)
     if name.startswith(HERE):
         return find_here(name)
-    published = _entry_points(kind).get(name)
-    if published is not None:
-        return import_object(f"{published.module}:{published.attr}")
+    if name in _entry_points(kind):
+        return import_object(source_name(kind, name))
     if ":" in name and own_code:
         return import_own(name)
     if ":" in name:
@@ -238,27 +259,54 @@ def arguments_for(
     """
     from inspect import signature
 
-    what = f"{_WORDS.get(kind, kind)} `{name}`"
     try:
-        parameters = signature(factory).parameters.values()
+        parameters = signature(factory).parameters
     except ValueError:  # built-in classes that do not tell their parameters
         return dict(options)
-    named = {each.name: each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)}
-    known = [each for each in named if each not in offered]
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    hints = {} if name in CATALOG[kind] else _annotations(factory)
+    for fault in option_faults(kind, name, parameters, hints, options, offered):
+        if fault.is_missing:
+            raise UsageError(fault.message)
+        raise OptionError(fault.message, use=name, option=fault.option)
+    return {**{name: value for name, value in offered.items() if name in _by_name(parameters)}, **options}
+
+
+class OptionFault(NamedTuple):
+    """What is wrong with one option of a part."""
+
+    option: str
+    message: str
+    is_missing: bool = False
+
+
+def option_faults(
+    kind: str,
+    name: str,
+    parameters: Mapping[str, Parameter],
+    hints: Mapping[str, Any],
+    options: Mapping[str, Any],
+    offered: Collection[str],
+) -> Iterator[OptionFault]:
+    """Options that a part does not know, those that it needs, and those that are not what its annotations say."""
+    what = f"{_WORDS.get(kind, kind)} `{name}`"
+    known = [each for each in _by_name(parameters) if each not in offered]
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
     for option in options:
         if option in offered or not (takes_any or option in known):
             message = unknown_name(f"option of the {what}", option, known)
             message = message if known else f"the {what} takes no options, and `{option}` was given"
-            raise OptionError(message, use=name, option=option)
+            yield OptionFault(option, message)
     for option in known:
-        if named[option].default is named[option].empty and option not in options:
-            raise UsageError(f"the {what} needs the option `{option}`")
-    hints = {} if name in CATALOG[kind] else _annotations(factory)
+        if parameters[option].default is parameters[option].empty and option not in options:
+            yield OptionFault(option, f"the {what} needs the option `{option}`", is_missing=True)
     for option, value in options.items():
         if option in hints and (problem := _not_of_type(value, hints[option])):
-            raise OptionError(f"the option `{option}` of the {what} {problem}", use=name, option=option)
-    return {**{name: value for name, value in offered.items() if name in named}, **options}
+            yield OptionFault(option, f"the option `{option}` of the {what} {problem}")
+
+
+def _by_name(parameters: Mapping[str, Parameter]) -> list[str]:
+    by_name = [each for each in parameters.values() if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    return [each.name for each in by_name]
 
 
 def _annotations(factory: Callable[..., Any]) -> dict[str, Any]:
@@ -287,6 +335,12 @@ def _not_of_type(value: Any, annotation: Any) -> str | None:
     except (TypeError, NotImplementedError):
         return None
     return None
+
+
+def source_name(kind: str, name: str) -> str:
+    """`package.module:object` of a part that is not ours: its own name, or what an installed package publishes."""
+    point = _entry_points(kind).get(name)
+    return f"{point.module}:{point.attr}" if point is not None else name
 
 
 def published(kind: str) -> list[str]:

@@ -10,21 +10,22 @@ import asyncio
 import math
 from collections.abc import Sequence
 
-from assay.core.errors import FailureError, UsageError
+from assay.core.errors import FailureError
 from assay.core.model_stack import read_answer
-from assay.core.seams import Model, capabilities_of
+from assay.core.seams import Capabilities, Model, capabilities_of
 from assay.core.types import Completion, Failure, Request
 
 Vector = tuple[float, ...]
 
 
-def require_embeddings(model: Model, why: str) -> None:
-    """Refuse a model that has no embeddings before anything is asked."""
-    if not capabilities_of(model).embeds:
-        raise UsageError(
-            f"{why}: the model `{model.name}` has no embeddings; name one that has, such as "
-            "`openai:text-embedding-3-small`, a model of another server with `/v1/embeddings`, or `embedded`"
-        )
+def lack_of_embeddings(name: str, capabilities: Capabilities) -> str | None:
+    """Why a model's embeddings cannot be compared; None where it has some."""
+    if capabilities.embeds:
+        return None
+    return (
+        f"the model `{name}` has no embeddings; name one that has, such as "
+        "`openai:text-embedding-3-small`, a model of another server with `/v1/embeddings`, or `embedded`"
+    )
 
 
 async def embedding_of(model: Model, text: str) -> Vector:
@@ -60,7 +61,7 @@ def _usable(model: Model, answer: Completion) -> Vector:
         raise _failure(model, "bad_output", "it answered without an embedding")
     length = math.hypot(*found)
     if not math.isfinite(length) or length == 0:
-        raise _failure(model, "bad_output", "its embedding is no direction: it is zero, or not finite")
+        raise _failure(model, "bad_output", "its embedding has no direction: it is zero, or not finite")
     return found
 
 

@@ -6,7 +6,7 @@ The rule of what may come from where, for the whole program:
   reads its key from (`key_variable`) and a `$NAME` of a task file (`variables`);
 - from the environment alone, read with `os.environ`: everything else, above all what chooses an address, a proxy, a
   certificate, a cache, a program or the sandbox. A `.env` comes with every cloned folder; it says who is asked no more
-  than a README does. `NOT_READ_HERE` lists the words of ours that people try, so that they are told.
+  than a README does. `NOT_READ_HERE` lists the names of ours that people try, so that they get a message.
 """
 
 from __future__ import annotations

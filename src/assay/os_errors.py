@@ -1,18 +1,27 @@
-"""What the operating system refused, in the words of the person who can mend it."""
+"""What the operating system refuses, in the words of the person who can mend it."""
 
 from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 TOO_MANY_FILES = "raise the limit (`ulimit -n 4096`) or ask for less at once (`--concurrency`)"
 _ADVICE = {
     errno.EMFILE: TOO_MANY_FILES,
     errno.ENFILE: TOO_MANY_FILES,
-    errno.ENOSPC: "make room",
-    errno.EDQUOT: "make room",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
     errno.EROFS: "choose a place that can be written",
 }
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file of this name; a text too long for one is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def reason(error: OSError) -> str:

@@ -1,10 +1,10 @@
-"""Functions and objects that somebody's Python hands over: what they are called, and what tells one from another.
+"""Functions and objects that somebody's Python hands over: their names, and what distinguishes one from another.
 
 A function that can be imported is called `module:name`, as it would be in a task file. A lambda, a function inside
 another, and one of a notebook or of the script itself exist only in this process: such a one is called
 `here:NAME@HASH`. The hash is of its code and of the values that it uses: defaults, what it closes over, the globals it
-reads, the arguments of a partial, the object of a method. An object is told from others of its class by the arguments
-that it was made with and keeps. What the code itself writes to (a counter, a list of what was asked) is no part of it,
+reads, the arguments of a partial, the object of a method. Objects of one class differ by the arguments
+they were made with and keep. What the code itself writes to (a counter, a list of what was asked) is no part of it,
 or a run could not be resumed.
 """
 
@@ -74,7 +74,7 @@ def can_be_imported(code: Any) -> bool:
 
 
 def own_sha256(thing: Any) -> str | None:
-    """Of all that tells a function or object from others in the same file; None when there is nothing more to tell."""
+    """Of all that distinguishes a function or object from others in the same file; None when nothing does."""
     code = thing if isinstance(thing, FunctionType | type) else type(thing)
     if code is not thing and (isinstance(thing, partial) or _bound_to(thing) is not None or _kept_arguments(thing)):
         return code_sha256(thing)

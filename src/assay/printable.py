@@ -22,6 +22,8 @@ FEW = 32
 
 def printable(text: str) -> str:
     """The text with every character that cannot be seen written as an escape."""
+    if text.isascii() and text.isprintable():  # as most short texts are
+        return text
     text = text.replace("\r\n", "\n")
     if not _INVISIBLE.search(text):
         return text

@@ -25,7 +25,8 @@ MAX_LINE_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 64
 """Lists and objects inside one another; deeper than this, other programs that read our files give up."""
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark that programs of Windows begin a text with."""
 _CONTAINERS = (dict, list)
 _decode = msgspec.json.Decoder().decode
 
@@ -56,7 +57,7 @@ def decode_strictly(text: bytes) -> Any:
 
 
 def is_plain(text: bytes, keys: int) -> bool:
-    """Whether a JSON text in which a decoder found so many keys surely breaks no rule; if not, `decode_strictly` tells.
+    """Whether a JSON text in which a decoder found so many keys surely breaks no rule; else `decode_strictly` decides.
 
     Whoever decodes into records and asks this does in one step what takes several with a value of any shape.
     """
@@ -69,7 +70,8 @@ def decode_mended(text: bytes) -> Any:
     NaN and infinities become words, half a character a replacement mark. The other rules stay.
     """
     try:
-        value = json.loads(text, parse_constant=str, object_pairs_hook=_object_without_duplicates)
+        # of bytes, json would guess the encoding
+        value = json.loads(text.decode(), parse_constant=str, object_pairs_hook=_object_without_duplicates)
         whole = json.dumps(value, ensure_ascii=False)
     except RecursionError:
         raise _too_deep() from None
@@ -84,7 +86,7 @@ class Line(NamedTuple):
     """The whole line, or its beginning when it is too long."""
     too_long: bool = False
     offset: int = 0
-    """Where in the file it begins."""
+    """Where in the file it begins, after a byte order mark."""
 
 
 def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES, *, offset: int = 0, number: int = 0) -> Iterator[Line]:
@@ -141,7 +143,7 @@ def read_lines_at(path: Path, offsets: Iterable[int]) -> Iterator[bytes]:
                     file.seek(offset)
                 content = file.readline(MAX_LINE_BYTES + 2)
                 after = offset + len(content)
-                yield content if offset else content.removeprefix(_BOM)
+                yield content
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -151,10 +153,10 @@ def _lines_of(file: BinaryIO, max_bytes: int, offset: int, number: int) -> Itera
     while content := readline(max_bytes + 2):  # the longest line that is read, and CRLF
         number += 1
         begin, offset = offset, offset + len(content)
+        if begin == 0 and content.startswith(BOM):
+            content, begin = content[len(BOM) :], len(BOM)
         complete = content.endswith(b"\n")
         content = content.removesuffix(b"\n").removesuffix(b"\r")
-        if number == 1:
-            content = content.removeprefix(_BOM)
         if len(content) > max_bytes:
             if not complete:
                 offset += _length_of_rest(file)

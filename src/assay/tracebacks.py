@@ -25,7 +25,7 @@ _PACKAGE = str(Path(__file__).parent) + os.sep
 _INSTALLED = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 
 
-class Told(NamedTuple):
+class ExceptionText(NamedTuple):
     """An exception, fit for a journal."""
 
     message: str
@@ -38,7 +38,7 @@ class Told(NamedTuple):
         return f"{self.message} ({self.place})" if self.place else self.message
 
 
-def told(error: BaseException) -> Told:
+def describe_exception(error: BaseException) -> ExceptionText:
     """What the exception says and where it was raised."""
     found = TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
     own = [frame for frame in found.stack if not _is_ours(frame) and not _is_installed(frame)]
@@ -49,8 +49,8 @@ def told(error: BaseException) -> Told:
         for frame in each.stack:
             frame.filename = _shown(frame.filename)
     text = without_keys("".join(found.format())[-_LOOKED_AT:].rstrip()) if found.stack else ""
-    message = without_keys(f"{type(error).__name__}: {_said(error)}"[:_LOOKED_AT])[:LONGEST_MESSAGE]
-    return Told(message, place, shortened(text))
+    message = without_keys(f"{type(error).__name__}: {_message(error)}"[:_LOOKED_AT])[:LONGEST_MESSAGE]
+    return ExceptionText(message, place, shortened(text))
 
 
 def shortened(text: str) -> str:
@@ -67,7 +67,7 @@ def without_keys(text: str) -> str:
     return cut_keys(text)
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as broken:

@@ -24,7 +24,7 @@ def hint(name: str, known: Iterable[str], otherwise: str = "Known") -> str:
     """The end of a sentence about an unknown name: the nearest one, or all of them."""
     known = list(known)
     near = nearest(name, known)
-    return f"Did you mean `{near}`?" if near else f"{otherwise}: {', '.join(known)}"
+    return f"Did you mean `{near}`?" if near else f"{otherwise}: {', '.join(known) or 'none'}"
 
 
 def few(names: Sequence[str], most: int = 6) -> str:
@@ -32,6 +32,11 @@ def few(names: Sequence[str], most: int = 6) -> str:
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
+
+
+def count_of(number: int, noun: str) -> str:
+    """So many of a thing: `1 request`, `2,000 requests`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def in_json(value: object) -> str:
@@ -90,3 +95,10 @@ def show_no_score(value: object) -> str:
 def shortened(text: str, longest: int = LONGEST) -> str:
     """The text, cut where it gets long."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def setting_in_words(value: object) -> str:
+    """The value of a setting in a sentence about what changed; what was not given has none."""
+    if value is None:
+        return "not set"
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else repr(value)

@@ -76,12 +76,11 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "optimize --dataset": lambda path: ["optimize", "text.txt", "--dataset", path, *SEARCH],
     "optimize --task": lambda path: ["optimize", "text.txt", "--task", path, "--task-model", "toy", *SEARCH[:4]],
     "optimize --output": lambda path: ["optimize", "text.txt", "--output", path, "--dry-run", *SEARCH],
-    "recipe": lambda path: ["recipe", "make", "bbh", "--data", path, "--out", "out/bbh", "--accept-other-source"],
-    "import lm-eval": lambda path: ["import", "lm-eval", path, "--out", "out/i"],
-    "import lm-eval --data": lambda path: ["import", "lm-eval", "lm.yaml", "--data", path, "--out", "out/i"],
-    "import promptfoo": lambda path: ["import", "promptfoo", path, "--out", "out/i"],
-    "import openai-evals": lambda path: ["import", "openai-evals", path, "--out", "out/i"],
-    "import --out": lambda path: ["import", "openai-evals", "evals.jsonl", "--out", path],
+    "recipe": lambda path: ["recipe", "make", "bbh", "--data", path, "--output", "out/bbh", "--accept-other-source"],
+    "import lm-eval": lambda path: ["import", "lm-eval", path, "--output", "out/i"],
+    "import lm-eval --data": lambda path: ["import", "lm-eval", "lm.yaml", "--data", path, "--output", "out/i"],
+    "run openai-evals --registry": lambda path: ["run", "openai-evals:x", "--registry", path],
+    "import --output": lambda path: ["import", "lm-eval", "lm.yaml", "--output", path],
     "init": lambda path: ["init", path],
     "model get": lambda path: ["model", "get", "--from", path],
 }
@@ -94,7 +93,6 @@ def start(folder: Path) -> None:
     write_task(folder / "good.jsonl", {"compute: 1 + 1": "2"})
     (folder / "text.txt").write_text("a text")
     (folder / "lm.yaml").write_text(LM)
-    (folder / "evals.jsonl").write_text('{"input": "x", "ideal": "y"}\n')
     for name, data in FILES.items():
         (folder / name).write_bytes(data)
     (folder / "folder.jsonl").mkdir()
@@ -191,7 +189,7 @@ def test_aliases_that_expand_without_end_are_refused(
     lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 50))]
     lines += [f"{field}: *a49" for field in ("prompts", "tests", "task", "dataset_kwargs", "models", "date")]
     Path("laughs.yaml").write_text("\n".join(lines))
-    for command in (["import", "lm-eval", "laughs.yaml"], ["import", "promptfoo", "laughs.yaml"]):
+    for command in (["import", "lm-eval", "laughs.yaml"], ["run", "laughs.yaml"]):
         assert main(command) == BAD_INPUT
     assert main(["show", "made", "--prices", "laughs.yaml"]) == BAD_INPUT
     assert capsys.readouterr().err.count("aliases expanded") == 3
@@ -216,8 +214,8 @@ def test_a_template_without_end_is_stopped(
     (tmp_path / "lm.yaml").write_text(json.dumps({"task": "t", "dataset_path": "json", **fields}))
     tests = [{"assert": [{"type": "contains", "value": "x"}]}]
     (tmp_path / "foo.yaml").write_text(json.dumps({"prompts": [template], "tests": tests}))
-    assert main(["import", "lm-eval", "lm.yaml", "--out", "out"]) == BAD_INPUT
-    assert main(["import", "promptfoo", "foo.yaml", "--out", "out"]) == BAD_INPUT
+    assert main(["import", "lm-eval", "lm.yaml", "--output", "out"]) == BAD_INPUT
+    assert main(["run", "foo.yaml", "--run-dir", "out"]) == BAD_INPUT
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -261,15 +259,15 @@ BAD_COMMANDS = [
     (["run", "--model", "tpy"], "Did you mean `toy`?"),
     (["run", "--model", "no_such_module:x"], "no module `no_such_module`"),
     (["run", "--model", "gpt-4o"], "`openai:gpt-4o`"),
-    (["run", "--modle", "toy"], "there is no flag --modle. Did you mean --model?"),
-    (["run", "--limit", "x"], "--limit: expected a whole number, not `x`"),
-    (["check", "starter", "--limit", "0"], "--limit must be at least 1, not 0"),
+    (["run", "--modle", "toy"], "unknown flag --modle. Did you mean --model?"),
+    (["run", "--limit", "x"], "--limit: expected a whole number, got `x`"),
+    (["check", "starter", "--limit", "0"], "--limit must be at least 1, got 0"),
     (["runn"], "Did you mean run?"),
     (["schema", "tsak"], "Did you mean task?"),
     (["show", "rouge"], "Did you mean `rouge_l`?"),
     (["list", "metrc"], "Did you mean `metric`?"),
     (["run", "--repeat", "0"], "--repeat must be at least 1"),
-    (["run", "--level", "95"], "--level is a share between 0 and 1"),
+    (["run", "--level", "95"], "--level must be between 0 and 1"),
     (["run", "--model-arg", "oops"], "expected KEY=VALUE"),
     (["report", "nowhere"], "no such leaderboard file or run folder"),
     (["diff", "a.json", "b.json"], "no such leaderboard file"),

@@ -16,7 +16,6 @@ from assay.cli.evaluator_flags import (
 )
 from assay.cli.parser import Parser
 from assay.core.errors import UsageError
-from assay.models.pool import Patience
 
 
 def options(*words: str) -> argparse.Namespace:
@@ -33,7 +32,7 @@ JUDGE = ["--judge-model", "toy", "--objective", "short"]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "say who scores: one of --evaluator-command, --evaluator-url, --judge-model$"),
+        ([], "no evaluator given: use one of --evaluator-command, --evaluator-url, --judge-model$"),
         (
             ["--evaluator-command", "x", "--evaluator-url", "http://h"],
             "got --evaluator-command and --evaluator-url",
@@ -71,14 +70,14 @@ JUDGE = ["--judge-model", "toy", "--objective", "short"]
 )
 def test_what_cannot_score_is_a_sentence(words: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        evaluators_of(options(*words), Patience())
+        evaluators_of(options(*words))
 
 
 def test_a_command_of_several_words_is_to_be_quoted(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         options("--evaluator-command", "bash", "eval.sh")
     said = capsys.readouterr().err
-    assert "nothing takes `eval.sh`; a command of several words is one quoted text" in said
+    assert "unexpected argument `eval.sh`; a command of several words is one quoted text" in said
 
 
 def test_a_batch_counts_as_one_call() -> None:
@@ -87,7 +86,7 @@ def test_a_batch_counts_as_one_call() -> None:
 
 
 def test_each_judge_is_an_evaluator_of_its_own() -> None:
-    assert len(evaluators_of(options(*JUDGE, "--judge-model", "toy", "--dimension", "tone=2"), Patience())) == 2
+    assert len(evaluators_of(options(*JUDGE, "--judge-model", "toy", "--dimension", "tone=2"))) == 2
 
 
 def test_an_artifact_is_read_exactly_as_it_is(tmp_path: Path) -> None:
@@ -104,7 +103,7 @@ def test_an_artifact_is_read_exactly_as_it_is(tmp_path: Path) -> None:
 def test_an_empty_set_has_nothing_to_score_on(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_text("\n")
-    with pytest.raises(UsageError, match="holds no records"):
+    with pytest.raises(UsageError, match="has no records"):
         read_set(str(path))
     path.write_text('{"a": 1}\n')
     assert read_set(str(path)) == [{"a": 1}]

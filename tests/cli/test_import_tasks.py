@@ -18,18 +18,18 @@ def sums(tmp_path: Path) -> Path:
 
 
 def test_the_command_tells_what_it_wrote_and_what_it_left(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out")]) == 0
+    assert main(["import", "lm-eval", str(sums / "task.yaml"), "--output", str(sums / "out")]) == 0
     said = capsys.readouterr()
     assert "my_sums.jsonl  3 samples" in said.out
     assert "left behind: metric bleu" in said.err
     assert json.loads((sums / "out" / "import.json").read_text())["left_behind"]
-    assert main(["import", "promptfoo", str(sums / "gone.yaml")]) == 2
+    assert main(["import", "lm-eval", str(sums / "gone.yaml")]) == 2
 
 
 def test_a_partial_import_says_so_wherever_its_scores_stand(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (sums / "task.yaml").open("a") as file:
         file.write("process_results: !function utils.process\nrepeats: 3\n")
-    typed = ["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out")]
+    typed = ["import", "lm-eval", str(sums / "task.yaml"), "--output", str(sums / "out")]
     assert main(typed) == 2
     assert not (sums / "out").exists()
     assert "process_results: !function utils.process" in capsys.readouterr().err
@@ -50,5 +50,5 @@ def test_a_partial_import_says_so_wherever_its_scores_stand(sums: Path, capsys: 
 
 
 def test_partial_changes_nothing_where_nothing_is_lost(sums: Path) -> None:
-    assert main(["import", "lm-eval", str(sums / "task.yaml"), "--out", str(sums / "out"), "--partial"]) == 0
+    assert main(["import", "lm-eval", str(sums / "task.yaml"), "--output", str(sums / "out"), "--partial"]) == 0
     assert [path.name for path in (sums / "out").glob("*.jsonl")] == ["my_sums.jsonl"]

@@ -119,3 +119,19 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     done = assay("init", "--yaml", "closed/project", cwd=tmp_path, before=without_capabilities())
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.strip() == "assay init: closed/project: Permission denied"
+
+
+def test_the_skill_file_goes_into_a_project_that_is_there_and_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "work.py").write_text("x = 1\n")
+    assert main(["init", "--skill"]) == 0
+    skill = tmp_path / "skill-assay.md"
+    assert skill.read_text().startswith("---\nname: assay\n")
+    assert len(skill.read_text().splitlines()) < 150
+    assert main(["init", "--skill", "."]) == 0  # the same file again is fine
+    skill.write_text("mine\n")
+    assert main(["init", "--skill"]) == 2
+    assert "exists with different content" in capsys.readouterr().err
+    assert skill.read_text() == "mine\n"

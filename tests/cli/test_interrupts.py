@@ -10,6 +10,7 @@ import pytest
 
 BEFORE = """
 import signal, sys, weakref
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background without it
 from assay.cli import list_names, run
 from assay.cli.main import main
 

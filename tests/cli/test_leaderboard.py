@@ -58,7 +58,7 @@ def test_another_limit_is_refused_or_compared_over_the_shared_samples(
     run_into(somewhere / "lim", tasks, Adder(range(30, 40), name="m"), limit=10)
     said = refusal(capsys, "fullrun", "lim")
     assert (
-        "sums: 10 attempts were scored for every model, with the same targets; in all: m (fullrun) 40, m (lim) 10"
+        "sums: 10 attempts were scored for every model, with the same targets; in total: m (fullrun) 40, m (lim) 10"
         in said
     )
     found = standings(capsys, "fullrun", "lim")
@@ -170,7 +170,7 @@ def test_leaderboard_files_compare_over_their_shared_samples_too(
     for one, other in zip(folders["models"], files["models"], strict=True):
         assert one["overall"] == other["overall"] == 7 / 8
         assert one["interval"]["low"] == pytest.approx(other["interval"]["low"])
-    assert "without per-example records nobody knows" in refusal(capsys, "a-bare.json", "b-bare.json")
+    assert "without per-example records it is unknown" in refusal(capsys, "a-bare.json", "b-bare.json")
     bare = standings(capsys, "a-bare.json", "b-bare.json")
     assert bare["shared"] == []
     assert {row["overall"] for row in bare["models"]} == {None}

@@ -54,7 +54,10 @@ def test_a_task_that_needs_values_is_listed_with_them(
         .replace("dataset\n", "dataset\n  dataset: {key: rows}\n", 1)
     )
     (tmp_path / "ready.yaml").write_text(ready)
-    wanted = {"ready": "1 samples, accuracy, ready.yaml", "needy": "needs --config field=… --dataset KEY, needy.yaml"}
+    wanted = {
+        "ready": "1 samples, accuracy, ready.yaml",
+        "needy": "needs --config field=… --dataset-key KEY, needy.yaml",
+    }
     assert listed(capsys, ".") == {"tasks": wanted}
     (tmp_path / "broken.yaml").write_text("key: x\ndefinition: 3\n")
     assert main(["list", "."]) == 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import closing
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,6 +13,7 @@ from tests.cli.test_progress import attempt, task
 
 from assay.cli import streams
 from assay.cli.live_panel import LivePanel
+from assay.core.journal import Journal
 from assay.core.types import Completion, Failure, Trace
 from assay.models.pool import RequestState
 from assay.reports.text_width import width_of
@@ -60,12 +63,42 @@ def test_it_shows_tasks_with_scores_and_failures_with_their_last_reason(size: li
     made.watch(lambda: RequestState(in_flight=3, limit=8, waiting="m: no answer for 5 s"))
     made.end()
     assert shown(made) == [
-        "━━━━━━━━────────  4/8  2 s  2.0/s  2 s left",
-        "  算数   ━━━━━━──  3/4  0.500 (0.095 – 0.905)  1 failed",
-        "  texts  ━━──────  1/4  6.000",
+        "━━━━━━━━────────  4/8  2 s  2.0/s",
+        "  算数   ━━━━━━━━━━━━────  3/4  0.500  (0.095 – 0.905)  1 failed",
+        "  texts  ━━━━────────────  1/4  6.000",
         "  1 × timeout  took\\u001b[31m too long",
-        "  3 requests in flight, limit 8   waiting: m: no answer for 5 s",
+        "  3 requests in flight, limit 8",
+        "  waiting: m: no answer for 5 s",
     ]
+
+
+def test_where_there_is_little_room_bars_go_first_then_intervals_and_no_number_is_cut(size: list[int]) -> None:
+    lines = {}
+    for size[0] in (60, 50, 40):
+        made = panel(Terminal())
+        made.end()
+        lines[size[0]] = shown(made)[1]
+    assert lines == {
+        60: "  算数   ━━━━━━──  3/4  0.500  (0.095 – 0.905)  1 failed",
+        50: "  算数   3/4  0.500  (0.095 – 0.905)  1 failed",
+        40: "  算数   3/4  0.500  1 failed",
+    }
+
+
+def test_a_resumed_run_counts_what_earlier_sessions_made(size: list[int], tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    broken = Failure(stage="model", kind="timeout", message="late")
+    definition = task("sums", "mean", field="is_right")
+    with closing(Journal(journal)) as opened:
+        for key, failures in ("1", ()), ("2", ()), ("3", (broken,)):
+            record = attempt("sums", is_right=True, failures=failures)
+            opened.append([msgspec.structs.replace(record, key=key)])
+    made = LivePanel(Terminal())
+    made._totals, made._journal = {"sums": 4}, journal
+    made.begin(4, 2, [definition])
+    made.records([attempt("sums", is_right=False)])
+    made.end()
+    assert shown(made)[1].startswith("  sums  ━━━━━━━━━━━━────  3/4  0.667")
 
 
 def test_it_shows_tokens_and_what_they_cost_and_will_cost(size: list[int]) -> None:
@@ -76,7 +109,7 @@ def test_it_shows_tokens_and_what_they_cost_and_will_cost(size: list[int]) -> No
     trace = Trace(prediction="2", completions=(answer,))
     made.records([msgspec.structs.replace(attempt("sums", is_right=True), trace=trace)])
     made.end()
-    assert shown(made)[-1].startswith("  1,000,000 tokens in, 0 out   USD 0.15 so far, about 0.6 in all")
+    assert shown(made)[-1].startswith("  1,000,000 tokens in, 0 out   $0.15 so far, about $0.6 in total")
 
 
 @pytest.mark.parametrize("columns", [1, 7, 20, 40, 80, 200])

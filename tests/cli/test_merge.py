@@ -20,7 +20,7 @@ def test_a_part_is_not_the_whole_until_every_shard_is_there(
     capsys.readouterr()
     assert main(["merge", "run"]) == 3
     assert "merged 3 finished attempts" in (told := capsys.readouterr().err)
-    assert "still owed: " in told
+    assert "remaining: " in told
     assert main([*shard, "2/2"]) == 0
     assert main(["merge", "run", "--output", "board.json"]) == 0
     assert "merged 3 finished attempts" in capsys.readouterr().err

@@ -90,17 +90,17 @@ def test_a_dry_run_and_a_budget(somewhere: Path, capsys: pytest.CaptureFixture[s
     assert main(["run", "tasks", "--dry-run"]) == 0
     assert "| **run** |       50 |" in capsys.readouterr().out
     assert not (somewhere / "runs").exists()
-    assert main(["run", "tasks", "--quiet", "--max-tokens", "60", "--concurrency", "1"]) == 3
-    assert "stopped: the budget of 60 tokens (--max-tokens) is used up" in capsys.readouterr().err
-    assert main(["run", "tasks", "--quiet", "--max-tokens", "60000"]) == 0
+    assert main(["run", "tasks", "--quiet", "--budget-tokens", "60", "--concurrency", "1"]) == 3
+    assert "stopped: the budget of 60 tokens (--budget-tokens) is used up" in capsys.readouterr().err
+    assert main(["run", "tasks", "--quiet", "--budget-tokens", "60000"]) == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "tasks", "--level", "95"], "--level is a share between 0 and 1"),
-        (["run", "tasks", "--max-cost", "-1"], "--max-cost is an amount of money above 0"),
-        (["run", "tasks", "--max-cost", "1", "--model", "stub:1", "--prices", "none.yaml"], "none.yaml"),
+        (["run", "tasks", "--level", "95"], "--level must be between 0 and 1"),
+        (["run", "tasks", "--budget-cost", "-1"], "--budget-cost must be above 0"),
+        (["run", "tasks", "--budget-cost", "1", "--model", "stub:1", "--prices", "none.yaml"], "none.yaml"),
         (["run", "tasks", "--by", "metadata."], "expected metadata.KEY"),
         (["run", "tasks", "--shard", "1/2", "--gate", "sums > 0"], "a shard has no leaderboard"),
         (["diff", "tasks", "nowhere"], "not a run folder"),

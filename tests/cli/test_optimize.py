@@ -18,6 +18,7 @@ import pytest
 from tests.chromium import chromium_program, needs_chromium
 from tests.end_to_end.commands import environment
 from tests.evaluators.loopback import Answer, serving
+from tests.reports.yaml_runs import EQUALS, write_task
 
 from assay.cli.main import main
 
@@ -81,7 +82,7 @@ def drawn_by_a_browser(page: str, folder: Path, selectors: list[str]) -> list[tu
         "--disable-gpu",
         f"--user-data-dir={folder / 'profile'}",
     ]
-    done = subprocess.run([*browser, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=90)
+    done = subprocess.run([*browser, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=300)
     title = re.search("<title>(.*?)</title>", done.stdout)
     assert title is not None, done.stderr
     return [(width, height) for width, height in json.loads(title[1])]
@@ -158,7 +159,7 @@ def test_a_service_may_be_the_fitness(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_p9_a_failed_preflight_ends_it_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(Answer(b'{"score": 7}')) as server:
         errors = refusal(capsys, "seed.txt", "--evaluator-url", server.url, *PROPOSER, "--run-dir", str(tmp_path))
-    assert len(server.received) == 1
+    assert {each.payload["candidate"] for each in server.received} == {"__optimize_anything_preflight__"}
     assert server.url in errors
     assert "outside 0..1" in errors
 
@@ -224,7 +225,7 @@ def _continued_with_another_proposer_and_budget(folder: Path, capsys: pytest.Cap
     said = capsys.readouterr()
     result = json.loads(said.out)
     assert "continuing this search with what changed since: proposer, proposer settings, budget\n" in said.err
-    assert result["proposer"].startswith("propose, stub")
+    assert result["proposer"].startswith("proposer:propose, stub")
     assert result["proposals"]["accepted"] > 0, "what was found before the kill is kept"
     assert result["calls"]["made_now"] < result["calls"]["used"]
 
@@ -251,7 +252,7 @@ def test_an_interrupt_ends_it_with_what_was_found(tmp_path: Path) -> None:
             if "seed scored" in line:
                 break
         process.send_signal(signal.SIGINT)
-        said, errors = process.communicate(timeout=60)
+        said, errors = process.communicate(timeout=300)
         hold.set()
     assert process.returncode == 130, errors
     assert "stopped: it was interrupted" in said
@@ -290,9 +291,9 @@ def test_unresolved_failures_do_not_end_with_0(tmp_path: Path, capsys: pytest.Ca
         flags = ["--evaluator-url", server.url, "--dataset", str(data), "--model", "stub:```\nx\n```", "--budget", "20"]
         assert main(["optimize", "seed.txt", *flags, "--run-dir", str(tmp_path / "run"), "--max-proposals", "1"]) == 3
     said = capsys.readouterr().out
-    assert "3 evaluations of kept texts gave no score however often tried" in said
+    assert "3 evaluations of kept texts gave no score after all retries" in said
     assert "not valid JSON" in said, "and the message says why"
-    assert "retries" in said
+    assert re.search(r"^evaluator calls: .* [1-9]\d* retries$", said, re.MULTILINE)
 
 
 def test_components_and_a_proposer_of_ones_own_from_the_command_line(
@@ -345,7 +346,7 @@ def test_sigterm_and_a_closed_terminal_end_the_evaluator_and_keep_what_was_found
     )
     evaluator = int((tmp_path / "pipe").read_text())  # waits until it hangs
     process.send_signal(number)
-    said, errors = process.communicate(timeout=60)
+    said, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert "stopped: it was interrupted" in said
     assert (folder / "summary.json").exists()
@@ -377,7 +378,7 @@ def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
         (["seed.txt", "--evaluator-url", "http://h/", "--split", "50/50"], "--split cuts"),
         (["seed.txt", *COMMAND, "--budget", "0"], "--budget"),
         (["seed.txt", *COMMAND, "--budget", "-1"], "--budget"),
-        (["seed.txt", *COMMAND, "--budget", "20"], "buys no proposal"),
+        (["seed.txt", *COMMAND, "--budget", "20"], "leaves no call for a proposal"),
         (["seed.txt", *COMMAND, "--holdout", "1.5"], "--holdout"),
         (["seed.txt", *COMMAND, "--prompt-at", "x"], "--prompt-at is for --task and has no effect without it"),
         (["seed.txt", *COMMAND, "--limit", "2"], "--limit is for --task and has no effect without it"),
@@ -418,8 +419,18 @@ def test_bad_flags_get_a_sentence(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("seed", [[], ["seed.txt"]])
+def test_a_place_of_the_solver_that_holds_no_text_gets_a_sentence(
+    seed: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = ["--task", str(write_task(tmp_path, [{"q": "yes", "a": "yes"}], [EQUALS])), "--task-model", "toy"]
+    arguments = [*seed, *task, "--prompt-at", "input_builder", *PROPOSER, "--run-dir", str(tmp_path / "run")]
+    assert "--prompt-at input_builder: there is no text in task" in refusal(capsys, *arguments)
+    assert not (tmp_path / "run").exists()
+
+
 def test_who_proposes_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "say who proposes: --model" in refusal(capsys, "seed.txt", *COMMAND, "--run-dir", str(tmp_path / "run"))
+    assert "no proposer given: use --model" in refusal(capsys, "seed.txt", *COMMAND, "--run-dir", str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
@@ -443,4 +454,4 @@ def test_bad_sets_are_told_with_all_their_lines_before_anything_starts(
     assert f"{other}:1: " in errors
     assert f"{path}:3: " in errors, "every set is read before anything is refused"
     path.write_text("", encoding="utf-8")
-    assert f"{path}: holds no records" in refusal(capsys, "seed.txt", *flags, "--evaluator-url", "http://h/", *PROPOSER)
+    assert f"{path}: has no records" in refusal(capsys, "seed.txt", *flags, "--evaluator-url", "http://h/", *PROPOSER)

@@ -90,7 +90,7 @@ def test_without_colour_there_is_no_escape_sequence(monkeypatch: pytest.MonkeyPa
         "─" * 20,
         "a\\u001b[31m|b  0.500",
         "overall        0.500",
-        "no room for: ms",
+        "not shown: ms",
     ]
 
 

@@ -47,3 +47,21 @@ def test_the_mean_so_far_is_that_of_the_headlines(monkeypatch: pytest.MonkeyPatc
     )
     assert "5/6  1 failed" in stream.getvalue()
     assert "mean so far 0.500" in stream.getvalue()
+
+
+def test_each_model_of_a_run_has_a_mean_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+    stream = io.StringIO()
+    line = ProgressLine(stream)
+    broken = Failure(stage="model", kind="timeout", message="x")
+    for _ in range(2):
+        line.begin(2, 0, [task("sums", "mean", field="is_right")])
+        stream.truncate(0)
+        line.records([attempt("sums", failures=(broken,))])
+    assert "1/2  1 failed" in stream.getvalue()
+    line.begin(1, 0, [task("sums", "mean", field="is_right")])
+    line.records([attempt("sums", is_right=True)])
+    line.begin(1, 0, [task("sums", "mean", field="is_right")])
+    stream.truncate(0)
+    line.records([attempt("sums", failures=(broken,))])
+    assert "mean so far" not in stream.getvalue()

@@ -126,8 +126,8 @@ def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 130, said
-    assert "run the same command again to go on" in said
-    assert leaderboard(tmp_path / "run")["tasks"][0]["owed"] == 5  # type: ignore[index]
+    assert "rerun the same command to resume" in said
+    assert leaderboard(tmp_path / "run")["tasks"][0]["remaining"] == 5  # type: ignore[index]
     (tmp_path / "again").touch()
     done = assay(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

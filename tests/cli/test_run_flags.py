@@ -44,8 +44,8 @@ def test_no_flags_are_the_defaults_of_a_run() -> None:
 
 
 def test_the_length_of_an_answer_and_of_all_answers_are_two_flags() -> None:
-    found = config("--max-answer-tokens", "5", "--max-tokens", "1000")
-    assert (found.max_tokens, found.max_total_tokens) == (5, 1000)
+    found = config("--max-tokens", "5", "--budget-tokens", "1000")
+    assert (found.max_tokens, found.budget_tokens) == (5, 1000)
 
 
 def test_a_concurrency_that_was_given_is_kept_to() -> None:
@@ -63,16 +63,23 @@ def test_a_concurrency_that_was_given_is_kept_to() -> None:
     ("words", "said"),
     [
         (["--repeat", "0"], "--repeat must be at least 1"),
-        (["--max-answer-tokens", "0"], "--max-answer-tokens must be at least 1"),
-        (["--max-cost", "0"], "--max-cost is an amount of money above 0"),
-        (["--max-cost", "nan"], "--max-cost is an amount of money above 0"),
-        (["--logprobs", "-1"], "--logprobs must not be negative"),
+        (["--max-tokens", "0"], "--max-tokens must be at least 1"),
+        (["--budget-cost", "0"], "--budget-cost must be above 0"),
+        (["--budget-cost", "nan"], "--budget-cost must be above 0"),
+        (["--logprobs", "-1"], "--logprobs must be 0 or more, got -1"),
+        (["--retries", "-1"], "--retries must be 0 or more, got -1"),
+        (["--temperature", "-1"], "--temperature must be 0 or more, got -1.0"),
+        (["--top-p", "7"], "--top-p must be between 0 and 1, got 7.0"),
+        (["--timeout", "0"], "--timeout must be above 0, got 0.0"),
+        (["--rpm", "0"], "--rpm must be above 0, got 0.0"),
+        (["--tpm", "-3"], "--tpm must be above 0, got -3.0"),
+        (["--shard-size", "0"], "--shard-size must be at least 1, got 0"),
         (["--patience", "-1"], "--patience -1: expected a number of minutes"),
         (["--patience", "inf"], "--patience inf: expected a number of minutes"),
         (["--score-workers", "two"], "--score-workers two: expected a number of processes"),
         (["--score-workers", "-1"], "--score-workers -1: expected a number of processes"),
         (["--config", "=x"], "expected KEY=VALUE"),
-        (["--level", "1"], "--level is a share between 0 and 1"),
+        (["--level", "1"], "--level must be between 0 and 1"),
     ],
 )
 def test_a_wrong_value_is_a_sentence_with_its_flag(words: list[str], said: str) -> None:
@@ -105,6 +112,8 @@ def test_a_system_message_is_a_text_or_a_file(tmp_path: Path, monkeypatch: pytes
     Path("brief.txt").write_text("Be brief.\n", encoding="utf-8")
     assert config("--system", "You are kind. Answer in one word.").system == "You are kind. Answer in one word."
     assert config("--system", "brief.txt").system == "Be brief.\n"
+    (tmp_path / "my prompt.txt").write_text("Be kind.")
+    assert config("--system", "my prompt.txt").system == "Be kind."
     assert config("--system", "Terse").system == "Terse"
     assert config("--system", "简" * 300).system == "简" * 300  # no blank, and longer than a file's name
     with pytest.raises(UsageError, match=r"--system breif\.txt: "):

@@ -18,7 +18,7 @@ def test_what_failed_comes_first_then_what_scored_lowest(tmp_path: Path, capsys:
     run = run_into(tmp_path / "run", sums, Broken(broken=[4], wrong=[2]))
     assert main(["show", str(run), "--samples", "2"]) == 0
     shown = capsys.readouterr().out
-    assert "not complete: 1 attempts failed, 0 not made yet" in shown
+    assert "not complete: 1 attempt failed, 0 not yet run" in shown
     assert "| **overall**" in shown
     assert shown.index("sums / s4   attempt 1   failed") < shown.index("sums / s2   attempt 1   score 0.000")
     assert "sums / s0" not in shown

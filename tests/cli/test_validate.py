@@ -30,3 +30,12 @@ def test_validate_tells_place_and_remedy_of_every_yaml_file_of_a_folder(tmp_path
     assert done.returncode == 2
     assert "models/m.yaml:3:18" in done.stdout
     assert "Did you mean `model_key`?" in done.stdout
+
+
+def test_without_a_path_the_bundled_fixture_is_validated_and_summed_up(tmp_path: Path) -> None:
+    done = assay("validate", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == "bundled tasks: frozen task spec, 10 good, 0 bad\n"
+    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
+    assert sum(int(row[-1].strip(" |")) for row in rows) == 10
+    assert {row[0].strip("| ") for row in rows} == {"arithmetic", "mcq", "code_exec", "classification", "summary"}

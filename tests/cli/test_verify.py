@@ -52,3 +52,9 @@ def test_a_leaderboard_alone_needs_task_files(run: Path, tmp_path: Path) -> None
     done = assay("verify", "run/leaderboard.json", cwd=tmp_path)
     assert done.returncode == 2
     assert "name them, or give a run folder" in done.stderr
+
+
+def test_what_is_not_there_is_called_that(tmp_path: Path) -> None:
+    done = assay("verify", "nothing", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "nothing: no such leaderboard file or run folder" in done.stderr

@@ -34,7 +34,7 @@ def test_flags_come_before_the_run_and_the_run_before_the_defaults(tmp_path: Pat
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95.0, float("nan")])
 def test_a_level_is_a_share(level: float) -> None:
-    with pytest.raises(UsageError, match="--level is a share between 0 and 1"):
+    with pytest.raises(UsageError, match="--level must be between 0 and 1"):
         checked_level(level)
     assert checked_level(None, 0.8) == 0.8
 

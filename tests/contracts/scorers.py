@@ -44,6 +44,10 @@ LIKELIHOODS = tuple(
 NATS = (Trace(prediction="one two", items=[{"text": "one two", "logprob": -4.0, "tokens": 2}]),)
 
 
+def _completed(text: str) -> Trace:
+    return Trace(prediction=text, items=[{"type": "completion", "name": "completion", "content": text}])
+
+
 class Case(NamedTuple):
     """How a scorer is built, the sample and the answers that it scores, and what a judge says."""
 
@@ -63,6 +67,25 @@ class Case(NamedTuple):
 
 EVALUATED = says('{"score": 0.5, "reasoning": "so", "wit": 0.5}')
 SCORERS: dict[str, list[Case]] = {
+    "sample_assertions": [
+        Case({}, {"assertions": [{"type": "contains", "value": "Paris"}, {"type": "not-icontains", "value": "sorry"}]}),
+        Case({}, {"assertions": [{"type": "levenshtein", "value": "Paris", "threshold": 2}], "threshold": 0.5}),
+    ],
+    "model_graded": [
+        Case(
+            {
+                "model_key": "judge",
+                "template": "fact",
+                "prompt": [{"role": "user", "content": "{query}: {completion}? Say Yes or No."}],
+                "choices": ["Yes", "No"],
+                "choice_scores": {"Yes": 1.0, "No": 0.0},
+                "eval_type": "classify",
+                "inputs": ["query"],
+            },
+            answers=tuple(_completed(text) for text in ANSWERS),
+            judge=says("Yes"),
+        )
+    ],
     "metric": [Case({"metric": "exact_match", "post_process": "strip_whitespace"})],
     "contains": [Case({})],
     "label_in_set": [Case({})],
@@ -110,6 +133,8 @@ SCORERS: dict[str, list[Case]] = {
         Case({}, {"assertions": [{"type": kind, "value": "cats"}]}) for kind in ASSERTIONS if kind != "equals"
     ]
     + [Case({}, {"assertions": [{"type": "equals", "value": {"a": 1}}]})],
+    "drop": [Case({"post_process": "extract_first_line"}, {"answers": [["cats", "3.5"], ["42"]]})],
+    "choice_probability": [Case({}, targets=("blue",), answers=LIKELIHOODS, row=None)],
     "extracted_match": [
         Case({}, {"compare": {"steps": [{"do": "lowercase"}], "ignore_case": True, "ignore_punctuation": True}})
     ],

@@ -22,6 +22,7 @@ from assay.testing import check_dataset
 
 ROWS = [{"q": f"question {n}", "n": n, "sample_id": f"s{n}"} for n in range(12)]
 EXAMPLES = [{"id": str(n), "prompt": f"p {n}", "targets": [str(n)], "metric": "exact_match"} for n in range(12)]
+LOGS = Path(__file__).parents[1] / "runs" / "logs"
 SPEC = {
     "category": "arithmetic", "prompt": "compute: 1 + 1", "targets": ["2"], "metric_name": "exact_match",
     "post_process": "strip_whitespace",
@@ -63,6 +64,12 @@ def texts(folder: Path) -> Path:
     for n in range(12):
         (folder / f"{n}.md").write_text(f"---\nn: {n}\n---\ntext {n}", encoding="utf-8")
     return folder
+
+
+def promptfoo_config(path: Path) -> str:
+    tests = [{"vars": {"q": f"question {n}"}, "assert": [{"type": "contains", "value": str(n)}]} for n in range(12)]
+    path.write_text(json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": tests}), encoding="utf-8")
+    return str(path)
 
 
 def finished_run(folder: Path) -> Path:
@@ -107,6 +114,22 @@ DATASETS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
             "sha256": file_sha256(folder / "built.jsonl"),
         }
     ],
+    "built": lambda folder: [
+        {
+            "path": lines(folder / "samples.jsonl", [{"id": str(n), "prompt": f"p {n}"} for n in range(12)]),
+            "size": 12,
+            "sha256": file_sha256(folder / "samples.jsonl"),
+        }
+    ],
+    "openai_evals": lambda folder: [
+        {
+            "path": lines(folder / "evals.jsonl", [{"input": f"q {n}", "ideal": str(n)} for n in range(12)]),
+            "kind": "match",
+        },
+        {"path": lines(folder / "graded.jsonl", ROWS), "kind": "model_graded"},
+    ],
+    "inspect_log": lambda folder: [{"path": str(LOGS / f"{name}.json")} for name in ("epochs", "tools")],
+    "promptfoo": lambda folder: [{"path": promptfoo_config(folder / "promptfooconfig.yaml")}],
     "hub": lambda folder: [{"repository": "someone/rows", "split": "test", "revision": "abc"}],
 }
 

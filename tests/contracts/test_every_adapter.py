@@ -17,6 +17,7 @@ HELD_IN = {
     "toy": "adapters/test_toy.py",
     "stub": "adapters/test_stub.py",
     "constant": "adapters/test_stub.py",
+    "echo": "adapters/test_stub.py",
     "openai": "adapters/test_openai.py",
     "anthropic": "adapters/test_vendors.py",
     "gemini": "adapters/test_vendors.py",

@@ -13,7 +13,8 @@ FEW_TEXTS = 2
 
 
 def test_every_scorer_of_the_catalog_is_held_to_the_contract() -> None:
-    elsewhere = {"lm_eval"}  # scores in a package that is not installed here: tests/tasks/lm_eval
+    # lm_eval and Inspect score in packages that are not installed here (tests/tasks), and `recorded` scores nothing
+    elsewhere = {"lm_eval", "inspect", "recorded"}
     assert {*SCORERS} | elsewhere == {*CATALOG["scorer"]}
 
 

@@ -68,6 +68,14 @@ SOLVERS: dict[str, list[Case]] = {
     "choice_likelihood": [Case({}, CHOICES), Case({"normalize": "unconditional"}, {**CHOICES, "system": "Choose."})],
     "lettered_choice": [Case({}, CHOICES), Case({}, {**CHOICES, "system": "Choose."})],
     "text_likelihood": [Case({})],
+    "prompt_template": [
+        Case({"prompt": "{{ q }}"}),
+        Case({"prompt": '[{"role": "system", "content": "Be short."}, {"role": "user", "content": "{{ q }}"}]'}),
+    ],
+    "named_completions": [
+        Case({"input_outputs": {"q": "completion"}}),
+        Case({"input_outputs": {"q": "completion"}, "n": 2, "output_template": "{i}: {output}\n"}),
+    ],
     "lm_eval": [
         Case({"likelihoods": True}, LM_EVAL),
         Case({"likelihoods": False}, {**LM_EVAL, "requests": LM_EVAL["requests"][1:]}),

@@ -13,20 +13,22 @@ import pytest
 
 import assay
 from assay.core.cache import CompletionCache
-from assay.core.model_stack import Cached, Limited, Retrying, Timed, WithRunSettings
+from assay.core.model_stack import Cached, Limited, Timed, WithRunSettings
 from assay.core.run import Stop
 from assay.core.seams import Capabilities, Model, capabilities_of
 from assay.core.types import PartSpec, Request, Sample, Score, Trace
-from assay.costs.budget import Budget, Budgeted, Judging, SpendingLimits
+from assay.costs.budget import Budget, Budgeted, CountedAsJudge, SpendingLimits
 from assay.models.adapters.python_callable import NativeModel
 from assay.models.layers.adaptive import Adaptive
 from assay.models.layers.batched import Batched
 from assay.models.layers.conversation import WithFrame
 from assay.models.layers.outage import WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
+from assay.models.layers.retrying import Retrying
 from assay.models.layers.settings import WithSettings
 from assay.models.layers.thinking import WithoutThinking
 from assay.scorers.processes import MayMove
+from assay.tasks.media_files import MediaFiles, ReadsMedia
 from assay.testing import check_model_wrapper
 
 SOURCE = Path(assay.__file__).parent
@@ -36,7 +38,7 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
     "Limited": lambda model: Limited(model, 3),
     "Timed": lambda model: Timed(model, 60.0),
     "Budgeted": lambda model: Budgeted(model, Budget(SpendingLimits(), {}, Stop())),
-    "Judging": Judging,
+    "CountedAsJudge": CountedAsJudge,
     "NativeModel": lambda model: NativeModel(model, {}),
     "Adaptive": Adaptive,
     "Batched": lambda model: Batched(model, 4),
@@ -44,6 +46,7 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
     "RateLimited": lambda model: RateLimited(model, requests_per_minute=6000),
     "WithSettings": lambda model: WithSettings(model, {}),
     "WithoutThinking": WithoutThinking,
+    "ReadsMedia": lambda model: ReadsMedia(model, MediaFiles(Path("task.jsonl"))),
     "WithFrame": lambda model: WithFrame(model, system=None, prefill=None),
 }
 

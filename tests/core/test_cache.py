@@ -73,7 +73,7 @@ def test_a_cache_that_breaks_during_a_run_is_given_up_and_costs_no_answer(
     cache.put(b"3", Completion(text="three"))
     assert cache.get(b"3") is None
     cache.close()
-    assert "the completion cache is not used any more" in caplog.text
+    assert "the completion cache is no longer used" in caplog.text
 
 
 @pytest.mark.parametrize(

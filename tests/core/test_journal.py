@@ -163,7 +163,7 @@ def test_a_link_in_the_place_of_the_journal_is_refused_and_its_target_left_alone
 def test_what_is_no_torn_record_is_not_cut_off(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"ends in what is no journal line\. It was not changed"):
+    with pytest.raises(UsageError, match=r"ends in something that is not a journal line\. It was not changed"):
         Journal(path)
     assert path.read_bytes() == content
     os.close(lock_journal(path))  # nothing is left locked

@@ -12,8 +12,9 @@ from tests.core.test_attempt import Says, a_task
 
 from assay.core.attempt import attempt_key
 from assay.core.journal import Journal, read_records
+from assay.core.model_stack import not_asked
 from assay.core.run import Stop, owed_work, run_attempts
-from assay.core.types import Record, Request, Sample
+from assay.core.types import Completion, Record, Request, Sample
 from assay.runs.local import LocalExecutor
 
 
@@ -64,6 +65,34 @@ def test_a_signal_stops_new_work_before_the_loop_has_had_a_turn() -> None:
     assert list(work) == []
     assert stop.interrupted
     assert not stop.asked
+
+
+def test_an_attempt_that_was_given_up_before_any_answer_is_not_written_down(tmp_path: Path) -> None:
+    stop = Stop()
+
+    class EndsTheRun(Scripted):
+        async def generate(self, request: Request) -> Completion:
+            if self.asked:
+                stop.ask()
+                raise not_asked(self.name)
+            return await super().generate(request)
+
+    journal = Journal(tmp_path / "journal.jsonl")
+    told: list[Record] = []
+    asyncio.run(
+        run_attempts(
+            [a_task()],
+            EndsTheRun(["1"]),
+            journal,
+            LocalExecutor(1),
+            finished=(),
+            settings=Request(),
+            stop=stop,
+            on_records=told.extend,
+        )
+    )
+    journal.close()
+    assert [record.sample_id for record in read_records(journal.path)] == [record.sample_id for record in told] == ["0"]
 
 
 def test_a_run_that_ends_itself_was_not_interrupted() -> None:

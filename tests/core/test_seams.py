@@ -13,7 +13,7 @@ import pytest
 import assay.costs.budget
 import assay.models.layers
 from assay.core.errors import UsageError
-from assay.core.model_stack import Limited, Retrying, Wrapper, innermost
+from assay.core.model_stack import Limited, Wrapper, innermost
 from assay.core.seams import (
     NO_CONTEXT,
     BuildContext,
@@ -26,6 +26,7 @@ from assay.core.seams import (
 )
 from assay.core.types import Completion, Request, Sample
 from assay.models.adapters.python_callable import NativeModel
+from assay.models.layers.retrying import Retrying
 
 
 class Declared:

@@ -45,19 +45,19 @@ def run(tmp_path: Path, model: Meter, **changes: object) -> RunResult:
 
 def test_a_budget_of_tokens_stops_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     model = Meter()
-    first = run(tmp_path, model, max_total_tokens=400)
+    first = run(tmp_path, model, budget_tokens=400)
     row = first.leaderboard.tasks[0]
-    assert first.stopped == "the budget of 400 tokens (--max-tokens) is used up"
+    assert first.stopped == "the budget of 400 tokens (--budget-tokens) is used up"
     assert not first.interrupted
     assert (row.failed, row.scored) == (0, model.asked)
     # twenty answers fit; what was in flight when the first answers came may come on top
     assert 20 <= model.asked <= 20 + 4
 
-    again = run(tmp_path, model, max_total_tokens=400)
+    again = run(tmp_path, model, budget_tokens=400)
     assert again.stopped is not None
     assert again.leaderboard.tasks[0].scored == row.scored
 
-    rest = run(tmp_path, model, max_total_tokens=100_000)
+    rest = run(tmp_path, model, budget_tokens=100_000)
     assert rest.stopped is None
     assert rest.leaderboard.complete
     assert model.asked == 100
@@ -65,8 +65,8 @@ def test_a_budget_of_tokens_stops_the_run_and_a_larger_one_goes_on(tmp_path: Pat
 
 
 def test_a_budget_of_money_needs_a_price(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--max-cost needs the price of `metered`"):
-        run(tmp_path, Meter(), max_cost=1.0)
+    with pytest.raises(UsageError, match="--budget-cost needs the price of `metered`"):
+        run(tmp_path, Meter(), budget_cost=1.0)
     assert not (tmp_path / "run").exists()
 
 
@@ -74,8 +74,8 @@ def test_a_budget_of_money_stops_the_run(tmp_path: Path) -> None:
     prices = tmp_path / "mine.yaml"
     prices.write_text("date: 2026-01-01\ncurrency: EUR\nmodels: {metered: {input: 1000, output: 4000}}\n")
     model = Meter()
-    found = run(tmp_path, model, max_cost=1.0, prices=str(prices))
-    assert found.stopped == "the budget of 1 EUR (--max-cost) is used up"
+    found = run(tmp_path, model, budget_cost=1.0, prices=str(prices))
+    assert found.stopped == "the budget of 1 EUR (--budget-cost) is used up"
     # five hundredths an answer
     assert 20 <= model.asked <= 24
     assert found.leaderboard.cost is not None
@@ -84,13 +84,13 @@ def test_a_budget_of_money_stops_the_run(tmp_path: Path) -> None:
 
 def test_a_model_that_does_not_count_is_counted_for(tmp_path: Path) -> None:
     model = Meter(counts=False)
-    found = run(tmp_path, model, max_total_tokens=100)
+    found = run(tmp_path, model, budget_tokens=100)
     assert found.stopped is not None
     assert model.asked < 40
 
 
 def test_a_budget_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
-    found = run(tmp_path, Meter(), max_total_tokens=10_000_000)
+    found = run(tmp_path, Meter(), budget_tokens=10_000_000)
     assert (found.stopped, found.leaderboard.complete) == (None, True)
 
 
@@ -100,27 +100,27 @@ def test_tokens_are_about_a_quarter_of_the_characters() -> None:
 
 def test_what_an_uncounting_model_was_asked_before_counts_in_the_next_session(tmp_path: Path) -> None:
     model = Meter(counts=False)
-    run(tmp_path, model, max_total_tokens=100)
+    run(tmp_path, model, budget_tokens=100)
     before = model.asked
-    again = run(tmp_path, model, max_total_tokens=100)
+    again = run(tmp_path, model, budget_tokens=100)
     assert again.stopped is not None
     assert model.asked == before
 
 
 def test_a_rest_too_small_for_one_answer_begins_nothing_however_many_fit_in_flight(tmp_path: Path) -> None:
     model = Meter(short_from=20)
-    run(tmp_path, model, max_total_tokens=400, concurrency=1)
+    run(tmp_path, model, budget_tokens=400, concurrency=1)
     assert model.asked == 20  # of the 400 tokens they took 390
 
-    again = run(tmp_path, model, max_total_tokens=400, concurrency=16)
-    assert again.stopped == "the budget of 400 tokens (--max-tokens) is used up"
+    again = run(tmp_path, model, budget_tokens=400, concurrency=16)
+    assert again.stopped == "the budget of 400 tokens (--budget-tokens) is used up"
     assert model.asked == 20
 
 
 def test_a_rest_that_is_enough_for_some_begins_no_more_than_those(tmp_path: Path) -> None:
     model = Meter()
-    run(tmp_path, model, max_total_tokens=400, concurrency=1)
-    run(tmp_path, model, max_total_tokens=460, concurrency=16)
+    run(tmp_path, model, budget_tokens=400, concurrency=1)
+    run(tmp_path, model, budget_tokens=460, concurrency=16)
     assert model.asked == 23
 
 
@@ -129,7 +129,7 @@ def test_a_shard_keeps_to_its_share_of_the_budget_and_goes_on_with_a_larger_one(
     definitions = load_tasks([str(tmp_path / "sums.jsonl")])
 
     def shard(tokens: int) -> ShardCounts:
-        config = RunConfig(concurrency=2, max_total_tokens=tokens)
+        config = RunConfig(concurrency=2, budget_tokens=tokens)
         return run_shard(definitions, config, number=1, count=2, folder=tmp_path / "run").counts
 
     first = shard(400)

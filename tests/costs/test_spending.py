@@ -103,7 +103,7 @@ def test_models_are_told_one_by_one_and_together() -> None:
     assert spent_in_words(rows) == [
         "judge a: 1 answer, 1,000,000 tokens in, 0 out, cost $1.00",
         "proposer b: 2 answers, tokens not counted, cost unknown",
-        "cost in all: unknown",
+        "total cost: unknown",
         "cost: no price is known for `b`; add it to prices.yaml",
     ]
 

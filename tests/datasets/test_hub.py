@@ -49,7 +49,7 @@ def test_without_one_the_newest_is_found_out_and_read(asked: list[Any]) -> None:
     assert not dataset.is_pinned
     pin = dataset.pin()
     assert pin.options == {"revision": "f00d"}
-    assert "a number over it cannot be repeated" in pin.warning
+    assert "scores on it cannot be reproduced" in pin.warning
     assert "write `revision: f00d`" in pin.warning
     assert len(dataset) == 1
     assert asked == ["org/set", ("org/set", {"split": "test", "revision": "f00d"})]

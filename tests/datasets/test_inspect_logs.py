@@ -106,7 +106,7 @@ def test_a_sample_that_unpacks_to_too_much_is_stopped(tmp_path: Path, monkeypatc
 def test_samples_that_unpack_to_too_much_together_are_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect_logs, "MAX_UNPACKED_BYTES", 3000)
     many = {f"samples/{n}.json": sample(id=n, metadata={"x": "y" * 1000}) for n in range(5)}
-    with pytest.raises(UsageError, match="the most that is read of a log"):
+    with pytest.raises(UsageError, match="the limit for a log"):
         rows(archive(tmp_path / "x.eval", many))
 
 

@@ -58,7 +58,7 @@ def test_an_unpinned_file_is_pinned_to_what_was_found() -> None:
         assert not dataset.is_pinned
         pin = dataset.pin()
         assert pin.options == {"sha256": SHA}
-        assert f"cannot be repeated once the file changes; write `sha256: {SHA}`" in pin.warning
+        assert f"cannot be reproduced once the file changes; write `sha256: {SHA}`" in pin.warning
         assert len(Remote(url=dataset.url, **pin.options)) == 2
         assert server.asked == ["/rows.csv"]
 

@@ -14,6 +14,18 @@ from assay.datasets.run_results import RunResults
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 
+YAML = """\
+key: t
+display_name: T
+description: T.
+definition:
+  dataset: {key: rows}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.q }}"}]}
+  scorers: [{type: string_equals, ground_truth: "{{ sample.wanted }}"}]
+"""
+
 
 def answers(prompt: str) -> str:
     if "3" in prompt:
@@ -37,9 +49,19 @@ def test_every_attempt_is_a_row_in_the_order_of_the_samples(tmp_path: Path) -> N
     rows = [sample.row or {} for sample in RunResults(path=str(run(tmp_path)))]
     assert [row["sample_id"] for row in rows] == ["s0", "s1", "s2", "s3", "s4"]
     first = rows[0]
-    assert (first["input"], first["output"], first["target"]) == ("q0", "Q0", ["Q0"])
+    assert (first["input"], first["output"], first["target"]) == ("q0", "Q0", "Q0")
     assert first["scores"] == {"exact_match": {"score": 1.0}}
     assert [item["role"] for item in first["trace"]["items"]] == ["user", "assistant"]
+
+
+def test_a_run_whose_task_named_no_targets_gives_no_such_column(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"q": "a", "wanted": "A"}\n')
+    (tmp_path / "task.yaml").write_text(YAML)
+    folder = tmp_path / "run"
+    run_evaluation(load_tasks([str(tmp_path / "task.yaml")]), RunConfig(cache=False), model=answers, folder=folder)
+    [row] = [sample.row or {} for sample in RunResults(path=str(folder))]
+    assert "target" not in row
+    assert row["metadata"]["sample"]["wanted"] == "A"
 
 
 def test_an_attempt_that_failed_has_its_error_and_no_trace(tmp_path: Path) -> None:
@@ -55,7 +77,7 @@ def test_repetitions_are_rows_of_their_own(tmp_path: Path) -> None:
 
 def test_one_of_several_tasks_has_to_be_named(tmp_path: Path) -> None:
     folder = str(run(tmp_path, "a", "b"))
-    with pytest.raises(UsageError, match="say which with `task`: a, b"):
+    with pytest.raises(UsageError, match=r"say which with `task` in a dataset file .*: a, b"):
         RunResults(path=folder)
     with pytest.raises(UsageError, match="unknown task of the run `bb`"):
         RunResults(path=folder, task="bb")

@@ -11,15 +11,16 @@ from assay.tasks.declarative.schema.fields import ANSWER
 HEAD = f"""\
 # YAML files, field by field
 
-Every type of thing that a task, dataset, model or run file may hold. Generated from the tables that check files and
-make the JSON Schema of editors; `make docs` writes it again. `assay show TYPE` prints the same in the terminal,
-`assay show scorer` lists the types of a kind. [Declarative tasks](../declarative.md) explains what it all means, and
+After this page you can look up any field of a task, dataset, model or run file: its type, its default and an example.
+Generated from the tables that check files and make the JSON Schema of editors; `make docs` writes it again. `assay show
+TYPE` prints the same in the terminal, `assay show scorer` lists the types of a kind.
+[Declarative tasks](../declarative.md) explains what it all means, and
 [a first YAML task](../how-to/first-yaml-task.md) one file line by line.
 
 - A **key** is a name of up to 250 letters, digits, `_` and `-`; where it names something else also `$`.
 - A **template** is Jinja over the row: `{{{{ sample.COLUMN }}}}`. A **template over the answer** may also read
   {", ".join(f"`{name}`" for name in ANSWER[1:])}.
-- An **expression** is what stands between the braces, with them or without.
+- An **expression** is what goes between the braces; the braces may be left out.
 - **Python with `f`** is a snippet that defines the function `f`; `!include FILE` reads it from a file.
 - Any value but a key or a template may be `<< config.x >>`, a parameter of the task. Any mapping may be `$ref: FILE`.
 - **–** as default: nothing, or what the last column says.
@@ -51,7 +52,7 @@ def _single(reference: TypeReference) -> list[str]:
 
 def _several(references: list[TypeReference]) -> list[str]:
     tag = references[0].tag
-    lines = [f"`{tag}` says which: {', '.join(f'`{each.name}`' for each in references)}."]
+    lines = [f"`{tag}` is one of {', '.join(f'`{each.name}`' for each in references)}."]
     for group in grouped(references):
         lines += ["", f"### {', '.join(f'`{each.name}`' for each in group)}", ""]
         if len(group) == 1:
@@ -73,7 +74,7 @@ def _examples(group: list[TypeReference]) -> list[str]:
 
 def _table(reference: TypeReference) -> list[str]:
     rows = [f"| `{each.name}` | {_linked(each)} | {_default(each)} | {each.doc} |" for each in _fields(reference)]
-    return ["| field | what stands there | default | what it is |", "| --- | --- | --- | --- |", *rows]
+    return ["| field | type | default | meaning |", "| --- | --- | --- | --- |", *rows]
 
 
 def _fields(reference: TypeReference) -> list[FieldReference]:

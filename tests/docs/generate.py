@@ -1,5 +1,5 @@
 """Writes the generated reference pages: every catalog name with its docstring, every command with its help, every
-field of YAML files, every public Python name, and the JSON Schema of the leaderboard.
+field of YAML files and of the files of a run, every public Python name, and the JSON Schema of the leaderboard.
 
 `python -m tests.docs.generate` writes them; the tests fail when they are stale.
 """
@@ -18,6 +18,7 @@ from assay import catalog
 from assay.cli import main as cli
 from assay.reports.board.types import Leaderboard
 from tests.docs.declarative_page import declarative_page
+from tests.docs.files_page import files_page
 from tests.docs.python_page import python_page
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +31,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "catalog.md": catalog_page(),
         REFERENCE / "cli.md": cli_page(),
         REFERENCE / "declarative.md": declarative_page(),
+        REFERENCE / "files.md": files_page(),
         REFERENCE / "python.md": python_page(),
         SCHEMA: leaderboard_schema(),
     }
@@ -41,18 +43,19 @@ def leaderboard_schema() -> str:
 
 
 def catalog_page() -> str:
-    said = [
+    lines = [
         "# Catalog",
         "",
-        "Every name that a task file or a flag may use. Generated from `assay.catalog`; `make docs` writes it again.",
+        "After this page you can name any built-in metric, scorer, solver, model or dataset in a task file or a flag.",
+        "Generated from `assay.catalog`; `make docs` writes it again.",
         "A part of your own needs no entry here: write `package.module:name` wherever a name goes.",
     ]
     for kind, names in catalog.CATALOG.items():
         if names:
-            said += ["", f"## {kind}", ""]
+            lines += ["", f"## {kind}", ""]
         for name, target in sorted(names.items()):
-            said += [f"### `{name}`", "", f"`{target}`", "", "```text", docstring(kind, name), "```", ""]
-    return "\n".join(said).rstrip() + "\n"
+            lines += [f"### `{name}`", "", f"`{target}`", "", "```text", docstring(kind, name), "```", ""]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def docstring(kind: str, name: str) -> str:
@@ -65,14 +68,18 @@ def docstring(kind: str, name: str) -> str:
 
 def cli_page() -> str:
     os.environ["COLUMNS"] = "100"
-    said = ["# Command line", "", "Generated from `--help`; `make docs` writes it again."]
+    lines = [
+        "# Command line",
+        "",
+        "After this page you can look up every command and flag. Generated from `--help`; `make docs` writes it again.",
+    ]
     for verb, summary in cli.VERBS.items():
         parser = argparse.ArgumentParser(
             prog=f"assay {verb}", description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         importlib.import_module(f"assay.cli.{cli.module_of(verb)}").add_arguments(parser)
-        said += ["", f"## assay {verb}", "", "```text", parser.format_help().rstrip(), "```"]
-    return "\n".join(said) + "\n"
+        lines += ["", f"## assay {verb}", "", "```text", parser.format_help().rstrip(), "```"]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

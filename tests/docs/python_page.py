@@ -14,7 +14,8 @@ import assay
 HEAD = """\
 # Python
 
-Every public name of `assay`, with its fields and methods. Generated from the docstrings; `make docs` writes it again.
+After this page you can look up every public name of `assay`, with its fields and methods. Generated from the
+docstrings; `make docs` writes it again.
 Guides: [run from Python](../how-to/run-from-python.md), [analyse a run](../how-to/analyse-in-python.md).
 
 | name | is |
@@ -45,7 +46,7 @@ def _entry(name: str) -> str:
         lines += ["```text", _signature(name, found), "```", ""]
     lines += [_prose(doc_of(name)), ""]
     if inspect.isclass(found):
-        lines += _members(found)
+        lines += members(found)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -72,7 +73,7 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
         yield f"{bare}: {each.annotation}{default}"
 
 
-def _members(kind: type) -> list[str]:
+def members(kind: type) -> list[str]:
     """Fields, properties and methods, those of our own base classes first."""
     fields: dict[str, str] = {}
     methods: dict[str, str] = {}

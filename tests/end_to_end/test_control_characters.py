@@ -48,7 +48,7 @@ BROKEN_EVALUATOR = f"import sys\nsys.stdout.write({HOSTILE!r})\nsys.exit({HOSTIL
 JUDGED = ["--evaluator-command", f"{sys.executable} -S score.py", "--no-preflight"]
 
 BAD_YAML = {
-    "key": f"{QUOTED}: 1\n",
+    "key": f"definition: {{}}\n{QUOTED}: 1\n",
     "twice": f"{QUOTED}: 1\n{QUOTED}: 2\n",
     "inner": f"about: {{{QUOTED}: 1}}\n",
     "value": f"kind: {QUOTED}\n",
@@ -132,12 +132,12 @@ COMMANDS = {
         *("--budget", "6", "--run-dir", "search-broken", "--diff"),
     ],
     "recipe": ["recipe", "make", "gsm8k", "--data", f"{HOSTILE}.jsonl"],
-    "recipe, other files": ["recipe", "make", "gsm8k", "--data", "gsm8k", "--accept-other-source", "--out", "gsm"],
+    "recipe, other files": ["recipe", "make", "gsm8k", "--data", "gsm8k", "--accept-other-source", "--output", "gsm"],
     "recipe, unknown": ["recipe", "show", HOSTILE],
-    "import lm-eval": ["import", "lm-eval", "lm.yaml", "--out", f"{HOSTILE}-imported"],
-    "import promptfoo": ["import", "promptfoo", "promptfoo.yaml", "--out", "from-promptfoo"],
-    "import openai-evals": ["import", "openai-evals", "evals.jsonl", "--out", "from-evals"],
-    "import a file of that name": ["import", "openai-evals", f"{HOSTILE}.jsonl", "--out", "from-folder"],
+    "import lm-eval": ["import", "lm-eval", "lm.yaml", "--output", f"{HOSTILE}-imported"],
+    "run promptfoo": ["run", "promptfoo.yaml", "--run-dir", "from-promptfoo"],
+    "run openai-evals": ["run", f"openai-evals:{HOSTILE}", "--registry", "registry"],
+    "import a file of that name": ["import", "lm-eval", f"{HOSTILE}.jsonl", "--output", "from-folder"],
     "init": ["init", f"{HOSTILE}-project"],
     "trust": ["trust", "reaching.jsonl", f"{HOSTILE}.jsonl", "--show"],
     "trust, a run": ["trust", f"{HOSTILE}-made"],
@@ -165,8 +165,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken.py").write_text(BROKEN_EVALUATOR)
     (folder / "artifact.txt").write_text(HOSTILE)
     write_lines(folder / "records.jsonl", {HOSTILE: HOSTILE}, {"question": HOSTILE})
-    said = [{"role": HOSTILE, "content": HOSTILE}]
-    write_lines(folder / "evals.jsonl", {"input": said, "ideal": HOSTILE, HOSTILE: 1})
+    (folder / "registry" / "evals").mkdir(parents=True)
+    (folder / "registry" / "evals" / "e.yaml").write_text(f"{QUOTED}: {{class: {QUOTED}}}\n")
     (folder / "promptfoo.yaml").write_text(
         f"prompts: [{QUOTED}]\ntests: [{{vars: {{x: {QUOTED}}}, assert: [{{type: {QUOTED}, value: {QUOTED}}}]}}]\n"
     )

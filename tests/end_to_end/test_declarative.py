@@ -52,6 +52,7 @@ evaluation:
 def project(folder: Path, server: Server, rows: list[dict[str, Any]], before: str = "") -> Path:
     (folder / "run.yaml").write_text(RUN % {"url": server.base_url, "before": before})
     (folder / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / ".env").write_text("FAKE_API_KEY=none\n")
     return folder
 
 
@@ -142,4 +143,6 @@ def test_the_other_commands_take_a_declarative_run(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text('{"q": "compute: 1 + 1", "a": 2}\n{"q": "compute: 1 + 2", "a": 3}\n')
     assert "1.000" in assay("rescore", "one", "t.yaml", "--run-dir", "three", cwd=tmp_path).stdout
     (tmp_path / "d.jsonl").write_text('{"q": "compute: 1 + 1", "a": 2}\n{"q": "compute: 2 + 1", "a": 3}\n')
-    assert "1 ask something else now" in assay("rescore", "one", "t.yaml", "--run-dir", "four", cwd=tmp_path).stderr
+    assert (
+        "1 have a different prompt now" in assay("rescore", "one", "t.yaml", "--run-dir", "four", cwd=tmp_path).stderr
+    )

@@ -96,13 +96,13 @@ def test_a_judge_without_a_price_is_unknown_and_never_nothing(project: Any) -> N
         assert cost["amount"] is None
         assert "fake-judge" in cost["reason"]
         assert "unknown" in done.stdout
-        refused = assay("run", "run.yaml", "--run-dir", "other", "--max-cost", "1", cwd=folder)
+        refused = assay("run", "run.yaml", "--run-dir", "other", "--budget-cost", "1", cwd=folder)
         assert refused.returncode == 2
-        assert "--max-cost needs the price of `" in refused.stderr
+        assert "--budget-cost needs the price of `" in refused.stderr
         assert "fake-judge" in refused.stderr
 
 
-@pytest.mark.parametrize("limit", [("--max-cost", "4"), ("--max-tokens", "900")])
+@pytest.mark.parametrize("limit", [("--budget-cost", "4"), ("--budget-tokens", "900")])
 def test_the_budget_counts_judges_stops_cleanly_and_goes_on(project: Any, limit: tuple[str, str]) -> None:
     with fake_server() as server:
         folder = project(server.base_url, 40)
@@ -114,7 +114,10 @@ def test_the_budget_counts_judges_stops_cleanly_and_goes_on(project: Any, limit:
         assert 0 < row["scored"] < 40
         assert row["failed"] == 0
         # the evaluated model alone would have been far below the limit
-        spent = {"--max-cost": board(folder)["cost"]["amount"], "--max-tokens": row["tokens_in"] + row["tokens_out"]}
+        spent = {
+            "--budget-cost": board(folder)["cost"]["amount"],
+            "--budget-tokens": row["tokens_in"] + row["tokens_out"],
+        }
         assert spent[limit[0]] < float(limit[1]) / 2
 
         same = assay(*command, *limit, cwd=folder)

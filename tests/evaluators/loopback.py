@@ -18,6 +18,8 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     hold: threading.Event | None = None
     """When set, the answer waits for it."""
+    hang_up: bool = False
+    """Whether the connection is closed instead."""
 
 
 @dataclass
@@ -44,6 +46,9 @@ def serving(answer: Answer | Callable[[Any], Answer]) -> Iterator[Loopback]:
             said = answer(payload) if callable(answer) else answer
             if said.hold is not None:
                 said.hold.wait(timeout=30)
+            if said.hang_up:
+                self.close_connection = True
+                return
             try:
                 self.send_response(said.status)
                 for name, value in said.headers.items():

@@ -158,10 +158,10 @@ def test_an_evaluator_of_protocol_v1_works_unchanged(tmp_path: Path) -> None:
 def test_a_timeout_ends_grandchildren_too(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    hold = "import sys, time; f = open(sys.argv[1], 'wb', 0); f.write(b'x'); time.sleep(60)"
+    hold = "import sys, time; f = open(sys.argv[1], 'wb', 0); f.write(b'x'); time.sleep(120); f.write(b'left alone')"
     code = "import subprocess, sys, time\n"
     code += f"subprocess.Popen([sys.executable, '-S', '-c', {hold!r}, {str(pipe)!r}])\ntime.sleep(60)"
-    # the grandchild holds the pipe open for as long as it lives, so reading it to its end proves that it is gone
+    # the grandchild holds the pipe open for as long as it lives, and writes into it before it ends by itself
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
         assert failure(script(tmp_path, code), timeout_seconds=2.0).failure.kind == "timeout"
@@ -179,7 +179,8 @@ def test_children_left_behind_do_not_delay_the_answer(tmp_path: Path) -> None:
 def test_a_cancelled_evaluation_ends_the_program(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    command = script(tmp_path, f"f = open({str(pipe)!r}, 'wb', 0); f.write(b'x'); import time; time.sleep(60)")
+    code = f"import time; f = open({str(pipe)!r}, 'wb', 0); f.write(b'x'); time.sleep(120); f.write(b'left alone')"
+    command = script(tmp_path, code)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
 
     async def cancel_once_it_runs() -> None:
@@ -194,8 +195,7 @@ def test_a_cancelled_evaluation_ends_the_program(tmp_path: Path) -> None:
     try:
         asyncio.run(cancel_once_it_runs())
         os.set_blocking(reading, True)
-        while os.read(reading, 100):
-            pass  # the end comes only when the program is gone
+        assert (os.read(reading, 1), os.read(reading, 1)) == (b"x", b"")
     finally:
         os.close(reading)
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.model_stack import Retrying
 from assay.core.types import Completion, Failure, Request
 from assay.evaluators import Evaluation, EvaluatorError, llm_judge_evaluator
 from assay.models.adapters.stub import ConstantModel
+from assay.models.layers.retrying import Retrying
 
 
 class Recorded:

@@ -87,6 +87,8 @@ TEXTS = [
     (b'{"score": 0.1, "score": 0.9}', "given twice"),
     (b'{"score": 0.1, "score": 0.9, "x": NaN}', "not valid JSON"),
     (b'{"score": 1, "note": "\xff"}', "not UTF-8"),
+    (b'\xef\xbb\xbf{"score": }', r"expecting value \(column 11\)"),
+    ('{"score": 1}'.encode("utf-16-le"), "not valid JSON"),
     (b"[" * 100_000, "nested"),
     (b"[]", "must be an object"),
 ]

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 from tests.evaluators.loopback import Answer, serving
 from tests.evaluators.test_http_service import unused_port
+from tests.optimize.scripted import WordEvaluator
 
 from assay.core.errors import AssayError, UsageError
 from assay.evaluators import Evaluation, Evaluator, command_evaluator, http_evaluator, llm_judge_evaluator, preflight
+from assay.evaluators.payload import failed
 from assay.evaluators.preflight import SENTINEL, in_words
 from assay.models.adapters.stub import ConstantModel
 from assay.processes.capped import run_capped
@@ -132,7 +134,7 @@ def test_flags_of_an_interpreter_are_not_taken_for_scripts() -> None:
     assert probe(command_evaluator([sys.executable, "-c", "print('{\"score\": 1}')"])).score == 1.0
 
 
-def test_a_dead_judge_is_found_with_one_call() -> None:
+def test_a_dead_judge_is_found_before_the_work_begins() -> None:
     assert probe(llm_judge_evaluator("be good", ConstantModel('{"score": 0.5}'))).score == 0.5
     assert "not valid JSON" in refusal(llm_judge_evaluator("be good", ConstantModel("well…")))
 
@@ -162,12 +164,54 @@ def test_an_evaluator_slower_than_ten_seconds_is_as_good_as_any(
     assert limits == [60]
 
 
+def test_an_evaluator_that_takes_half_a_minute_is_not_cut_short() -> None:
+    """The clock of the loop jumps while the evaluator works, so a limit of the preflight's own would end it."""
+
+    class Slow(WordEvaluator):
+        async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
+            loop = asyncio.get_running_loop()
+            now = loop.time
+            loop.time = lambda: now() + 30.0  # type: ignore[method-assign]
+            for _ in range(5):  # turns in which a timer that is due would ring
+                await asyncio.sleep(0)
+            return await super().__call__(candidate, example, task_model)
+
+    assert probe(Slow()).score == 0.0
+
+
+def failing(failures: int, kind: str, *, retryable: bool) -> WordEvaluator:
+    """So many failures, and then scores."""
+
+    def score(candidate: str, example: Any) -> float:
+        if len(evaluator.asked) <= failures:
+            raise failed("words", kind, "not this time", retryable=retryable)
+        return 1.0
+
+    evaluator = WordEvaluator(score)
+    return evaluator
+
+
+@pytest.mark.parametrize(("kind", "retryable"), [("exit_code", False), ("bad_output", False), ("busy", True)])
+def test_a_flaky_evaluator_is_tried_as_often_as_in_a_search(kind: str, retryable: bool) -> None:
+    flaky, dead = failing(2, kind, retryable=retryable), failing(99, kind, retryable=retryable)
+    assert probe(flaky).score == 1.0
+    assert "not this time. This was the preflight" in refusal(dead)
+    assert (len(flaky.asked), len(dead.asked)) == (3, 3)
+
+
+@pytest.mark.parametrize("kind", ["timeout", "bad_candidate", "interrupted"])
+def test_what_another_try_would_only_delay_is_refused_at_once(kind: str) -> None:
+    evaluator = failing(1, kind, retryable=False)
+    assert "not this time" in refusal(evaluator)
+    assert len(evaluator.asked) == 1
+
+
 def test_one_that_knows_no_batches_is_told_what_it_was_asked(tmp_path: Path) -> None:
     code = "import json, sys; print(json.dumps({'score': len(json.load(sys.stdin)['candidate']) * 0}))"
     evaluator = command_evaluator(program(tmp_path, code), cwd=tmp_path, batch=8)
     said = refusal(evaluator)
     assert "KeyError: 'candidate'" in said
-    assert "sent up to 8 evaluations at once, as was asked for" in said
+    assert "sent up to 8 evaluations at once, as requested" in said
 
 
 def test_one_that_answers_only_the_first_of_a_batch_is_found_out(tmp_path: Path) -> None:

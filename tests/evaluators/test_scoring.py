@@ -1,4 +1,4 @@
-"""One artifact on many examples: failures are counted apart and are in no mean."""
+"""One artifact on many examples: failures are counted separately and excluded from the mean."""
 
 from __future__ import annotations
 

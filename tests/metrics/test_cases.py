@@ -21,7 +21,11 @@ CASES = Path(__file__).parent / "cases"
 METRICS: dict[str, Callable[..., float]] = {name: resolve("metric", name) for name in CATALOG["metric"]}
 FOR_ANY_TARGET = {"exact_match", "normalized_exact_match", "accuracy", "contains", "f1"}
 """Metrics that give any text full marks for itself."""
-NOT_ABOUT_TARGETS = {"label_in_set": "the labels of its extras", "forbidden_patterns": "the patterns of its extras"}
+NOT_ABOUT_TARGETS = {
+    "label_in_set": "the labels of its extras",
+    "forbidden_patterns": "the patterns of its extras",
+    "json_match": "the values that targets are as JSON",
+}
 FOR_TARGETS_WITH_A_WORD = METRICS.keys() - FOR_ANY_TARGET - NOT_ABOUT_TARGETS.keys()
 """All others: a text of which their reading leaves nothing matches nothing."""
 EXTRAS = {"allowed": ["a", "b"], "patterns": ["a", r"\d+"]}

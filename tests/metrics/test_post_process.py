@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalog import CATALOG, resolve
-from assay.metrics.post_process import POST_PROCESS, extract_code_block, nothing_extracted, post_process
+from assay.metrics.post_process import extract_code_block, nothing_extracted
 
 CASE_FILE = Path(__file__).parent / "cases" / "post_process.jsonl"
 CASES = [json.loads(line) for line in CASE_FILE.read_text(encoding="utf-8").splitlines()]
@@ -23,19 +23,6 @@ def test_rules_give_the_results_of_their_cases(case: dict[str, str]) -> None:
 
 def test_every_rule_of_the_catalog_has_cases() -> None:
     assert {case["rule"] for case in CASES} == {*CATALOG["post_process"]}
-
-
-def test_the_vocabulary_of_the_frozen_spec_is_closed() -> None:
-    assert [*POST_PROCESS] == [
-        "none", "strip_whitespace", "lower", "extract_letter", "extract_code_block", "extract_first_line",
-    ]  # fmt: skip
-
-
-def test_an_unknown_rule_is_answered_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match=r"unknown post-process rule `extract_leter`. Did you mean `extract_letter`\?"):
-        post_process("B", "extract_leter")
-    with pytest.raises(ValueError, match="Known: none, strip_whitespace"):
-        post_process("B", "zzzz")
 
 
 @pytest.mark.parametrize("rule", CATALOG["post_process"])
@@ -67,4 +54,4 @@ def test_fenced_code_comes_back_as_it_was(code: str) -> None:
     ],
 )
 def test_only_extracting_rules_can_find_nothing(text: str, rule: str, nothing: bool) -> None:
-    assert nothing_extracted(text, rule, post_process(text, rule)) is nothing
+    assert nothing_extracted(text, rule, resolve("post_process", rule)(text)) is nothing

@@ -12,7 +12,7 @@ from tests.contracts.model import closing
 
 from assay.core.errors import UsageError
 from assay.core.types import Request
-from assay.models.build import make_model
+from assay.models.build import known_capabilities, make_model
 
 MODULE = """
 class Adapter:
@@ -121,3 +121,16 @@ def test_a_wrong_spec_is_answered_with_a_sentence(spec: str, options: dict[str, 
     with pytest.raises(UsageError) as caught:
         make_model(spec, options)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "embeds"),
+    [("toy", True), ("stub:x", False), ("openai:x", True), ("gemini:x", False), ("groq:x", None), ("own:f", None)],
+)
+def test_what_a_model_can_do_is_known_without_its_key_and_without_importing_it(
+    spec: str, embeds: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GROQ_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    can = known_capabilities(spec)
+    assert (None if can is None else can.embeds) is embeds

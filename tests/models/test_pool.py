@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from tests.core.scripted import Scripted, broke
@@ -14,10 +15,11 @@ from assay.core.model_stack import Limited
 from assay.core.run import Stop
 from assay.core.seams import BuildContext, Model
 from assay.core.types import Completion, Request
+from assay.core.usage import Account, note
 from assay.models.adapters.toy import ToyModel
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.thinking import WithoutThinking
-from assay.models.pool import ModelPool
+from assay.models.pool import ModelPool, RequestState
 from assay.scorers.evaluator import evaluator
 
 
@@ -118,3 +120,77 @@ def test_a_judge_of_an_evaluator_scorer_keeps_its_limit_below_its_queue() -> Non
     (judge,) = pool.judges
     kinds = [type(layer).__name__ for layer in layers(judge)]
     assert kinds.index("Timed") > kinds.index("Limited")
+
+
+def test_requests_in_flight_are_counted_where_concurrency_is_fixed() -> None:
+    pool = ModelPool(RunConfig(cache=False, concurrency=2, adaptive=False))
+    assert pool.request_state() is None
+    gate = asyncio.Event()
+
+    class Slow(ToyModel):
+        async def generate(self, request: Request) -> Completion:
+            await gate.wait()
+            return await super().generate(request)
+
+    model = pool.wrap(Slow())
+
+    async def go() -> RequestState | None:
+        asked = [asyncio.ensure_future(model.generate(Request(prompt="1+1"))) for _ in range(5)]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        seen = pool.request_state()
+        gate.set()
+        await asyncio.gather(*asked)
+        return seen
+
+    assert asyncio.run(go()) == RequestState(in_flight=2, limit=2, waiting=None)
+    assert pool.request_state() == RequestState(in_flight=0, limit=2, waiting=None)
+
+
+@pytest.mark.parametrize(
+    ("config", "answers", "reason"),
+    [
+        ({}, [broke(after=50.0)], "1 request to be retried: "),
+        ({"requests_per_minute": 10}, ["a", "b", "c"], "2 requests held back by the limit per minute"),
+    ],
+)
+def test_what_holds_requests_back_is_said(config: dict[str, float], answers: list[Any], reason: str) -> None:
+    stop = Stop()
+    pool = ModelPool(RunConfig(cache=False, **config))
+    model = pool.wrap(Scripted([*answers, "yes"]))
+    pool.tell(stop, lambda sentence: None)
+
+    async def go() -> RequestState | None:
+        asked = [asyncio.ensure_future(model.generate(Request(prompt="q"))) for _ in answers]
+        await asyncio.sleep(0.05)
+        seen = pool.request_state()
+        stop.ask()
+        await asyncio.gather(*asked, return_exceptions=True)
+        return seen
+
+    seen = asyncio.run(go())
+    assert seen is not None
+    assert (seen.waiting or "").startswith(reason)
+
+
+def test_who_queues_for_a_minute_limit_is_not_asked_when_the_run_is_to_end_unless_it_had_an_answer() -> None:
+    inner, stop = Scripted(["a", "b", "c"]), Stop()
+    pool = ModelPool(RunConfig(cache=False, requests_per_minute=600))
+    model = pool.wrap(inner)
+    pool.tell(stop, lambda sentence: None)
+
+    async def two_turns() -> Completion:
+        with Account():
+            note("toy", Request(prompt="q"), Completion(text="first turn"), judge=False)
+            return await model.generate(Request(prompt="q"))
+
+    async def go() -> list[Completion | BaseException]:
+        pool._rate_limited[0]._requests.take(60)
+        stop.ask()
+        asked = [two_turns(), model.generate(Request(prompt="q"))]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    answered, given_up = asyncio.run(go())
+    assert isinstance(answered, Completion)
+    assert isinstance(given_up, FailureError)
+    assert given_up.failure.kind == "interrupted"

@@ -67,6 +67,10 @@ def test_a_text_with_a_block_in_it_can_be_answered_in_many_ways(answer: str) -> 
     assert text_in(answer, SEED) == SEED
 
 
+def test_a_block_of_another_character_inside_is_a_part_of_the_text() -> None:
+    assert text_in("~~~\na\n```\nb\n```\n~~~") == "a\n```\nb\n```"
+
+
 def test_a_draft_in_the_thoughts_is_no_text() -> None:
     assert text_in("<think>\n```\ndraft\n```\n</think>\n```\nfinal\n```") == "final"
 

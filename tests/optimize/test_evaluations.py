@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +72,11 @@ def test_equal_records_of_one_set_are_each_evaluated(tmp_path: Path) -> None:
 
 
 def test_every_evaluation_can_be_told_from_its_line(tmp_path: Path) -> None:
-    evaluated(tmp_path, WordEvaluator(), [("clear", example("valset", 7)), ("short", example("valset", 7))])
+    evaluated(tmp_path, WordEvaluator(), [("clear", example("valset", 0)), ("short", example("valset", 7))])
     lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_bytes().splitlines()]
     texts = {line["candidate"]: line["texts"] for line in lines if line["kind"] == "candidate"}
-    (second,) = [line for line in lines if line["kind"] == "evaluation" and line["candidate"] == 1]
+    first, second = [line for line in lines if line["kind"] == "evaluation"]
+    assert (first["candidate"], first["part"], first["index"]) == (0, "valset", 0)
     assert texts[second["candidate"]] == {"text": "short"}
     assert (second["part"], second["index"], second["score"]) == ("valset", 7, 0.5)
     assert second["side_info"] == {"missing": ["clear"]}
@@ -117,6 +121,25 @@ def test_a_service_that_says_not_now_is_asked_again_when_it_says(tmp_path: Path)
         evaluations, outcomes = evaluated(tmp_path, http_evaluator(server.url), [("text", example())])
     assert outcomes[0][0].score == 0.5
     assert (evaluations.made, evaluations.retries, evaluations.calls) == (3, 2, 1)
+
+
+def test_workers_that_are_ended_before_their_first_turn_leave_nothing_behind(tmp_path: Path) -> None:
+    class Killed(BaseException):
+        """Nothing on the way may swallow it, like a kill."""
+
+    def second_kills(candidate: str, record: Any) -> float:
+        if record["n"]:
+            raise Killed
+        time.sleep(0.05)  # so long that the others may join, which have no turn any more
+        return 1.0
+
+    records = make_sets([{"n": 0}, {"n": 1}, {"n": 2}], None, None, holdout=0.0, random_seed=0).dataset
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(Killed):
+            evaluated(tmp_path, WordEvaluator(second_kills), [("text", each) for each in records])
+        gc.collect()
+    assert [str(each.message) for each in caught if "never awaited" in str(each.message)] == []
 
 
 def test_whatever_an_evaluator_of_ones_own_raises_is_a_failure(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_small_record_is_shown_whole_the_most_telling_first() -> None:
 
 LARGE = {
     "a long text": {"text": "w" * 50_000},
-    "300 strings": {"docs": [f"passage {number}" for number in range(300)]},
+    "300 strings": {"docs": [f"some words of context number {number}" for number in range(300)]},
     "40 messages": {"messages": [{"role": "user", "content": "turn " * 100} for _ in range(40)]},
     "1000 keys": {f"key {number}": number for number in range(1000)},
     "deep": {"a": {"b": {"c": {"d": ["x" * 3000] * 20}}}},
@@ -43,8 +43,26 @@ def test_a_large_record_leaves_room_for_the_rest_and_is_not_dropped(name: str, r
     assert "THE-REASON" in text
     assert "THE-OUTPUT" in text
     assert "## example\n" in text
-    assert "left out" in text or "characters in all" in text
+    assert "left out" in text or "characters in total" in text
     assert len(text) < 1.5 * room + 500
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_long_reasoning_arrives_whole_where_it_fits_and_the_example_is_cut(name: str) -> None:
+    reasoning = "HEAD " + "because " * 600 + "TAIL"
+    text, cut = shown({"reasoning": reasoning}, LARGE[name])
+    assert cut
+    assert reasoning in text
+    assert text.index("## reasoning\n") < text.index("## example\n")
+    assert str(LARGE[name]) not in text
+
+
+def test_of_a_reasoning_and_an_example_that_are_both_too_long_the_reasoning_has_more_room() -> None:
+    text, _ = shown({"reasoning": "HEAD" + "r" * 50_000 + "TAIL"}, {"text": "e" * 50_000}, 2000)
+    reasoning, example = text.split("## example\n")
+    assert "HEAD" in reasoning
+    assert "TAIL" in reasoning
+    assert reasoning.count("r") > 1.5 * example.count("e") > 500
 
 
 def test_large_side_information_does_not_push_the_example_out() -> None:
@@ -58,7 +76,7 @@ def test_head_and_tail_of_a_cut_text_are_kept() -> None:
     text, _ = shown({"log": "BEGIN" + "x" * 50_000 + "END"}, None, 2000)
     assert "BEGIN" in text
     assert "END" in text
-    assert "(50008 characters in all)" in text
+    assert "(50008 characters in total)" in text
 
 
 def test_a_failure_says_why_and_repeats_are_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -67,21 +68,24 @@ def test_the_page_has_curve_lineage_diff_and_examples(tmp_path: Path) -> None:
     assert '<span class="removed">-Be\n</span>' in text
     assert text.count("<li>") == len(result.lineage)
     assert 'dataset 1: 0 → <span class="good">1</span>' in text
-    assert "&quot;missing&quot;: [\n  &quot;clear&quot;" in text, "why the seed failed there, one click away"
+    (sides,) = re.findall(r"dataset 1: 0 → .*?<h4>seed</h4>(.*?)<h4>best</h4>(.*?)</details>", text, re.DOTALL)
+    assert "&quot;missing&quot;: [\n  &quot;clear&quot;" in sides[0], "why the seed failed there, one click away"
+    assert "&quot;missing&quot;: []" in sides[1]
 
 
 def test_nothing_from_texts_records_or_models_becomes_markup(tmp_path: Path) -> None:
     proposer = SayingProposer(fenced(f"clear {NASTY}"), fenced("Be"), refused(message=NASTY))
     result = searched(tmp_path, proposer, seed=f"Be {NASTY}")
     found = tags(page(result))
-    assert not {"script", "img", "iframe", "object"} & {tag for tag, _ in found}
+    assert not {"img", "iframe", "object"} & {tag for tag, _ in found}
+    assert [tag for tag, _ in found].count("script") == 1, "that of the charts, which the policy names by its hash"
     assert not any(name.startswith("on") for _, attrs in found for name in attrs)
 
 
 def test_the_page_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
     text = page(searched(tmp_path))
     assert "default-src &#x27;none&#x27;" in text
-    assert "http://" not in text
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in text
 
 
@@ -99,3 +103,13 @@ def test_scores_of_any_range_fit_the_curve(tmp_path: Path) -> None:
     for score_range in ("unit", "any"):
         tags(page(msgspec.structs.replace(result, lineage=lineage, score_range=score_range)))
     tags(page(msgspec.structs.replace(result, lineage=[msgspec.structs.replace(lineage[0], mean=None)])))
+
+
+def test_a_long_line_of_descent_is_shown_and_no_deeper_than_a_browser_draws(tmp_path: Path) -> None:
+    result = searched(tmp_path)
+    one = result.lineage[-1]
+    chain = [msgspec.structs.replace(one, number=n, parent=n - 1 if n else None) for n in range(1500)]
+    text = page(msgspec.structs.replace(result, lineage=chain))
+    tags(text)
+    assert all(f"candidate {number}: " in text for number in (1, 39, 40, 41, 1499))
+    assert text.count('<ul class="tree">') < 50

@@ -43,6 +43,19 @@ def test_a_difference_that_is_the_same_everywhere_is_no_lack_of_examples(scale: 
     found = compared([0.25 * scale] * 200, [0.5 * scale] * 200)
     assert found.is_better is True
     assert found.verdict.startswith(f"better by {0.25 * scale:.4g}, ")
+    if scale == 1.0:
+        assert found.low is not None
+        assert found.high is not None
+        assert 0.2 < found.low < 0.25 < found.high < 0.3
+    else:  # without ends of the scale nothing says how far others may be
+        assert (found.low, found.high) == (None, None)
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_a_few_examples_that_all_rise_alike_are_not_enough(scale: float) -> None:
+    found = compared([0.25 * scale] * 4, [0.5 * scale] * 4)
+    assert found.is_better is False
+    assert found.verdict.startswith(f"no evidence of improvement: changed by +{0.25 * scale:.4g}, ")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def _adopted() -> Iterator[None]:
     adopt(orphans=False)
 
 
-HOLDS = "import sys, time; f = open(sys.argv[1], 'wb', 0); f.write(b'x'); time.sleep(60)"
+HOLDS = "import sys, time; f = open(sys.argv[1], 'wb', 0); f.write(b'x'); time.sleep(120); f.write(b'left alone')"
 DAEMON = f"""
 import os, subprocess, sys
 def daemon():
@@ -45,7 +45,10 @@ open(sys.argv[1] + ".read", "rb").read(1)
 
 
 class Held:
-    """A pipe that whoever lives holds open: reading it to its end proves that nobody is left."""
+    """A pipe that every live process holds open, and writes to before it ends by itself.
+
+    Reading nothing but its end proves that none was left.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "pipe"

@@ -123,9 +123,6 @@ def test_expressions_give_values_and_read_literals(source: str, value: Any) -> N
     assert Expression(source).evaluate({"sample": ROW}) == value
 
 
-METHOD_PRINTED = ["{{ sample.METHOD }}", "{{ sample['METHOD'] }}", "{% if 1 %}{{ sample.METHOD }}{% endif %}"]
-
-
 @pytest.mark.parametrize("method", ["values", "get", "keys", "items", "copy"])
 @pytest.mark.parametrize(
     "source", ["{{ sample.METHOD }}", "{{ sample['METHOD'] }}", "{% if 1 %}{{ sample.METHOD }}{% endif %}"]

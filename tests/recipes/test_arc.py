@@ -1,4 +1,4 @@
-"""ARC after worked examples, also where choices have numbers."""
+"""ARC after few-shot examples, also where choices have numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GSM8K: worked examples first, targets are plain numbers."""
+"""GSM8K: few-shot examples first, targets are plain numbers."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_a_file_that_is_not_the_published_one_is_refused_unless_accepted(sums: P
         (("make", "gsm8k", "--data", "nowhere"), "no such file or folder"),
         (("make", "gsm8k", "--data", ".", "--variant", "zero"), "Did you mean `zero-shot`"),
         (("make", "svamp", "--data", "."), "SVAMP.json"),
-        (("make", "gsm8k", "--data", ".", "--shots", "-1"), "at least 0"),
+        (("make", "gsm8k", "--data", ".", "--num-fewshot", "-1"), "must be 0 or more, got -1"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(
@@ -187,12 +187,12 @@ CHOICES = {"question_id": 1, "question": "q", "options": ["a"], "answer": "A"}
 @pytest.mark.parametrize(
     ("name", "file", "content", "said"),
     [
-        ("truthfulqa", "mc_task.json", [{"question": "q", "mc1_targets": {"a": 0}}], "not in the shape"),
+        ("truthfulqa", "mc_task.json", [{"question": "q", "mc1_targets": {"a": 0}}], "not in the format"),
         ("hellaswag", "hellaswag_val.jsonl", {**SCENE, "label": -1}, "number -1"),
         ("winogrande", "dev.jsonl", {**BLANK, "answer": "0"}, "number -1"),
         ("winogrande", "dev.jsonl", {**BLANK, "answer": "1", "sentence": "She ran."}, "no blank"),
         ("aime", "exam.jsonl", {"problem": "p", "answer": None}, "None is not a whole number"),
-        ("mmlu-pro", "test.jsonl", {**CHOICES, "category": "/../../away"}, "no name of a task"),
+        ("mmlu-pro", "test.jsonl", {**CHOICES, "category": "/../../away"}, "not a valid task name"),
         ("gpqa", "gpqa_diamond.csv", [], "no sample is in it"),
     ],
 )

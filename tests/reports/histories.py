@@ -29,7 +29,7 @@ FOUND = History(
     level=0.95,
     order="time",
     baseline="nightly-0",
-    looks=2,
+    comparisons=2,
     first_worse="nightly-2",
     runs=[point(0, 0.8), point(1, 0.79), point(2, 0.6, worse=True)],
 )

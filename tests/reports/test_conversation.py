@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.reports.conversation import (
+    Part,
+    answer_in,
     asked_of,
+    call_text,
     common_beginning,
     flat,
     framed_turns,
@@ -60,6 +63,27 @@ def test_a_call_stands_with_its_result_and_a_result_without_a_call_by_itself() -
     assert [turn.role for turn in found] == ["user", "assistant", "tool", "assistant"]
     (call,) = found[1].parts
     assert (call.name, call.value, call.result and call.result[0].text) == ("add", {"a": 1}, "2")
+
+
+def test_an_answer_of_calls_only_is_those_calls_in_words() -> None:
+    calls = {"completions": [{"text": "", "tool_calls": [CALL, {"function": {"name": "stop"}}]}]}
+    assert answer_in({"prompt": "1 + ?", "prediction": "", **calls}) == "add(a=1)\nstop()"
+    told = {"messages": [{"role": "user", "content": "1 + ?"}, {"role": "assistant", "tool_calls": [CALL]}]}
+    assert answer_in({"prediction": " ", **told}) == "add(a=1)"
+    assert answer_in({"prediction": "I add.", **calls}) == "I add."  # what was said comes first
+    given_up = [*told["messages"], {"role": "tool", "tool_call_id": "1", "content": "2"}]
+    assert answer_in({"prediction": "", "messages": given_up}) == ""
+
+
+def test_a_call_is_written_as_in_a_program_where_its_arguments_have_names() -> None:
+    written = {
+        'f(city="São Paulo", days=[1, 2])': {"city": "São Paulo", "days": [1, 2]},
+        'f({"two words": 1})': {"two words": 1},
+        "f([1])": [1],
+        "f({broken)": "{broken",
+        "f()": None,
+    }
+    assert [call_text(Part(kind="call", name="f", value=value)) for value in written.values()] == list(written)
 
 
 def test_items_of_the_responses_shape_are_read_as_calls() -> None:

@@ -23,7 +23,7 @@ from assay.reports.marks import Mark, append_mark, marks_agreement
 from assay.reports.measure import measure_of
 from assay.reports.per_example import read_examples
 from assay.reports.view import View
-from assay.reports.worst_first import attempts_of, worst_first
+from assay.reports.worst_attempts import attempts_of, worst_attempts
 from assay.runs.rescore import Answers
 from assay.runs.shard_files import Shard, finished_in_shards, merge_shards, new_file
 from assay.viewer.index import Snapshot, index_path, update_index
@@ -132,8 +132,8 @@ def counts_of(expected: dict[str, Told]) -> tuple[int, int, int, int, int, float
     scores = [told.score for told in expected.values() if told.score is not None]
     late = sum(told.failure == "timeout" for told in expected.values())
     failed = sum(told.failure is not None for told in expected.values()) - late
-    owed = SAMPLES - len(expected)
-    return len(scores), sum(map(int, scores)), failed, late, owed, sum(scores) / len(scores) if scores else None
+    remaining = SAMPLES - len(expected)
+    return len(scores), sum(map(int, scores)), failed, late, remaining, sum(scores) / len(scores) if scores else None
 
 
 def told_by_resume(folder: Path) -> set[str]:
@@ -144,7 +144,7 @@ def told_by_the_leaderboard(folder: Path) -> tuple[int, int, int, int, int, floa
     [row] = build_leaderboard(folder).tasks
     assert row.tokens_in == 7 * row.scored, "what was doubled was paid for once"
     assert spent_in(folder / "journal.jsonl")[0].tokens_in == row.tokens_in
-    return row.scored, row.correct, row.failed, row.timeouts, row.owed, row.score
+    return row.scored, row.correct, row.failed, row.timeouts, row.remaining, row.score
 
 
 def told_by_examples(folder: Path) -> dict[str, Told]:
@@ -160,7 +160,7 @@ def told_by_examples(folder: Path) -> dict[str, Told]:
 
 
 def told_by_show(folder: Path, most: int) -> dict[str, Told]:
-    shown = worst_first(folder / "journal.jsonl", {}, most)
+    shown = worst_attempts(folder / "journal.jsonl", {}, most)
     each = [record for n in range(most) for record in attempts_of(folder / "journal.jsonl", f"s{n}")]
     assert sorted(map(repr, shown)) == sorted(map(repr, each))
     return {record.key: told_of(record) for record in shown}
@@ -241,4 +241,4 @@ def test_a_backup_put_back_changes_no_number(tmp_path: Path) -> None:
     after = build_leaderboard(folder)
     assert after.tasks == before.tasks
     assert (after.complete, after.fingerprint, after.cost) == (True, before.fingerprint, before.cost)
-    run_into(folder, tasks, Adder(wrong=range(5)))  # nothing is owed, and nothing made again
+    run_into(folder, tasks, Adder(wrong=range(5)))  # nothing is remaining, and nothing made again

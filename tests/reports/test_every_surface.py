@@ -220,7 +220,7 @@ def test_differences_of_two_runs_are_the_same_everywhere(everything: Everything,
     [task] = [each for each in made.tasks if each.task == case.task]
     assert task.comparison is not None
     assert made.overall is not None
-    assert same(made.overall.difference, made.overall_moved)
+    assert same(made.overall.difference, made.overall_change)
     for name, own in (("score_a", a), ("score_b", b)):
         assert same(getattr(task, name), task_of(everything.boards[own], case.task)["score"])
     told = said_by("diff", *folders, "--json")
@@ -347,7 +347,7 @@ def test_the_report_shows_the_numbers_of_leaderboard_and_diff(everything: Everyt
 
 
 SAME_NAMES = (
-    *("metric", "score", "correct", "total", "scored", "unscored", "failed", "timeouts", "excluded", "owed"),
+    *("metric", "score", "correct", "total", "scored", "unscored", "failed", "timeouts", "excluded", "remaining"),
     *("complete", "coverage", "lower_is_better", "tokens_in", "tokens_out", "judge_tokens_in", "latency_ms"),
     *("signature", "sha256"),
 )

@@ -1,4 +1,4 @@
-"""`verify` names what was edited, doubled or cut in a run, and finds nothing in one that was left alone."""
+"""`verify` names what was edited, duplicated or cut in a run, and finds nothing in one that was left alone."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_lines_that_were_cut_off_at_the_end_disagree_with_the_leaderboard(run: P
     rewrite(run, lambda lines: lines[:-2])
     problems = check_run(run).problems
     assert {problem.what for problem in problems} == {"board"}
-    assert any("sums.scored is 12, and the journal makes 10 of it" in problem.message for problem in problems)
+    assert any("sums.scored is 12, but the journal gives 10 of it" in problem.message for problem in problems)
 
 
 def test_a_torn_last_line_is_named(run: Path) -> None:
@@ -124,7 +124,7 @@ def test_the_keys_are_recomputed_where_the_samples_are_at_hand(run: Path, tmp_pa
     done = assay("verify", "run", "tasks/sums.jsonl", cwd=tmp_path)
     assert done.returncode == 1
     assert "line 1: foreign" in done.stdout
-    assert "its key fits no sample of these task files" in done.stdout
+    assert "its key matches no sample of these task files" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_an_edited_leaderboard_and_report_are_named(run: Path) -> None:
     board["tasks"][0]["score"] = 0.99
     (run / "leaderboard.json").write_text(json.dumps(board))
     [problem] = check_run(run).problems
-    assert problem.message.startswith("sums.score is 0.99, and the journal makes 0.91")
+    assert problem.message.startswith("sums.score is 0.99, but the journal gives 0.91")
     assay("report", str(run), cwd=run)
     assert check_run(run).problems == []
     (run / "report.md").write_text((run / "report.md").read_text().replace("0.917", "0.999"))

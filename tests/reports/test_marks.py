@@ -13,7 +13,7 @@ from tests.viewer.demo_runs import make_demo, run_file
 from assay.core.errors import UsageError
 from assay.reports.marks import (
     Mark,
-    Verdict,
+    MarkVerdict,
     append_mark,
     marks_agreement,
     people_agreement,
@@ -28,7 +28,7 @@ def line(key: str, value: float | None) -> str:
     return json.dumps({"key": key, "task": "t", "sample_id": key, "index": 0, **(broken if value is None else scored)})
 
 
-def marked(folder: Path, pairs: list[tuple[Verdict, float | None]]) -> Path:
+def marked(folder: Path, pairs: list[tuple[MarkVerdict, float | None]]) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "run.json").write_bytes(msgspec.json.encode(run_file("m", len(pairs))))
     keys = [f"{n:016x}" for n in range(len(pairs))]
@@ -48,7 +48,7 @@ def test_the_last_mark_of_a_sample_counts_and_none_takes_it_back(tmp_path: Path)
 
 
 def test_every_person_has_a_mark_of_their_own_and_people_are_compared(tmp_path: Path) -> None:
-    said: dict[str, list[Verdict | None]] = {"ann": ["right", "wrong", "right"], "bob": ["right", "right", None]}
+    said: dict[str, list[MarkVerdict | None]] = {"ann": ["right", "wrong", "right"], "bob": ["right", "right", None]}
     for name, verdicts in said.items():
         for key, verdict in zip("abc", verdicts, strict=True):
             append_mark(tmp_path, Mark(key=key, task="t", sample_id=key, verdict=verdict, by=name, blind=True))
@@ -60,7 +60,7 @@ def test_every_person_has_a_mark_of_their_own_and_people_are_compared(tmp_path: 
 
 
 def test_agreement_is_raw_and_beyond_chance(tmp_path: Path) -> None:
-    pairs: list[tuple[Verdict, float | None]] = [("right", 1.0)] * 4 + [("wrong", 0.0)] * 3 + [("right", 0.2)]
+    pairs: list[tuple[MarkVerdict, float | None]] = [("right", 1.0)] * 4 + [("wrong", 0.0)] * 3 + [("right", 0.2)]
     found = marks_agreement(marked(tmp_path / "run", [*pairs, ("unclear", 1.0), ("wrong", None)]))
     assert found is not None
     assert (found.marked, found.unclear, found.unscored) == (10, 1, 1)

@@ -58,9 +58,9 @@ def test_columns_are_left_out_in_their_order_and_named() -> None:
         ["task", "score", "interval"],
     ]
     assert [lines[-1] for lines in shown.values()][2:] == [
-        "no room for: ms",
-        "no room for: ms, metric",
-        "no room for: ms, metric, total",
+        "not shown: ms",
+        "not shown: ms, metric",
+        "not shown: ms, metric, total",
     ]
 
 

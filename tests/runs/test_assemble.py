@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import Completion, DatasetSpec, PartSpec, Request, TaskDefinition
-from assay.runs.assemble import assemble, preview
+from assay.runs.assemble import assemble, preview, refuse_unscorable
 from assay.runs.progress import Progress
 from assay.tasks.load import load_tasks
 
@@ -88,17 +89,14 @@ def test_what_comes_after_a_part_that_fails_to_close_is_closed_too(tmp_path: Pat
 def test_everything_is_closed_when_making_ready_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Closable()
 
+    def no_process(task: Any) -> None:
+        raise OSError("no process could be started")
+
     async def make_ready(parts: Any) -> None:
-        class Loud(Progress):
-            def say(self, sentence: str) -> None:
-                raise OSError("nobody listens")
+        monkeypatch.setattr("assay.runs.assemble.start_scorers", no_process)
+        await parts.make_ready(Progress())
 
-        line = {"id": "1", "prompt": "f", "targets": ["f"], "metric": "code_exec", "extras": {"io_pairs": [[1, 1]]}}
-        (tmp_path / "code.jsonl").write_text(json.dumps(line) + "\n")
-        parts.build_tasks(load_tasks([str(tmp_path / "code.jsonl")]))
-        await parts.make_ready(Loud())
-
-    with pytest.raises(OSError, match="nobody listens"):
+    with pytest.raises(OSError, match="no process could be started"):
         opened(tasks(tmp_path, "a"), model, make_ready)
     assert model.closed == 1
 
@@ -140,3 +138,17 @@ def test_thoughts_are_part_of_the_answer_only_where_the_run_says_so(tmp_path: Pa
             return await parts.model.generate(Request(prompt="1 + 1?"))
 
     assert asyncio.run(answer()).text == ("<think>1 + 1</think>2" if keep else "2")
+
+
+def test_a_conversation_is_not_asked_of_a_model_that_continues_texts() -> None:
+    from assay.models.adapters.openai import OpenAIModel
+    from assay.tasks.lm_eval.asking import lm_eval_requests
+
+    solver = PartSpec(key="requests", use="lm_eval", options={"likelihoods": False, "turns": True})
+    asks = SimpleNamespace(
+        name="t", definition=SimpleNamespace(solver=solver), solver=lm_eval_requests(**solver.options)
+    )
+    continues = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", mode="completions")
+    with pytest.raises(UsageError, match=r"task `t` is asked as a conversation.*mode=chat"):
+        refuse_unscorable([asks], continues)  # type: ignore[list-item]
+    refuse_unscorable([asks], OpenAIModel("m", base_url="http://127.0.0.1:9/v1"))  # type: ignore[list-item]

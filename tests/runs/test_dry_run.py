@@ -20,7 +20,7 @@ def test_requests_tokens_and_money_are_estimated(tmp_path: Path) -> None:
     config = RunConfig(repeat=2, max_tokens=50, prices=str(prices))
     found = estimate(load_tasks([str(tasks)]), config, folder=tmp_path / "run")
     task = found.tasks[0]
-    assert (task.attempts, task.owed, task.requests, task.exact) == (1400, 1400, 1400, False)
+    assert (task.attempts, task.remaining, task.requests, task.exact) == (1400, 1400, 1400, False)
     # "compute: 123 + 1" is 16 characters
     assert 4 * 1400 <= task.tokens_in <= 5 * 1400
     assert task.most_tokens_out == 50 * 1400
@@ -50,4 +50,4 @@ def test_what_is_finished_is_not_counted_again(tmp_path: Path) -> None:
 
     run_into(tmp_path / "run", tasks, broken)
     task = estimate(load_tasks([str(tasks)]), RunConfig(), folder=tmp_path / "run").tasks[0]
-    assert (task.attempts, task.owed, task.requests, task.most_tokens_out) == (10, 1, 1, None)
+    assert (task.attempts, task.remaining, task.requests, task.most_tokens_out) == (10, 1, 1, None)

@@ -13,6 +13,7 @@ import assay
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.types import Completion, Request
+from assay.tasks.lm_eval.source import LmEvalOptions
 
 
 @pytest.fixture
@@ -35,6 +36,13 @@ def test_progress_is_a_function(task: str) -> None:
     heard: list[assay.ProgressUpdate] = []
     assay.evaluate_tasks(task, right, progress=heard.append)
     assert (heard[0].total, heard[0].done, heard[-1].done, heard[-1].failed) == (8, 0, 8, 0)
+
+
+def test_tasks_of_other_programs_are_set_up_as_the_command_sets_them_up(task: str) -> None:
+    with pytest.raises(UsageError, match=r"sums\.jsonl: --num-fewshot 2"):
+        assay.evaluate_tasks(task, right, lm_eval=LmEvalOptions(num_fewshot=2))
+    with pytest.raises(UsageError, match="--registry: only for evals of OpenAI's registry"):
+        assay.evaluate_tasks(task, right, registry="evals")
 
 
 def test_in_a_running_loop_one_awaits(task: str) -> None:

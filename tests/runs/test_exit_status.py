@@ -31,14 +31,14 @@ def test_one_task_that_came_to_nothing_spoils_the_status_and_is_named(tmp_path: 
     assert exit_status_of(board) == WITH_FAILURES
     assert why_without_score(board) == (
         "measured nothing: empty has no scored attempt (2 of 2 excluded by the task's own rules); "
-        "barred could not be run on this machine (the reason stands above)"
+        "barred could not be run on this machine (see the reason above)"
     )
 
 
 def test_a_run_that_is_not_over_is_not_said_to_have_measured_nothing(tmp_path: Path) -> None:
     board = board_of(tmp_path, {"t": [[1.0]]})
     assert why_without_score(board) is None
-    waiting = msgspec.structs.replace(board.tasks[0], scored=0, owed=1, complete=False)
+    waiting = msgspec.structs.replace(board.tasks[0], scored=0, remaining=1, complete=False)
     board = msgspec.structs.replace(board, tasks=[waiting])
     assert why_without_score(board) is None
     assert exit_status_of(board) == WITH_FAILURES

@@ -11,13 +11,15 @@ from tests.runs.sums import config, run, write_sums
 
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
+from assay.models.build import make_model
+from assay.models.layers import thinking
 from assay.runs.evaluate import run_evaluation
 from assay.runs.folder import versions
 from assay.tasks.load import load_tasks
 
 CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"temperature": 0.5}, "generation was"),
-    ({"limit": 3}, "limit was None, now 3"),
+    ({"limit": 3}, "limit was not set, now 3"),
     ({"repeat": 2}, "repeat was 1, now 2"),
 ]
 
@@ -62,3 +64,18 @@ def test_the_first_package_on_the_path_is_the_one_that_is_imported(
     monkeypatch.syspath_prepend(str(tmp_path / "first"))
     monkeypatch.syspath_prepend(str(tmp_path / "not there"))
     assert versions()["msgspec"] == "99.1"
+
+
+def test_a_run_that_scored_blocks_of_thinking_is_not_resumed_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_sums(tmp_path / "sums.jsonl")
+    definitions = load_tasks([str(path)])
+    model = make_model("stub:<think>2 + 2</think>4", {})
+    with monkeypatch.context() as before_thoughts_were_kept_apart:
+        before_thoughts_were_kept_apart.setattr(thinking, "without_thinking", lambda completion: completion)
+        run_evaluation(definitions, config(), model=model, folder=tmp_path / "run")
+    with pytest.raises(UsageError, match=r"resuming would mix two scorings.*--fresh"):
+        run_evaluation(definitions, config(), model=model, folder=tmp_path / "run")
+    run_evaluation(definitions, config(), model=model, folder=tmp_path / "run", fresh=True)
+    run_evaluation(definitions, config(), model=model, folder=tmp_path / "run")

@@ -93,7 +93,7 @@ def test_a_listener_that_raises_is_dropped_with_one_warning(task: str, caplog: p
         result = assay.evaluate_tasks(task, "toy", listeners=[broken, whole], concurrency=2)
     assert result.exit_status == 0
     assert [record.message for record in caplog.records] == [
-        "the listener Broken failed and hears no more of the run: ValueError: the log is full"
+        "the listener Broken failed and is ignored from now on: ValueError: the log is full"
     ]
     assert not isinstance(broken.heard[-1], RunResult)
     assert len(whole.heard) == 202
@@ -132,7 +132,7 @@ def test_a_listener_that_would_end_the_program_is_dropped_with_a_warning(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert assay.evaluate_tasks(task, "toy", listeners=[Ending()]).exit_status == 0
-    assert "the listener Ending failed and hears no more of the run: SystemExit: 4" in caplog.text
+    assert "the listener Ending failed and is ignored from now on: SystemExit: 4" in caplog.text
 
 
 def test_what_a_listener_does_to_what_it_is_handed_changes_nothing(task: str) -> None:
@@ -185,7 +185,7 @@ def test_an_installed_package_publishes_a_listener(tmp_path: Path, monkeypatch: 
 
 
 def test_what_is_no_listener_is_refused_before_anything_runs(task: str) -> None:
-    with pytest.raises(UsageError, match="has none of the methods of one"):
+    with pytest.raises(UsageError, match="has none of a listener's methods"):
         assay.evaluate_tasks(task, "toy", listeners=[object()])
     with pytest.raises(UsageError, match="unknown listener `mlfow`"):
         asyncio.run(assay.aevaluate(task, "toy", listeners=["mlfow"]))
@@ -241,12 +241,12 @@ def test_a_listener_hears_the_end_of_a_run_that_is_cancelled(task: str) -> None:
     start, end = listener.heard
     assert isinstance(start, RunStart)
     assert end.interrupted
-    assert end.leaderboard.tasks[0].owed == 200
+    assert end.leaderboard.tasks[0].remaining == 200
 
 
 def test_a_listener_hears_the_end_of_a_run_that_its_budget_stopped(task: str) -> None:
     listener = Everything()
-    result = assay.evaluate_tasks(task, "toy", listeners=[listener], max_total_tokens=40, concurrency=1)
+    result = assay.evaluate_tasks(task, "toy", listeners=[listener], budget_tokens=40, concurrency=1)
     assert result.runs[0].stopped
     assert listener.heard[-1].stopped == result.runs[0].stopped
 

@@ -201,7 +201,7 @@ def test_a_run_that_is_being_written_shows_what_is_there(written: Path) -> None:
     assert [each.score for each in seen] == [0.5]
     assert [each.score for each in assay.open_run(written).attempts()] == [1.0, 0.5, 0.0]
     journal.close()
-    assert run.leaderboard.tasks[0].owed == SAMPLES - 3
+    assert run.leaderboard.tasks[0].remaining == SAMPLES - 3
 
 
 def test_the_first_success_counts_and_earlier_failures_have_no_row(written: Path) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 from msgspec.structs import replace
+from tests.reports.yaml_runs import EQUALS, write_task
 
 import assay
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.types import PartSpec
 from assay.costs.spending import GENERATION
-from assay.runs.plan import RunKeywords, plan_runs
+from assay.runs.plan import RunKeywords, keep_picked, pick_samples, plan_runs, read_tasks
 from assay.tasks.load import load_tasks
 
 
@@ -47,6 +50,23 @@ def test_what_samples_cost_to_write_is_paid_once_by_the_first_of_several_models(
     assert [GENERATION in run.definitions[0].metadata for run in runs] == [True, False]
 
 
+def test_a_model_may_be_named_by_the_key_of_its_file_or_of_its_provider(tmp_path: Path, task: str) -> None:
+    write_task(tmp_path, [{"q": "x", "a": "y"}], [EQUALS])
+    Path("models").mkdir()
+    Path("models/ours.yaml").write_text(
+        "key: ours\ndisplay_name: O\nrate_limit: 90\ngeneration: {temperature: 0.5}\n"
+        "config: {connection_type: assay, model: 'stub:y'}\n"
+    )
+    asked = ["ours", "openai$gpt-4-1-nano", "toy"]
+    definitions, _ = read_tasks(["task.yaml"], RunConfig(), asked=asked)
+    ours, provided, toy = (run.config for run in plan_runs(definitions, RunConfig(), asked))
+    assert (ours.model, ours.requests_per_minute, ours.temperature) == ("stub:y", 90, 0.5)
+    assert (provided.model, provided.model_options["api_key_env"]) == ("openai:gpt-4.1-nano", "OPENAI_API_KEY")
+    assert (toy.model, toy.temperature) == ("toy", None)
+    [result] = assay.evaluate_tasks("task.yaml", "ours")
+    assert result.leaderboard.tasks[0].score == 1.0
+
+
 def test_several_models_are_several_runs(task: str) -> None:
     found = assay.evaluate_tasks(task, [right, wrong, "toy"], limit=4)
     assert [run.leaderboard.overall_score for run in found] == [1.0, 0.0, 1.0]
@@ -74,13 +94,70 @@ def test_tasks_may_be_paths_definitions_or_both(task: str) -> None:
 def test_a_setting_that_does_not_exist_or_cannot_be_is_named(task: str) -> None:
     with pytest.raises(UsageError, match=r"unknown setting of a run `temprature`\. Did you mean `temperature`"):
         assay.evaluate_tasks(task, right, temprature=0.5)
-    with pytest.raises(UsageError, match="repeat must be 1 or more, got 0"):
-        assay.evaluate_tasks(task, right, repeat=0)
     with pytest.raises(UsageError, match=r"Expected `int \| null`, got `str` - at `\$\.limit`"):
         assay.evaluate_tasks(task, right, limit="3")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"repeat": 0}, "repeat must be at least 1, got 0"),
+        ({"retries": -1}, "retries must be 0 or more, got -1"),
+        ({"score_workers": -1}, "score_workers must be 0 or more, got -1"),
+        ({"patience_seconds": -5.0}, "patience_seconds must be 0 or more, got -5.0"),
+        ({"timeout_seconds": 0.0}, "timeout_seconds must be above 0, got 0.0"),
+        ({"budget_cost": -1.0}, "budget_cost must be above 0, got -1.0"),
+        ({"level": 2.0}, "level must be between 0 and 1, such as 0.95, got 2.0"),
+    ],
+)
+def test_a_number_that_no_run_can_be_made_with_is_refused_before_it_begins(
+    settings: dict[str, Any], says: str, task: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        assay.evaluate_tasks(task, right, **settings)
+    with pytest.raises(UsageError, match=says):
+        assay.run_evaluation(assay.load_tasks(task), RunConfig(**settings), model=right)
 
 
 def test_python_takes_the_settings_by_the_names_and_types_of_their_fields() -> None:
     fields = get_type_hints(RunConfig)
     del fields["model"]
     assert get_type_hints(RunKeywords) == {**fields, "concurrency": int | None}
+
+
+def test_a_system_message_is_built_into_tasks_of_lm_eval_and_not_put_around_them_again(task: str) -> None:
+    (other,) = load_tasks([task])
+    part = PartSpec(key="lm_eval", use="lm_eval", options={"task": "t", "library": {"system": "Be brief."}})
+    own = replace(other, name="own", format="lm_eval", scorers=(part,))
+    (planned,) = plan_runs([own], RunConfig(system="Be brief."), ["toy"])
+    assert planned.config.system is None
+    with pytest.raises(UsageError, match="run them apart from the other tasks"):
+        plan_runs([own, other], RunConfig(system="Be brief."), ["toy"])
+    with pytest.raises(UsageError, match=r"LmEvalOptions\(system=…\)"):
+        plan_runs([own], RunConfig(system="Another."), ["toy"])
+    (planned,) = plan_runs([other], RunConfig(system="Be brief."), ["toy"])
+    assert planned.config.system == "Be brief."
+
+
+def test_samples_are_picked_by_task_and_id_with_wildcards(task: str) -> None:
+    definitions = load_tasks([task])
+    chosen = pick_samples(definitions, RunConfig(), ["3", "1*"])
+    assert chosen[1].only == {"sums": ("1", "3")}
+    assert keep_picked(definitions, RunConfig(only={"sums": ("3", "1*")})) == chosen
+    [run] = assay.evaluate_tasks([*definitions, replace(definitions[0], name="others")], right, only={"sums": ("3",)})
+    assert [(row.task, row.total) for row in run.leaderboard.tasks] == [("sums", 1)]
+
+
+@pytest.mark.parametrize(
+    ("only", "says"),
+    [
+        ({"summs": ("1",)}, "only: unknown task `summs`. Did you mean `sums`?"),
+        ({"sums": ("1", "99")}, "only: no sample of `sums` has the id `99`"),
+        ({}, "only: names no task"),
+    ],
+)
+def test_a_run_of_samples_that_are_not_there_is_refused(task: str, only: dict[str, tuple[str, ...]], says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        assay.evaluate_tasks(task, right, only=only)
+    with pytest.raises(UsageError, match=re.escape(says)):
+        assay.run_evaluation(load_tasks([task]), RunConfig(only=only), model=right)

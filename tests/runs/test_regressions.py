@@ -60,7 +60,7 @@ def test_what_would_be_no_task_is_refused_and_leaves_the_file_as_it_was(source: 
     before = path.read_bytes()
     with pytest.raises(UsageError, match="the samples have 2 metrics"):
         save_regressions(path, [*lines, {**lines[0], "id": "b", "metric": "rouge_l"}])
-    with pytest.raises(UsageError, match=r"it would be no task: .*regressions\.jsonl:2: metric"):
+    with pytest.raises(UsageError, match=r"it would not be a valid task: .*regressions\.jsonl:2: metric"):
         save_regressions(path, [{**lines[0], "id": "b", "metric": "rouge_l"}])
     with pytest.raises(UsageError, match="no attempt matches"):
         save_regressions(path, [])

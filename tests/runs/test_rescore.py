@@ -79,12 +79,12 @@ def test_the_prices_that_a_run_kept_go_with_its_answers(tmp_path: Path) -> None:
 
 def test_check_verify_and_rescore_take_the_parameters_that_run_takes(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples" / "declarative", tmp_path / "tasks")
-    told = ["--dataset", "people", "--config", "field=name"]
+    told = ["--dataset-key", "people", "--config", "field=name"]
     commands = [
         ["run", "uniqueness.yaml", "--run-dir", "old", *told],
         ["check", "uniqueness.yaml", *told],
         ["verify", "old", "uniqueness.yaml", *told],
-        ["rescore", "old", "uniqueness.yaml", "--run-dir", "new", "--dataset", "people"],
+        ["rescore", "old", "uniqueness.yaml", "--run-dir", "new", "--dataset-key", "people"],
     ]
     for command in commands:
         done = assay(*command, cwd=tmp_path / "tasks")
@@ -143,6 +143,16 @@ def test_verdicts_of_judges_stand_and_everything_else_is_scored_again(judged: Ca
     assert judged("rescore", "old", "t.yaml", "--run-dir", "new") == 0
     assert means("new") == {**means("old"), "value_mean": 3.0}
     assert Path("new/report.md").exists()
+
+
+def test_the_warnings_of_the_task_file_are_printed(
+    judged: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("t.yaml").write_text(
+        JUDGED.replace("VALUE", "1").replace("definition:", "evaluated_entity_type: model\ndefinition:")
+    )
+    assert judged("rescore", "old", "t.yaml", "--run-dir", "new") == 0
+    assert "warning: t.yaml:5:1: evaluated_entity_type: belongs in `definition`" in capsys.readouterr().err
 
 
 def test_the_judge_of_a_run_may_have_been_named_on_the_command_line(judged: Callable[..., int]) -> None:

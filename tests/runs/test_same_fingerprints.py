@@ -77,11 +77,11 @@ def by_a_worker(folder: Path) -> None:
     """What a worker of a cluster does, without the cluster: the driver's folder, a shard at a time."""
     assert main(["run", *SOURCES, *FLAGS, "--run-dir", str(folder), "--shard", "1/4"]) == 0
     worker = open_worker(msgspec.json.encode(payload_of(read_run_file(folder), folder)))
-    terms = msgspec.json.encode(Terms(share=1.0, max_tokens=None, max_cost=None))
+    terms = msgspec.json.encode(Terms(share=1.0, budget_tokens=None, budget_cost=None))
     assert worker.run(0, 12, terms)
     assert worker.run(12, 22, terms)
     worker.close()
-    assert merge_run(folder).owed == []
+    assert merge_run(folder).remaining == []
 
 
 def on_ray(folder: Path) -> None:

@@ -51,7 +51,7 @@ def test_shards_that_overlap_and_one_that_was_killed_add_up_to_the_whole_run(tmp
         kill_once_it_has_written(process, tmp_path / "cut" / "shards", at_least=40)
         early = assay("merge", "cut", cwd=tmp_path)
         assert early.returncode == 3
-        assert "still owed" in early.stderr
+        assert "remaining: " in early.stderr
         for shard in ("1/3", "2/3", "3/3", "1/2"):
             done = assay(*cut, "--shard", shard, cwd=tmp_path)
             assert done.returncode == 0, done.stderr
@@ -86,7 +86,7 @@ def test_a_run_that_is_not_cut_goes_on_with_what_its_shards_have_finished(tmp_pa
 def test_a_shard_of_another_run_is_refused(tmp_path: Path, tasks: list[Path]) -> None:
     definitions = load_tasks([str(path) for path in tasks])
     run_shard(definitions, RunConfig(), number=1, count=20, folder=tmp_path / "cut")
-    with pytest.raises(UsageError, match="holds another run: limit was None, now 5"):
+    with pytest.raises(UsageError, match="holds another run: limit was not set, now 5"):
         run_shard(definitions, RunConfig(limit=5), number=2, count=20, folder=tmp_path / "cut")
 
 

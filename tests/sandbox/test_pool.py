@@ -101,10 +101,11 @@ async def until_served(sandbox: Sandbox, count: int) -> None:
 def test_closing_while_something_runs_ends_it() -> None:
     async def use() -> None:
         sandbox = Sandbox(workers=1)
-        running = asyncio.create_task(sandbox.run(STUCK, Limits(wall_seconds=600)))
-        queued = asyncio.create_task(sandbox.run(HONEST))
         await sandbox.start()
+        running = asyncio.create_task(sandbox.run(STUCK, Limits(wall_seconds=600)))
         await until_served(sandbox, 11)
+        queued = asyncio.create_task(sandbox.run(HONEST))
+        await asyncio.sleep(0)  # its turn to ask
         await asyncio.wait_for(sandbox.aclose(), 30)
         for task in (running, queued):
             with pytest.raises(FailureError):

@@ -55,7 +55,7 @@ def f(x): return 1
 def test_reading_what_a_candidate_sends_has_a_bound(
     sandbox: Sandbox, leaf: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the harness's own processor time: each reply is as large and as slow to read as it may be.
+    """Of the harness's own CPU time: each reply is as large and as slow to read as it may be.
 
     A quarter of what a candidate may send and make us work, in a quarter of the time.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import msgspec
 import pytest
 from tests.sandbox.running import outcomes, run
 
@@ -31,3 +32,18 @@ def test_a_traceback_of_a_script_names_its_lines(sandbox: Sandbox) -> None:
     assert outcome.outcome == "runtime_error"
     assert "line 2" in outcome.stderr
     assert "raise KeyError(x)" in outcome.stderr
+
+
+def test_lenient_output_compares_numbers_by_value_and_ignores_blanks_around_lines(sandbox: Sandbox) -> None:
+    program = Stdout(code="print()\nprint('  2.0 3')\nprint('yes ')", expected=("2 3.00\nyes",))
+    assert run(sandbox, program).outcome == "wrong"
+    assert run(sandbox, msgspec.structs.replace(program, lenient=True)).outcome == "pass"
+    other = Stdout(code="print('2 x')", expected=("2.0 x",), lenient=True)
+    assert run(sandbox, other).outcome == "wrong"
+
+
+def test_all_or_nothing_tries_no_input_after_a_wrong_output(sandbox: Sandbox) -> None:
+    program = Stdout(code="print(1)", stdin=("", "", ""), expected=("1", "2", "1"), all_or_nothing=True)
+    checks = run(sandbox, program).checks
+    assert [check.outcome for check in checks] == ["pass", "wrong", "wrong"]
+    assert checks[2].detail.startswith("not tried")

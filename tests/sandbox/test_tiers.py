@@ -34,6 +34,14 @@ def test_the_report_fits_on_a_line_and_into_a_file() -> None:
 
 
 @linux
+def test_only_less_than_the_full_tier_is_warned_of() -> None:
+    less = report_of(Sandbox(workers=1, pretend=("container",)))
+    assert f"warning: sandbox tier {less.tier} ({less.description})" in (less.warning() or "")
+    assert "`assay doctor`" in (less.warning() or "")
+    assert msgspec.structs.replace(less, tier="A").warning() is None
+
+
+@linux
 def test_a_host_without_landlock_and_namespaces_is_refused_with_the_remedy() -> None:
     with pytest.raises(SandboxRefusedError, match=r"tier B or better.*landlock.*5\.13"):
         report_of(Sandbox(workers=1, pretend=("container", "no_landlock")))

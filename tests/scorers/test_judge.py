@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluators.loopback import Answer, serving
-from tests.scorers.judging import PROMPTS, judge, labeler, refused
+from tests.scorers.judging import PROMPTS, TRACE, judge, labeler, refused
 from tests.scripted import Context, Scripted
 
 from assay.cli.main import main
 from assay.core.errors import FailureError
-from assay.core.types import Completion, Failure, Request
+from assay.core.types import Completion, Failure, Request, Sample
 from assay.reports.board.types import read_leaderboard_file
 from assay.scorers.judge import Classifier, Rating
 from assay.scorers.verdict import VerdictError, read_label, read_score
@@ -94,6 +95,14 @@ def test_the_reasoning_is_kept_and_the_tokens_are_counted_apart() -> None:
         "judge": {"model": "scripted", "calls": 1, "tokens_in": 3, "tokens_out": 2, "cached": 0, "said": JSON},
     }
     assert [message["role"] for message in asked] == ["system", "user"]
+
+
+def test_of_a_list_what_the_model_was_not_shown_is_kept_as_text() -> None:
+    row = {"gt": ["Capital?", "Paris", "Lutetia"]}
+    score = asyncio.run(classifier(Scripted([JSON]))(Sample(id="1", row=row), TRACE))
+    assert score.metadata["expected"] == {"gt": "Paris\nLutetia"}
+    score = asyncio.run(classifier(Scripted([JSON]))(Sample(id="1", row={"gt": ["Capital?"]}), TRACE))
+    assert "expected" not in score.metadata
 
 
 def test_two_messages_are_sent_and_the_format_is_said() -> None:

@@ -77,6 +77,7 @@ def test_a_judge_is_asked_and_the_calls_are_counted() -> None:
     assert score.metadata is not None
     assert score.metadata["judge"]["calls"] == len(model.asked) == 6
     assert score.metadata["judge"]["tokens_in"] == 18
+    assert score.metadata["expected"] == {"target": "Bern is a city. It rains"}
 
 
 def test_only_the_scores_asked_for_are_computed_and_chunks_only_when_needed() -> None:

@@ -85,3 +85,54 @@ def test_a_column_that_is_missing_is_a_failure_with_its_field() -> None:
 def test_an_unknown_assertion_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown assertion `contans`"):
         assertions("s", assertions=[{"type": "contans"}])
+
+
+PROVED_BY_NO_TEXT: list[list[dict[str, Any]]] = [
+    [{"type": "regex", "value": "{{ sample.a }}("}],
+    [{"type": "contains", "value": "x"}, {"type": "regex", "value": "{{ sample.a }}("}],
+    [{"type": "not_latency", "max_seconds": 3}],
+    [{"type": "equals", "value": "x"}, {"type": "not_cost", "max_cost": 3}],
+]
+
+
+@pytest.mark.parametrize("listed", PROVED_BY_NO_TEXT, ids=lambda listed: str(listed[-1]["type"]))
+def test_a_broken_pattern_and_a_slow_or_dear_answer_have_no_gold(listed: list[dict[str, Any]]) -> None:
+    assert assertions("s", assertions=listed).gold(SAMPLE) is None  # type: ignore[attr-defined]
+
+
+ROW = Sample(
+    id="0", row={"names": ["Bern", "Berne, CH"], "object": {"a": [1]}, "schema": {"required": ["a"]}, "cited": "[1]"}
+)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "answer", "score"),
+    [
+        ({"type": "contains_any", "value": "{{ sample.names }}"}, "In Bern.", 1.0),
+        ({"type": "contains_any", "value": "{{ sample.names | tojson }}"}, "Berne, CH", 1.0),
+        ({"type": "contains_all", "value": "{{ sample.names }}"}, "In Bern.", 0.0),
+        ({"type": "not_icontains_any", "value": "{{ sample.names }}"}, "bern", 0.0),
+        ({"type": "contains_any", "value": "{{ sample.names[0] }}, Basel"}, "Basel", 1.0),
+        ({"type": "contains_any", "value": "[1], [2]"}, "as in [2]", 1.0),
+        ({"type": "starts_with", "value": "{{ sample.cited }}"}, "[1] says", 1.0),
+        ({"type": "equals", "value": "{{ sample.object }}"}, '{"a":[1]}', 1.0),
+        ({"type": "equals", "value": "{{ sample.object | tojson }}"}, '{"a": [2]}', 0.0),
+        ({"type": "json_schema", "value": "{{ sample.schema }}"}, '{"a": 1}', 1.0),
+        ({"type": "is_json", "value": "{{ sample.schema | tojson }}"}, "{}", 0.0),
+    ],
+)
+def test_a_template_may_give_the_list_the_object_or_the_schema_of_a_row(
+    assertion: dict[str, Any], answer: str, score: float
+) -> None:
+    scorer = assertions("s", assertions=[assertion])
+    found = asyncio.run(scorer(ROW, Trace(prediction=answer)))
+    assert found.values["score"] == score
+    gold = scorer.gold(ROW)  # type: ignore[attr-defined]
+    assert gold is not None
+    assert asyncio.run(scorer(ROW, Trace(prediction=gold.text))).values["score"] == 1.0
+
+
+def test_a_template_that_gives_no_schema_is_a_failure() -> None:
+    scorer = assertions("s", assertions=[{"type": "json_schema", "value": "{{ sample.cited }}"}])
+    with pytest.raises(FailureError, match=r"the schema '\[1\]': a schema is an object, not list"):
+        asyncio.run(scorer(ROW, Trace(prediction="{}")))

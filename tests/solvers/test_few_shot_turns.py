@@ -1,4 +1,4 @@
-"""Worked examples of a YAML task: from a split or a list, as turns or as text, fixed or seeded."""
+"""Few-shot examples of a YAML task: from a split or a list, as turns or as text, fixed or seeded."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_bits_per_byte_divide_sums_and_stay_out_of_the_overall_score(tmp_path: P
     board = run(path, Table())
     assert board.tasks[0].score == pytest.approx(8.0 / math.log(2) / 12)
     assert board.overall_score is None
-    assert "not in shares" in str(board.overall_reason)
+    assert "likelihood tasks" in str(board.overall_reason)
     perplexity = board.tasks[0].aggregates[1]
     assert (perplexity.name, perplexity.value) == ("word_perplexity", pytest.approx(math.exp(8 / 3)))
 
@@ -163,7 +163,7 @@ class Writer:
 def test_a_model_that_can_only_write_is_refused_before_the_first_call(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", choice("choice_likelihood", "A", CHOICES))
     model = Writer("A")
-    with pytest.raises(UsageError, match=r"`t` .* writer can only write\. Add --generative"):
+    with pytest.raises(UsageError, match=r"`t` .* writer can only generate\. Add --generative"):
         run(path, model)
     assert not model.asked
     assert not path.with_suffix(".run").exists()
@@ -193,7 +193,7 @@ def test_the_generative_variant_keeps_the_system_prompt(tmp_path: Path) -> None:
     assert messages is not None
     assert (messages[0].role, messages[0].content) == ("system", "Be brief.")
     again = rescore(tmp_path / "run")
-    assert (again.rescored, again.owed, again.leaderboard.tasks[0].score) == (1, 0, 1.0)
+    assert (again.rescored, again.remaining, again.leaderboard.tasks[0].score) == (1, 0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,11 @@ def test_a_conversation_without_an_answer_is_a_failure() -> None:
         converse(say("q"), loop(GENERATE, max_iterations=0), answers=[])
 
 
+def test_a_conversation_that_begins_with_the_model_is_a_failure() -> None:
+    with pytest.raises(FailureError, match="nothing has been said when the model is asked"):
+        converse(loop(GENERATE), answers=["hello"])
+
+
 def test_a_solver_that_never_asks_the_model_is_refused() -> None:
     with pytest.raises(UsageError, match="no builder is `generate`"):
         converse(say("q"), {"type": "chat_message", "role": "assistant", "content": "SCRIPTED"}, answers=[])

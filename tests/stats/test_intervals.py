@@ -1,4 +1,4 @@
-"""Closed-form intervals: worked examples, scipy and statsmodels as oracles, and coverage by simulation."""
+"""Closed-form intervals: few-shot examples, scipy and statsmodels as oracles, and coverage by simulation."""
 
 import math
 

@@ -18,7 +18,6 @@ from assay.stats.paired import (
     compare,
     holm,
     mcnemar_exact,
-    mean_difference,
     minimum_detectable_effect,
     odds_ratio,
     paired_score_difference,
@@ -223,6 +222,22 @@ def test_identical_runs_differ_by_nothing_and_keep_a_width():
     assert "equal" in seconds.interval.reason
 
 
+@pytest.mark.parametrize(("scale", "widths"), [(1.0, True), (100.0, False)])
+def test_differences_that_only_rounding_tells_apart_are_one_number(scale, widths):
+    """With a scale the interval has a width, and without one there is none: never `25 to 25`."""
+    first = np.random.default_rng(1).random(200) * 0.7 * scale
+    second = first + 0.25 * scale
+    assert len(set(second - first)) > 1, "or there is no rounding to see through"
+    found = compare(first, second)
+    assert found.p_value < 0.001
+    assert found.effect_sizes == {}
+    if widths:
+        assert found.interval.low < 0.25 - 0.001 < 0.25 + 0.001 < found.interval.high
+        assert found.interval.standard_error > 0.001
+    else:
+        assert (found.interval.low, found.interval.high) == (None, None)
+
+
 def test_nothing_to_compare_has_a_reason():
     result = compare([], [])
     assert (result.difference, result.p_value) == (None, None)
@@ -262,9 +277,8 @@ def test_clustered_difference_covers_where_the_naive_one_fails():
     groups = np.repeat(np.arange(25), 8)
     shared = random.normal(0.1, 1.0, size=(DATA_SETS, 25)).repeat(8, axis=1)
     draws = shared + random.normal(size=shared.shape)
-    zeros = np.zeros(200)
-    robust = [mean_difference(zeros, row, groups=groups) for row in draws]
-    naive = [mean_difference(zeros, row) for row in draws]
+    robust = [clustered_mean_interval(row, groups) for row in draws]
+    naive = [mean_interval(row) for row in draws]
     assert 0.93 <= np.mean([i.low <= 0.1 <= i.high for i in robust]) <= 0.97
     assert np.mean([i.low <= 0.1 <= i.high for i in naive]) < 0.75
 

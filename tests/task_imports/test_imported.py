@@ -11,7 +11,6 @@ from tests.end_to_end.commands import assay
 @pytest.mark.parametrize(
     ("kind", "config"),
     [
-        ("promptfoo", "prompts: ['file://FILE']\ntests: [{assert: [{type: equals, value: x}]}]\n"),
         (
             "lm-eval",
             "task: t\noutput_type: generate_until\ndoc_to_text: '{{q}}'\ndoc_to_target: '{{q}}'\n"
@@ -19,7 +18,7 @@ from tests.end_to_end.commands import assay
         ),
         ("lm-eval", "include: 'FILE'\ntask: t\noutput_type: generate_until\ndoc_to_text: '{{q}}'\n"),
     ],
-    ids=["promptfoo", "lm-eval data", "lm-eval include"],
+    ids=["lm-eval data", "lm-eval include"],
 )
 @pytest.mark.parametrize("named", ["../private/notes.md", ".hidden/notes.md"])
 def test_no_file_outside_its_project_becomes_a_prompt(tmp_path: Path, kind: str, config: str, named: str) -> None:
@@ -28,7 +27,7 @@ def test_no_file_outside_its_project_becomes_a_prompt(tmp_path: Path, kind: str,
         folder.mkdir(parents=True)
     (downloads / named).write_text('{"q": "a secret of mine"}\n')
     (downloads / "task.yaml").write_text(config.replace("FILE", named))
-    done = assay("import", kind, downloads / "task.yaml", "--out", "tasks", cwd=project)
+    done = assay("import", kind, downloads / "task.yaml", "--output", "tasks", cwd=project)
     assert done.returncode == 2
     assert "outside its project" in done.stderr
     assert not list(project.rglob("*.jsonl"))

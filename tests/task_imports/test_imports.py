@@ -1,4 +1,4 @@
-"""Imports: tasks of other programs become task folders that run, and what is left behind is told."""
+"""Imports: convert tasks of other programs into task folders that run, and what is left behind is told."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.task_imports.scripted_import import Script, run, write_sums
 from assay.core.errors import UsageError
 from assay.task_imports.imported import write_imported
 from assay.task_imports.lm_eval import import_lm_eval
-from assay.task_imports.promptfoo import import_promptfoo
 
 
 @pytest.fixture
@@ -99,54 +98,3 @@ def test_a_template_cannot_reach_python(tmp_path: Path) -> None:
     (tmp_path / "task.yaml").write_text(text)
     with pytest.raises(UsageError, match="does not fit"):
         import_lm_eval(tmp_path / "task.yaml")
-
-
-FOO = """
-description: greetings
-providers: [openai:gpt-4o]
-prompts:
-  - "Say hello in {{language}}"
-  - file://formal.txt
-  - file://prompt.js
-defaultTest:
-  assert: [{type: not-contains, value: "sorry"}]
-tests:
-  - vars: {language: [German, Swiss German]}
-    assert:
-      - {type: icontains, value: "hallo"}
-      - {type: llm-rubric, value: "is polite"}
-      - {type: regex, value: "^[A-Z]", weight: 2}
-  - description: json
-    vars: {language: JSON}
-    assert: [{type: is-json}, {type: contains, value: "{{language}}"}]
-    options: {transform: "output.trim()"}
-  - vars: {language: Klingon}
-    assert: [{type: javascript, value: "output.length > 3"}]
-sharing: true
-"""
-
-
-def test_promptfoo_prompts_are_asked_with_every_test(tmp_path: Path) -> None:
-    (tmp_path / "promptfooconfig.yaml").write_text(FOO)
-    (tmp_path / "formal.txt").write_text("Please greet me in {{ language }}")
-    found = import_promptfoo(tmp_path / "promptfooconfig.yaml")
-    write_imported(found, tmp_path / "promptfooconfig.yaml", tmp_path / "out", partial=True)
-    answers = {
-        "Say hello in German": "Hallo!",
-        "Say hello in Swiss German": "sorry, hallo",
-        "Say hello in JSON": '"JSON"',
-        "Please greet me in German": "Hallo",
-        "Please greet me in Swiss German": "Hallo",
-        "Please greet me in JSON": "JSON",
-    }
-    rows = run(tmp_path / "out", Script(answers))
-    scores = {}
-    for task, row in rows.items():
-        assert isinstance(row.per_example, list)
-        scores[task] = [each.score for each in row.per_example]
-    # German, Swiss German, JSON, and Klingon, of whose assertions only the default one could come along
-    assert scores == {"prompt-1-partial": [1.0, 0.0, 1.0, 1.0], "prompt-2-partial": [1.0, 1.0, 0.0, 1.0]}
-    for what in ("prompt file://prompt.js", "llm-rubric", "javascript", "options"):
-        assert what in " ".join(found.losses)
-    for what in ("weight", "sharing"):
-        assert what in " ".join(found.left_behind)

@@ -52,7 +52,7 @@ def ask_peer(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def written(folder: Path, case: dict[str, Any]) -> tuple[Path, Path, Path | None]:
-    """The task file, its documents, and those of its worked examples."""
+    """The task file, its documents, and those of its few-shot examples."""
     (folder / "task.yaml").write_text(case["task"])
     (folder / "test.json").write_text(json.dumps(case["test"]))
     if "dev" not in case:
@@ -130,9 +130,9 @@ def recording() -> dict[str, Any]:
 
 
 def test_examples_of_the_files_own_are_not_replaced_as_lm_eval_would_not(tmp_path: Path) -> None:
-    case = TASKS["worked examples of the file's own, and a begun answer"]
+    case = TASKS["few-shot examples of the file's own, and a begun answer"]
     file, test, _ = written(tmp_path, case)
-    with pytest.raises(UsageError, match=r"has worked examples of its own .* leave --shots-data out"):
+    with pytest.raises(UsageError, match=r"has few-shot examples of its own .* leave --fewshot-data out"):
         import_lm_eval(file, test, shots_data=test)
 
 
@@ -263,7 +263,7 @@ CHOICE = "output_type: multiple_choice\ndoc_to_text: '{{a}}'\ndoc_to_target: a\n
         (ANSWER + "repeats: 4\n", "scoring: repeats"),
         (ANSWER + "generation_kwargs: {top_p: 0.9}\n", "prompt: generation_kwargs.top_p"),
         (ANSWER + "use_prompt: promptsource\n", "prompt: use_prompt"),
-        (ANSWER + "num_fewshot: 2\ntraining_split: train\n", "prompt: 2 worked examples out of the split `train`"),
+        (ANSWER + "num_fewshot: 2\ntraining_split: train\n", "prompt: 2 few-shot examples out of the split `train`"),
         (ANSWER + "num_fewshot: 2\nfewshot_config: {sampler: balanced}\n", "prompt: fewshot_config.sampler"),
         (CHOICE + "metric_list: [{metric: f1}, {metric: acc}]\n", "scoring: metric f1"),
         (CHOICE.replace("[b, c]", "[d, c]"), "documents: doc_to_target is none of the choices in 1 of 2"),

@@ -21,7 +21,7 @@ CHOICE = "output_type: multiple_choice\ndoc_to_text: '{{a}}'\ndoc_to_target: a\n
     [
         (ANSWER.replace("'{{a}}'", "\"{{['9'].index(a)}}\""), "does not fit the data"),
         (CHOICE.replace("'{{a}}'", "'0'"), "several inputs"),
-        (CHOICE.replace("[b, c]", "[no, 'yes']"), "gives False, which is no text; write it in quotes"),
+        (CHOICE.replace("[b, c]", "[no, 'yes']"), "gives False, which is not a text; write it in quotes"),
         (CHOICE.replace("[b, c]", "'{{[a]}}'"), "no list of choices"),
         (CHOICE.replace("[b, c]", "\"{{'[' * 999}}\""), "no list of choices"),
         (CHOICE.replace("[b, c]", "'{{made}}'") + "process_docs: !function u.f\n", r"process_docs .*u\.f.* may make"),

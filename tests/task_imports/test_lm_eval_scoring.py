@@ -38,7 +38,7 @@ def test_a_task_whose_scoring_is_python_is_refused(tmp_path: Path, capsys: pytes
     data = real("ifeval/input_data.jsonl")
     (tmp_path / "ifeval.yaml").write_text(IFEVAL)
     out = tmp_path / "out"
-    typed = ["import", "lm-eval", str(tmp_path / "ifeval.yaml"), "--data", str(data), "--out", str(out)]
+    typed = ["import", "lm-eval", str(tmp_path / "ifeval.yaml"), "--data", str(data), "--output", str(out)]
     assert main(typed) == 2
     assert not out.exists()
     message = capsys.readouterr().err

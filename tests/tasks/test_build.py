@@ -18,6 +18,10 @@ from assay.tasks.load import load_tasks
             TASK.replace("least: 2", "leest: 2"),
             "unknown option of the scorer `MODULE:Shouts` `leest`. Did you mean `least`?",
         ),
+        (
+            TASK.replace('Shouts"\n      least: 2', 'Loud"\n      leest: 2'),
+            "unknown option of the scorer `MODULE:Loud` `leest`. Did you mean `least`?",
+        ),
         (TASK.replace(', suffix: "!"', ""), "the solver `MODULE:Twice` needs the option `suffix`"),
         (
             TASK.replace("times: 0.5", "time: 0.5"),
@@ -50,6 +54,12 @@ def test_an_option_is_checked_against_the_parts_own_signature(
             TASK.replace("least: 2", "least: two"),
             9,
             "definition.scorers[0].least: the option `least` of the scorer `MODULE:Shouts` must be int, "
+            "got the text `two`",
+        ),
+        (
+            TASK.replace('Shouts"\n      least: 2', 'Loud"\n      least: two'),
+            9,
+            "definition.scorers[0].least: the option `least` of the scorer `MODULE:Loud` must be int, "
             "got the text `two`",
         ),
         (

@@ -21,4 +21,4 @@ def test_a_gold_answer_that_ran_out_of_time_is_named_as_such(tmp_path: Path) -> 
     found = checked(build_task(definition))
     if any(finding.problem == "cannot_run_here" for finding in found.findings):
         pytest.skip(found.findings[0].detail)
-    assert "timeout: more than 0.2 s of processor time" in found.findings[0].detail
+    assert "timeout: more than 0.2 s of CPU time" in found.findings[0].detail

@@ -31,7 +31,7 @@ def test_a_model_that_can_only_write_is_refused_and_offered_the_letters(tmp_path
             assert "B. certainly" in request.text()
             return Completion(text="B")
 
-    with pytest.raises(UsageError, match=r"writer can only write\. Add --generative"):
+    with pytest.raises(UsageError, match=r"writer can only generate\. Add --generative"):
         run(path, Writer())
     assert not (tmp_path / "run").exists()
     definitions = [generative_variant(each) for each in load_tasks([str(path)])]

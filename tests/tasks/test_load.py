@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from assay.core.errors import UsageError
-from assay.tasks.load import files_of, load_tasks
+from assay.tasks.declarative.load import ReadingOptions
+from assay.tasks.load import ReadingKeywords, files_of, load_tasks
 
 EXAMPLE = json.dumps({"id": "a", "prompt": "2 + 2?", "targets": ["4"], "metric": "exact_match"}) + "\n"
 
@@ -29,6 +31,22 @@ def test_what_is_wrong_in_several_files_is_told_at_once(tmp_path: Path) -> None:
         load_tasks([str(tmp_path / name) for name in ("a.jsonl", "b.jsonl", "c.yaml")])
     assert f"{tmp_path}/a.jsonl:1:" in str(caught.value)
     assert f"{tmp_path}/c.yaml:" in str(caught.value)
+
+
+def test_a_single_file_need_not_be_a_list(tmp_path: Path) -> None:
+    (tmp_path / "sums.jsonl").write_text(EXAMPLE)
+    assert [task.name for task in load_tasks(str(tmp_path / "sums.jsonl"))] == ["sums"]
+
+
+def test_an_option_that_there_is_not_is_refused_whatever_the_format(tmp_path: Path) -> None:
+    (tmp_path / "sums.jsonl").write_text(EXAMPLE)
+    with pytest.raises(UsageError, match=r"unknown option of task files `modles`. Did you mean `models`\?"):
+        load_tasks(str(tmp_path), modles={})  # type: ignore[call-arg]  # which mypy finds too
+
+
+def test_the_options_of_task_files_are_those_that_readers_of_yaml_take() -> None:
+    taken = {each.name for each in fields(ReadingOptions)} - {"replaces_dataset", "mending", "shots"}
+    assert ReadingKeywords.__annotations__.keys() == taken
 
 
 SOURCES = [
@@ -109,9 +127,9 @@ def test_a_folder_names_all_that_its_tasks_need_at_once_and_how_to_do_without(ne
     with pytest.raises(UsageError) as refused:
         load_tasks(["."])
     assert str(refused.value).splitlines() == [
-        "lone.yaml:1:1: task `lone`: no dataset is named; give it with --dataset KEY",
+        "lone.yaml:1:1: task `lone`: no dataset is named; give it with --dataset-key KEY",
         "needy.yaml:1:1: task `needy`: the parameter `a` (int) has no value and the parameter `b` (int) has no value "
-        "and no dataset is named; give them with --config a=… --config b=… --dataset KEY",
+        "and no dataset is named; give them with --config a=… --config b=… --dataset-key KEY",
         "or name the others: own.yaml",
     ]
     with pytest.raises(UsageError) as refused:
@@ -130,5 +148,5 @@ def test_in_a_folder_a_dataset_is_for_the_tasks_that_name_none(needy: None) -> N
     assert Path(alone.dataset.options["path"]).stem == "others", "of a file that is named it replaces the dataset"
     Path("lone.yaml").unlink()
     Path("needy.yaml").unlink()
-    with pytest.raises(UsageError, match="--dataset others: no task here takes one"):
+    with pytest.raises(UsageError, match="--dataset-key others: no task here takes one"):
         load_tasks(["."], dataset="others")

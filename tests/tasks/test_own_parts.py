@@ -29,6 +29,32 @@ def test_a_line_of_a_task_folder_takes_a_scorer_of_ones_own(project: Project, tm
     assert run(project() / "lines.jsonl", tmp_path / "run") == {"score_mean": 1.0}
 
 
+def test_a_line_of_a_task_folder_takes_a_function_that_makes_a_scorer(project: Project, tmp_path: Path) -> None:
+    assert run(with_metric(project(), "shouting"), tmp_path / "run") == {"score_mean": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "says"),
+    [
+        ("short", "the metric `MODULE:short` must take (prediction, targets, extras): too many positional arguments"),
+        ("Unnamed", "the scorer `MODULE:Unnamed` has the `name` `mine`; it must be the `key`, here `MODULE:Unnamed`"),
+    ],
+)
+def test_what_could_score_nothing_is_refused_before_a_model_is_asked(
+    project: Project, metric: str, says: str, tmp_path: Path
+) -> None:
+    path = with_metric(project(), metric)
+    with pytest.raises(UsageError) as told:
+        run(path, tmp_path / "run")
+    assert says.replace("MODULE", next(path.parent.glob("own_parts_*.py")).stem) in str(told.value)
+
+
+def with_metric(folder: Path, name: str) -> Path:
+    path = folder / "lines.jsonl"
+    path.write_text(path.read_text().replace("Shouts", name))
+    return path
+
+
 READING = (
     ["validate", "task.yaml"],
     ["validate", "lines.jsonl"],

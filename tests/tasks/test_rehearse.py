@@ -13,7 +13,8 @@ from tests.reports.yaml_runs import EQUALS, python_scorer, write_task
 from assay.core.config import RunConfig
 from assay.runs.assemble import assemble_tasks
 from assay.tasks.declarative.load import read_yaml_tasks
-from assay.tasks.rehearse import MOST_SAMPLES, Fault, Rehearsal, Script, rehearse
+from assay.tasks.rehearse import MOST_SAMPLES, Fault, Rehearsal, rehearse
+from assay.tasks.script import Script
 
 ROWS = [{"q": "one?", "a": "1"}, {"q": "two?", "a": "2"}]
 JUDGE = {"key": "judge", "model_key": "j", "user_prompt": "{{ sample.q }} {{ solver_output.output }}"}
@@ -24,11 +25,11 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def rehearsal(path: Path) -> Rehearsal:
+def rehearsal(path: Path, **settings: Any) -> Rehearsal:
     async def go() -> Rehearsal:
         script = Script()
         definitions = read_yaml_tasks(path, models_needed=False)
-        async with assemble_tasks(definitions, RunConfig(), model_for=script.model_for) as parts:
+        async with assemble_tasks(definitions, RunConfig(**settings), model_for=script.model_for) as parts:
             return await rehearse(parts.tasks[0], script)
 
     return asyncio.run(go())
@@ -48,11 +49,21 @@ def says(content: str) -> dict[str, Any]:
 def test_a_sound_task_is_gone_through_and_its_first_sample_can_be_shown(tmp_path: Path) -> None:
     found = rehearsal(write_task(tmp_path, ROWS, [EQUALS]))
     assert (found.tried, found.gold_tried, found.faults) == (2, 2, [])
-    assert found.heard is not None
-    [request] = found.heard.requests
+    assert found.first_sample is not None
+    [request] = found.first_sample.requests
     assert request.messages is not None
     assert [message.content for message in request.messages] == ["one?"]
-    assert (found.heard.answer, found.heard.scores[0].values) == ("1", {"is_correct": True})
+    assert (found.first_sample.answer, found.first_sample.scores[0].values) == ("1", {"is_correct": True})
+
+
+def test_what_runs_out_of_time_once_is_not_tried_on_every_sample(tmp_path: Path) -> None:
+    body = "with open('called', 'a') as file: file.write('x')\nwhile True: pass"
+    path = write_task(tmp_path, ROWS * 20, [python_scorer(body, metrics=[{"type": "mean", "field": "x"}]), EQUALS])
+    found = rehearsal(path, timeout_seconds=0.5)
+    [fault] = [each for each in found.faults if each.field == "scorers.own.compute_scores_snippet"]
+    assert "took longer than 0.5 s" in fault.message
+    assert not Path("called").exists() or Path("called").read_text() == "x"
+    assert found.gold_tried == 40
 
 
 def test_a_missing_column_is_found_on_the_rows_that_lack_it(tmp_path: Path) -> None:
@@ -125,8 +136,8 @@ JUDGES = [
 def test_a_judge_gives_one_verdict_of_each_kind(tmp_path: Path, judge: dict[str, Any]) -> None:
     found = rehearsal(write_task(tmp_path, ROWS, [{**JUDGE, **judge}]))
     assert found.faults == []
-    assert found.heard is not None
-    assert found.heard.judged["judge"]
+    assert found.first_sample is not None
+    assert found.first_sample.judged["judge"]
 
 
 def test_labels_that_no_verdict_can_tell_apart_are_found(tmp_path: Path) -> None:
@@ -177,7 +188,8 @@ def test_a_conversation_is_gone_through_to_its_maximum_and_to_its_end(tmp_path: 
         ],
     }
     after = {"type": "chat_message", "role": "user", "content": "{{ sample.after }}"}
-    solver = {"type": "multi_turn_solver", "message_builders": [loop, after]}
+    before = {"type": "chat_message", "role": "user", "content": "Hello."}
+    solver = {"type": "multi_turn_solver", "message_builders": [before, loop, after]}
     row = {"a": "1", "inner": "x", "after": "y"}
     assert faults(tmp_path, [EQUALS], [row], solver=solver) == []
     for column in ("inner", "after"):
@@ -236,8 +248,8 @@ def test_the_gold_answer_of_an_assertion_is_made_of_what_it_says(
 ) -> None:
     found = rehearsal(write_task(tmp_path, ROWS[:1], [{"key": "main", **assertion}]))
     assert (found.gold_tried, found.without_gold, found.faults) == (1, {}, [])
-    assert found.heard is not None
-    assert (found.heard.answer, found.heard.scores[0].values["score"]) == (gold, 1.0)
+    assert found.first_sample is not None
+    assert (found.first_sample.answer, found.first_sample.scores[0].values["score"]) == (gold, 1.0)
 
 
 def test_the_gold_answer_of_a_weighted_list_holds_all_of_it(tmp_path: Path) -> None:
@@ -249,8 +261,8 @@ def test_the_gold_answer_of_a_weighted_list_holds_all_of_it(tmp_path: Path) -> N
     ]
     found = rehearsal(write_task(tmp_path, ROWS, [{"key": "main", "type": "assertions", "assertions": listed}]))
     assert (found.gold_tried, found.without_gold, found.faults) == (2, {}, [])
-    assert found.heard is not None
-    assert (found.heard.answer, found.heard.scores[0].values) == ("So: 1", {"score": 1.0, "passed": 1.0})
+    assert found.first_sample is not None
+    assert (found.first_sample.answer, found.first_sample.scores[0].values) == ("So: 1", {"score": 1.0, "passed": 1.0})
 
 
 def test_assertions_that_no_answer_can_meet_are_found(tmp_path: Path) -> None:
@@ -260,7 +272,7 @@ def test_assertions_that_no_answer_can_meet_are_found(tmp_path: Path) -> None:
     assert "does not hold: not_contains" in fault.message
 
 
-HARD = {"key": "hard", "type": "regex", "value": r"(?=.*\d{3})(?!0)[5-9]+x"}
+HARD = {"key": "hard", "type": "regex", "value": r"\A(?=\D*7)(?=.*q)\w{4}\Z"}
 
 
 def test_a_scorer_for_which_no_gold_answer_can_be_made_is_named(tmp_path: Path) -> None:
@@ -268,8 +280,40 @@ def test_a_scorer_for_which_no_gold_answer_can_be_made_is_named(tmp_path: Path) 
     assert (found.gold_tried, found.without_gold, found.faults) == (2, {"hard": 2, "own": 2}, [])
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"q": "q", "answer": "Paris"}, "the column `answer`, 'Paris', gets right True on sample `0`"),
+        ({"q": "q", "target": 4}, "the column `target`, '4', gets right False on sample `0`"),
+        ({"q": "q", "answer": ""}, "a made-up answer, 'an answer', gets right False on sample `0`"),
+    ],
+)
+def test_a_python_scorer_is_tried_on_the_column_that_looks_like_the_answer(
+    tmp_path: Path, row: dict[str, Any], said: str
+) -> None:
+    scorer = python_scorer("{'right': solver_output.output == 'Paris'}")
+    assert rehearsal(write_task(tmp_path, [row], [scorer])).tried_instead == {"own": said}
+
+
+def test_a_reference_solution_of_the_row_is_the_gold_answer_of_code(tmp_path: Path) -> None:
+    scorer = {
+        "key": "main",
+        "type": "code_exec",
+        "tests": "assert f(2) == {{ sample.twice }}",
+        "solution": "{{ sample.program }}",
+    }
+    program = "def f(x):\n    return 2 * x"
+    rows = [{"q": "a", "twice": 4, "program": program}, {"q": "b", "twice": 5, "program": f"```python\n{program}\n```"}]
+    found = rehearsal(write_task(tmp_path, rows, [scorer]))
+    assert found.gold_tried == 2
+    assert [(fault.problem, fault.sample) for fault in found.faults] == [("gold_not_full_marks", "1")]
+    assert "the gold answer" in found.faults[0].message
+    del scorer["solution"]
+    assert rehearsal(write_task(tmp_path, rows, [scorer])).without_gold == {"main": 2}
+
+
 def test_the_expected_column_of_another_scorer_is_tried_where_an_assertion_names_no_answer(tmp_path: Path) -> None:
-    rows = [{"q": "q", "a": "7895x"}, {"q": "r", "a": "8"}]
+    rows = [{"q": "q", "a": "q7ab"}, {"q": "r", "a": "8"}]
     assert rehearsal(write_task(tmp_path, rows, [HARD, EQUALS])).without_gold == {"hard": 1}
 
 

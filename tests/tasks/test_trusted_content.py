@@ -1,4 +1,4 @@
-"""Trust is in a content: a changed or misplaced file is asked about again."""
+"""Trust is in a content: a changed or misplaced file has to be trusted again."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ GZIP, ZLIB = gzip.compress(TEXT), zlib.compress(TEXT)
 BARE = zlib.compress(TEXT)[2:-4]
 
 
-UNPACKABLE, UNASKED, CUT, LONGER = "cannot be unpacked", "not asked for", "in the middle of what", "after its end"
+UNPACKABLE, UNASKED, CUT, LONGER = "cannot be unpacked", "not requested", "in the middle of what", "after the end"
 
 
 CODINGS: dict[str, tuple[bytes, bytes | str]] = {

@@ -15,6 +15,8 @@ async def axe(page: Page, *, only: list[str] | None = None) -> list[str]:
     """Every violation in the page as it stands; `only` names the rules to ask, otherwise all of WCAG 2.2 AA."""
     if not await page.run("'axe' in window"):
         await page.run(SOURCE.read_text(encoding="utf-8") + ";true")
+    # what a page does once its layout is known, such as letting keys reach what scrolls, is done with the next picture
+    await page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     ask = {"type": "rule", "values": only} if only else {"type": "tag", "values": TAGS}
     # preloading would fetch the style sheets again, which the page's policy forbids
     options = json.dumps({"runOnly": ask, "resultTypes": ["violations"], "preload": False})

@@ -9,9 +9,11 @@ import asyncio
 import base64
 import contextlib
 import json
+import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -71,7 +73,8 @@ class Page:
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[self._number] = future
         await self._socket.send_json({"id": self._number, "method": method, "params": params})
-        answer = await asyncio.wait_for(future, WAIT_SECONDS)
+        # what the page waits for itself ends first and says what never held
+        answer = await asyncio.wait_for(future, WAIT_SECONDS + 60)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']}")
         found: dict[str, Any] = answer["result"]
@@ -89,8 +92,8 @@ class Page:
         waiting = (
             "new Promise((resolve, reject) => { const started = performance.now(); const look = () => {"
             f"let found; try {{ found = ({script}); }} catch (error) {{ found = false; }}"
-            "if (found) resolve(found); else if (performance.now() - started > 15000) reject(new Error('never held'));"
-            "else setTimeout(look, 20); }; look(); })"
+            "if (found) resolve(found); else if (performance.now() - started < "
+            f"{WAIT_SECONDS * 1000}) setTimeout(look, 20); else reject(new Error('never held')); }}; look(); }})"
         )
         for _ in range(5):
             try:
@@ -99,6 +102,13 @@ class Page:
                 if "navigated" not in str(error):
                     raise
         raise RuntimeError(f"{script}: the page leads on and on")
+
+    @contextlib.asynccontextmanager
+    async def held(self, requests: str) -> AsyncIterator[None]:
+        """Requests whose address matches are made, and answered only when the block is over."""
+        await self.send("Fetch.enable", patterns=[{"urlPattern": requests}])
+        yield
+        await self.send("Fetch.disable")
 
     async def open(self, address: str) -> None:
         await self.send("Page.navigate", url=address)
@@ -129,28 +139,29 @@ def chromium() -> Iterator[str]:
     """A browser for as long as the block lasts: the address of its debugging port."""
     program = chromium_program()
     folder = Path(tempfile.mkdtemp(prefix="assay-chromium-"))
-    process = subprocess.Popen(
-        [program, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    # a file, not a pipe: a browser that says much would wait for ever for somebody to read it
+    log = folder / "chromium.log"
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(
+            [program, *FLAGS, f"--user-data-dir={folder}", "about:blank"], stdout=subprocess.DEVNULL, stderr=stderr
+        )
     try:
-        yield _address(process)
+        yield _address(process, log)
     finally:
         process.terminate()
         process.wait()
-        if process.stderr is not None:
-            process.stderr.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _address(process: subprocess.Popen[str]) -> str:
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "DevTools listening on" in line:
-            return "http://" + line.rsplit("ws://", 1)[1].partition("/")[0]
-    raise RuntimeError("chromium did not start")
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Where it listens, as it says."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        said = log.read_text(encoding="utf-8", errors="replace")
+        if found := re.search(r"DevTools listening on ws://([^/]+)/", said):
+            return f"http://{found[1]}"
+        time.sleep(0.02)
+    raise RuntimeError(f"chromium did not start: {log.read_text(errors='replace')[-2000:]}")
 
 
 @contextlib.asynccontextmanager

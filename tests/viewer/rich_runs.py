@@ -1,4 +1,4 @@
-"""A run whose samples hold Markdown, maths, code, pictures, tool calls, worked examples and repeats."""
+"""A run whose samples hold Markdown, maths, code, pictures, tool calls, few-shot examples and repeats."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from tests.viewer.demo_runs import programs, record, run_file
 from assay.core.types import Completion, Message, Record, Sample
 from assay.scorers.from_metric import from_metric
 
-ANSWER = """# Result
+ANSWER = """### Result
 
 The **answer** follows from $a^2+b^2=c^2$ and costs $5 and $6.
 
+So 3*60 = 180, and 30*2 is less.
+
 | x | y |
-|---|---|
+|--:|---|
 | 1 | *two* |
 
 ```python
@@ -30,6 +32,8 @@ def f(x):
 $$
 \\int_0^1 x^2\\,dx = \\frac{1}{3}
 $$
+
+\\begin{align} a &= b \\\\ c &= d \\end{align}
 
 1. one `code`
 2. two [link](https://example.org/x) <b id="raw">raw</b> ![far](https://example.org/far.png)
@@ -63,6 +67,21 @@ def make_world(folder: Path) -> Path:
         record("capitals", 3, messages=messages, answer="Lisbon.", targets=("Lisbon",), value=1.0),
     ]
     (folder / "journal.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    return folder
+
+
+def make_calls(folder: Path, city: str) -> Path:
+    """One sample, answered by a call alone."""
+    folder.mkdir(parents=True)
+    run = run_file("caller", 1)
+    only = tuple(definition for definition in run.definitions if definition.name == "capitals")
+    (folder / "run.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(run, definitions=only)))
+    call = {"id": "c1", "function": {"name": "get_weather", "arguments": f'{{"city": "{city}"}}'}}
+    made = record("capitals", 0, prompt="Weather?", answer="", targets=("sun",), value=0.0)
+    assert made.trace is not None
+    trace = msgspec.structs.replace(made.trace, completions=(Completion(text="", tool_calls=[call]),))
+    line = msgspec.json.encode(msgspec.structs.replace(made, trace=trace))
+    (folder / "journal.jsonl").write_bytes(line + b"\n")
     return folder
 
 

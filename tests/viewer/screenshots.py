@@ -11,11 +11,12 @@ from pathlib import Path
 from tests.chromium import PROGRAM, REASON
 from tests.viewer.browser import Page, chromium, new_page
 from tests.viewer.demo_runs import make_demo
+from tests.viewer.page_steps import to
 from tests.viewer.rich_runs import make_rich
 from tests.viewer.served import Viewer, viewing
 
 from assay.cli.main import main
-from assay.reports.marks import Mark, Verdict, append_mark
+from assay.reports.marks import Mark, MarkVerdict, append_mark
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 LARGEST = 200_000
@@ -50,7 +51,7 @@ def _mark(run: Path) -> None:
     for name, every in (("ann", 11), ("bob", 9)):
         for place, line in enumerate(scored):
             right = (line["scores"][0]["values"]["score"] >= 0.5) is not (place % every == every - 1)
-            verdict: Verdict = "right" if right else "wrong"
+            verdict: MarkVerdict = "right" if right else "wrong"
             about = {"key": line["key"], "task": line["task"], "sample_id": line["sample_id"]}
             append_mark(run, Mark(**about, verdict=verdict, by=name, blind=True, time="2026-11-17T09:30:00Z"))
 
@@ -71,8 +72,7 @@ def take(browser: str, viewer: Viewer, runs: Path, into: Path) -> list[Path]:
             made = []
             for name, (place, ready) in PLACES.items():
                 await page.until("document.querySelector('#page .page')")
-                await page.run(f"location.hash = {json.dumps(place.format(tools=tools, rich=rich))}")
-                await page.until(f"document.querySelector({json.dumps(ready)})")
+                await to(page, place.format(tools=tools, rich=rich), ready)
                 made.append(await _keep(page, into / f"{name}.webp"))
             await page.open(report.as_uri())
             await page.until("document.querySelector('footer')")

@@ -67,13 +67,14 @@ def target(link: str) -> str:
 
 
 @contextlib.contextmanager
-def viewing(*roots: Path, browser: str | None = None) -> Iterator[Viewer]:
+def viewing(*roots: Path, browser: str | None = None, folder: Path | None = None) -> Iterator[Viewer]:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "assay", "view", *map(str, roots), "--port", "0"),
             *(["--no-browser"] if browser is None else []),
         ],
         env=environment(**({} if browser is None else {"BROWSER": browser})),
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

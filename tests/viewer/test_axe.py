@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,10 +26,10 @@ from assay.viewer.export import export_site
 PLACES = {
     "#/": ".runs tbody tr",
     "#/run/small": ".plotted svg",
-    "#/history": ".plotted svg",
+    "#/history": ".page-history .plotted svg",
     "#/run/small/samples": ".samples tbody tr",
-    "#/run/rich/samples": ".samples tbody tr",
     "#/run/small/marks": ".page-marks",
+    "#/run/rich/samples": ".page-samples .samples tbody tr",
     "#/run/small/provenance": ".page-provenance",
     "#/compare?run=small&run=large": ".samples tbody tr",
     "#/run/optimize-1?record=dataset+1": "tr.detail:not([hidden]) .sides",
@@ -63,12 +62,11 @@ def places(viewer: Viewer) -> dict[str, str]:
     return {**PLACES, **samples, f"#/run/small/sample/{failed}?against=large": ".glance"}
 
 
-async def walk(page: Page, places: dict[str, str], *, dark: bool) -> str:
+async def walk(page: Page, places: dict[str, str], *, dark: bool, width: int = 1280) -> str:
     found = {}
     for place, ready in places.items():
-        await page.size(1280, 900)
-        await page.run(f"location.hash = {json.dumps(place)}")
-        await page.until(f"document.querySelector({json.dumps(ready)})")
+        await page.size(width, 900)
+        await to(page, place, ready)
         found[place] = await axe(page)
         if dark:
             await page.size(1280, 900, dark=True)
@@ -88,7 +86,7 @@ def test_nothing_on_any_page_of_the_exported_site(
 ) -> None:
     async def steps(page: Page) -> None:
         # its colours are those of the viewer
-        assert await walk(page, places, dark=False) == ""
+        assert await walk(page, places, dark=False, width=390) == ""
         for place in ("#/run/small", "#/run/small/samples"):
             await to(page, place, ".note")
             assert "the first 30 of 56 samples" in await page.run("document.querySelector('.page').innerText")

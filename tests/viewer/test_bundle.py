@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import assay.viewer
+from assay.reports.charts.figure import chart_tools
 from assay.viewer.bundle import bundle
 
 MODULES = {
@@ -39,7 +40,7 @@ def test_it_runs_as_the_modules_would_and_hides_what_they_hide() -> None:
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
 def test_the_viewers_own_modules_make_one_script(tmp_path: Path) -> None:
     folder = Path(assay.viewer.__file__).parent
-    modules = {path.stem: path.read_text() for path in folder.rglob("*.js")}
+    modules = {path.stem: path.read_text() for path in folder.rglob("*.js")} | {"chart_tools": chart_tools()}
     entry = next(name for name in ("main", "app", "page") if name in modules)
     script = tmp_path / "all.js"
     script.write_text(bundle(modules, entry))

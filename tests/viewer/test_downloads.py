@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.reports.runs import Broken, run_into, write_sums
+from tests.reports.yaml_runs import EQUALS, run_task, write_task
 from tests.viewer.demo_runs import make_demo
 
 from assay.core.errors import UsageError
@@ -56,6 +57,18 @@ def test_a_task_file_is_one_that_runs_with_its_origin(api: Api, tmp_path: Path) 
     [definition] = load_tasks([str(path)])
     assert (definition.name, definition.dataset.size) == ("regressions", 1)
     assert json.loads(made.data)["metadata"]["origin"]["run"] == "sums"
+
+
+def test_samples_of_a_yaml_task_are_a_run_file_to_lie_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_task(write_task(tmp_path, [{"q": "1", "a": "1"}, {"q": "2", "a": "9"}], [EQUALS]))
+    made = ask(Api(RunLibrary([tmp_path / "run"])), ("run", "run"), ("q", "outcome:wrong"), ("format", "task"))
+    assert made.name == "regressions.yaml"
+    (tmp_path / made.name).write_bytes(made.data)
+    [definition] = load_tasks([made.name])
+    assert (definition.name, definition.dataset.size) == ("t", 1)
 
 
 def test_bad_requests_are_answered_with_a_sentence(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The index: equal to the journal however it grew, begun anew when it no longer belongs, never lost to a bad line."""
+"""The index: equal to the journal however it grew, started over when it no longer belongs, never lost to a bad line."""
 
 from __future__ import annotations
 

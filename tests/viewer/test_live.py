@@ -63,7 +63,7 @@ class LiveRun:
 
     def finish(self) -> int:
         self.allow(10**6)
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate(timeout=300)
         assert self.process.returncode == 0, said
         return len((self.folder / "journal.jsonl").read_text().splitlines())
 

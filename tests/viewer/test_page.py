@@ -79,7 +79,9 @@ def test_one_run_shows_leaderboard_distributions_failures_slices_and_provenance(
         await page.until("document.querySelector('table[aria-label=\"Slices by year\"]')")
         values = await page.run(text("table[aria-label='Slices by year'] tbody td:first-child"))
         assert {"2000", "2001", "2002", "2003"} <= set(values)
-        await page.run("document.querySelector('.small-multiple button.bar[aria-label^=\"score 0.95\"]').click()")
+        bar = "[...document.querySelectorAll('.for-page .m')].find((m) => /^ari.* from 0.95 to 1/.test(m.ariaLabel))"
+        await page.until(bar)
+        await page.run(f"{bar}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
         await page.until("document.querySelector('.page-samples tbody tr')")
         assert "low=0.95" in await page.run("location.hash")
         assert set(await page.run(text(".samples tbody .badge .said"))) <= {"right", "excluded"}
@@ -127,7 +129,7 @@ def test_the_table_is_filtered_sorted_and_searched(browser: str, viewer: Viewer)
         await page.until("document.querySelector('.samples th[aria-sort=ascending]')")
         await click(page, "button.sort", "score")
         await page.until("document.querySelector('.samples tbody td.f-score').textContent === '1.00'")
-        await pick(page, "Beside another run", "large")
+        await pick(page, "Compare with another run", "large")
         await pick(page, "Change", "worse")
         await page.until("location.hash.includes('flip=worse')")
         worse = viewer.get("samples", run="small", against="large", flip="worse")["total"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.viewer.browser import Page
 from tests.viewer.demo_runs import make_demo
-from tests.viewer.page_steps import visit
+from tests.viewer.page_steps import to, visit
 from tests.viewer.served import Viewer, viewing
 
 from assay.core.config import RunConfig
@@ -93,19 +96,84 @@ def test_every_page_can_be_read_at_any_width_in_any_light(browser: str, viewer: 
     visit(browser, viewer.link, steps)
 
 
-TALL = """[...document.querySelectorAll('.runs .c-tokens div')]
-  .map((e) => [e.textContent, e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)])"""
+LIST = """(() => { const row = document.querySelector('.runs tbody tr'); const lines = (e) =>
+  e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight); return {
+  costs: [...row.querySelectorAll('.c-tokens div')].map((e) => e.textContent),
+  when: row.querySelector('.c-age .small').textContent, lines: lines(row.querySelector('.c-age .small')),
+  scores: [...row.querySelectorAll('.chip b')].map((b) => b.getBoundingClientRect().right
+    <= b.parentElement.getBoundingClientRect().right),
+  cut: (() => { const box = row.closest('.scroll'); return box.scrollWidth - box.clientWidth; })(),
+  together: [...document.querySelectorAll('.headline button')].filter((b) => b.offsetParent).length,
+}; })()"""
 
 
-@pytest.mark.parametrize("width", [1280, 900, 390])
-def test_what_a_run_cost_stands_on_one_line(browser: str, tmp_path: Path, width: int) -> None:
-    run_evaluation(load_tasks(["starter"])[:1], RunConfig(), folder=tmp_path / "toy-with-a-long-name-of-its-own")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_list_says_when_a_run_began_how_long_it_took_and_no_cost_of_nothing(
+    browser: str, tmp_path: Path, width: int
+) -> None:
+    task = tmp_path / "a-task-with-a-name-that-is-far-too-long-for-a-chip.jsonl"
+    task.write_text('{"id": "1", "prompt": "p", "targets": ["p"], "metric": "exact_match"}\n')
+    run_evaluation(load_tasks([str(task)]), RunConfig(), folder=tmp_path / "toy-with-a-long-name-of-its-own")
 
     async def steps(page: Page) -> None:
         await page.size(width, 844)
-        ((cost, lines),) = await page.run(TALL)
-        assert cost == "USD 0"
-        assert lines < 1.5
+        found = await page.run(LIST)
+        assert found["costs"] == []
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d, took .+ (ms|s|µs)", found["when"])
+        assert found["lines"] < 1.5
+        assert found["cut"] == 0, "no column is out of sight"
+        assert found["scores"] == [True], "the score of a long name is seen"
+        assert found["together"] == 1, "samples of several runs are offered once several are chosen"
 
     with viewing(tmp_path) as found:
         visit(browser, found.link, steps)
+
+
+def test_tab_goes_through_a_page_from_top_to_bottom(browser: str, viewer: Viewer) -> None:
+    place = """(() => { const e = document.activeElement; const box = e.getBoundingClientRect(); return {
+      name: e.getAttribute('aria-label') || e.textContent.trim(), top: Math.round(box.top + scrollY),
+      seen: box.width > 0 || e.classList.contains('skip'), ring: getComputedStyle(e).outlineStyle,
+      bar: Boolean(e.closest('#top')), skip: e.classList.contains('skip') }; })()"""
+
+    async def steps(page: Page) -> None:
+        for where, ready in (
+            ("#/", "table.runs"),
+            ("#/run/small", ".page-overview .head a"),
+            ("#/run/small/samples", ".samples td"),
+        ):
+            await to(page, where, ready)
+            await page.run("document.activeElement.blur(); document.querySelector('#top a').focus()")
+            stops = []
+            for _ in range(12):
+                await page.key("Tab")
+                stops.append(await page.run(place))
+            assert all(each["seen"] and each["name"] and each["ring"] != "none" for each in stops), stops
+            inside = [each["top"] for each in stops if not each["bar"] and not each["skip"]]
+            # controls of one row differ by half a row
+            assert all(after >= before - 40 for before, after in pairwise(inside)), stops
+            assert [each["bar"] for each in stops] == sorted((each["bar"] for each in stops), reverse=True)
+
+    visit(browser, viewer.link, steps)
+
+
+PRINTED = """(() => ({ wide: document.documentElement.scrollWidth - innerWidth,
+  controls: [...document.querySelectorAll('button, input, select, #top')].filter((e) => e.offsetParent).length,
+  boxes: [...document.querySelectorAll('.prose, .glance .text, .scroll')].filter((e) =>
+    e.scrollHeight > e.clientHeight + 1 && getComputedStyle(e).overflowY !== 'visible').length,
+  ground: getComputedStyle(document.body).backgroundColor }))()"""
+
+
+def test_a_page_prints_whole_without_controls(browser: str, viewer: Viewer) -> None:
+    key = viewer.get("samples", run="small", task="programs")["rows"][0]["key"]
+
+    async def steps(page: Page) -> None:
+        await page.size(794, 1123, dark=True)
+        await page.send("Emulation.setEmulatedMedia", media="print")
+        for where, ready in (("#/run/small", ".page-overview svg"), (f"#/run/small/sample/{key}", ".glance")):
+            await to(page, where, ready)
+            found = await page.run(PRINTED)
+            assert found == {"wide": 0, "controls": 0, "boxes": 0, "ground": "rgb(255, 255, 255)"}
+        pdf = base64.b64decode((await page.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.69))["data"])
+        assert 1 <= len(re.findall(rb"/Type /Page\b", pdf)) <= 4
+
+    visit(browser, viewer.link, steps)

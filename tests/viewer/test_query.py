@@ -17,7 +17,7 @@ from tests.viewer.demo_runs import make_demo
 from assay.core.errors import UsageError
 from assay.reports.marks import Mark, append_mark
 from assay.viewer.builders import Builders
-from assay.viewer.query import Filters, _stable
+from assay.viewer.query import Filters, _stable, in_journal_order, sorted_rows
 from assay.viewer.run_view import RunView
 from assay.viewer.samples import neighbours, page
 
@@ -176,3 +176,15 @@ def test_sorting_is_stable_and_exact(values: list[float]) -> None:
     assert [values[place] for place in _stable(np.array(values)).tolist()] == [values[place] for place in expected]
     if len({str(value) for value in values} & {"0.0", "-0.0"}) < 2:
         assert _stable(np.array(values)).tolist() == expected
+
+
+@pytest.mark.parametrize("different", [3, 400, 5000])
+def test_few_and_many_different_values_are_sorted_alike(different: int) -> None:
+    values = np.random.default_rng(different).integers(0, different, 6000) / 7
+    values[::50] = np.nan
+    places = np.arange(len(values))
+    for down in (False, True):
+        expected = np.argsort(-values if down else values, kind="stable")
+        assert sorted_rows(values, down, places).tolist() == expected.tolist()
+    some = np.random.default_rng(1).permutation(len(values))[:different]
+    assert in_journal_order(some, len(values)).tolist() == sorted(some.tolist())

@@ -26,7 +26,7 @@ ASKED: dict[str, Any] = {"prompt": 'It\'s $HOME `id` "here"\n\\', "max_tokens": 
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
-@pytest.mark.parametrize("adapter", ["openai", "anthropic"])
+@pytest.mark.parametrize("adapter", ["openai", "anthropic", "gemini"])
 def test_curl_sends_what_was_asked_with_the_key_of_the_environment(adapter: str) -> None:
     heard: list[tuple[str, dict[str, str], dict[str, Any]]] = []
 
@@ -43,11 +43,11 @@ def test_curl_sends_what_was_asked_with_the_key_of_the_environment(adapter: str)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hears) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        model = {**(CHAT if adapter == "openai" else CLAUDE), "base_url": base}
+        model = {**(CHAT if adapter == "openai" else CLAUDE), "adapter": adapter, "base_url": base}
         command = as_curl(replace(RUN, model=model), ASKED)
         assert command is not None
-        keys = {"OPENAI_API_KEY": "a-key", "ANTHROPIC_API_KEY": "a-key"}
-        subprocess.run(["sh", "-c", command], env={**os.environ, **keys}, check=True, capture_output=True, timeout=30)
+        keys = {"OPENAI_API_KEY": "a-key", "ANTHROPIC_API_KEY": "a-key", "GEMINI_API_KEY": "a-key"}
+        subprocess.run(["sh", "-c", command], env={**os.environ, **keys}, check=True, capture_output=True, timeout=300)
         server.shutdown()
     [(path, headers, body)] = heard
     said = {"role": "user", "content": ASKED["prompt"]}
@@ -60,6 +60,12 @@ def test_curl_sends_what_was_asked_with_the_key_of_the_environment(adapter: str)
             "temperature": 0.5,
             "stop": ["\n"],
             "n": 1,
+        }
+    elif adapter == "gemini":
+        assert (path, headers["x-goog-api-key"]) == ("/v1/models/m:generateContent", "a-key")
+        assert body == {
+            "contents": [{"role": "user", "parts": [{"text": ASKED["prompt"]}]}],
+            "generationConfig": {"temperature": 0.5, "maxOutputTokens": 5, "stopSequences": ["\n"]},
         }
     else:
         assert (path, headers["x-api-key"]) == ("/v1/messages", "a-key")
@@ -80,7 +86,7 @@ def test_the_key_is_a_variable_whatever_the_run_file_says() -> None:
     [
         {"name": "toy"},
         {**CHAT, "base_url": "file:///etc"},
-        {**CLAUDE, "base_url": "http://localhost", "adapter": "gemini"},
+        {**CLAUDE, "base_url": "http://localhost", "adapter": "litellm"},
     ],
 )
 def test_what_curl_cannot_ask_has_no_command(model: dict[str, Any]) -> None:

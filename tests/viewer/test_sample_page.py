@@ -44,8 +44,8 @@ def test_a_few_shot_sample_shows_its_own_question_in_table_glance_and_conversati
         for part in ("Input", "Janet's ducks", "Target", "112", "Answer (as read)", "Score", "1.000", "right"):
             assert part in glance
         assert "What is 2 + 2" not in await page.run("document.querySelector('.page').innerText")
-        assert await page.run(text(".messages summary")) == ["8 worked examples, the same in every sample"]
-        await click(page, "summary", "8 worked examples")
+        assert await page.run(text(".messages summary")) == ["8 few-shot examples, the same in every sample"]
+        await click(page, "summary", "8 few-shot examples")
         await page.until("document.querySelector('.messages').innerText.includes('What is 2 + 2')")
         assert await page.run("document.querySelectorAll('.page-sample del, .page-sample .bad').length") == 0
         await page.run("document.querySelector('.attempts a').click()")
@@ -64,17 +64,22 @@ SHOWN = """(() => { const answer = document.querySelector('[aria-label=answer]')
   word: answer.querySelector('.hl-keyword')?.textContent, sums: answer.querySelectorAll('math').length,
   fraction: answer.querySelector('mfrac')?.textContent, links: answer.querySelectorAll('a').length,
   far: answer.querySelectorAll('img').length, markup: answer.querySelectorAll('b').length,
+  products: answer.innerText.includes('So 3*60 = 180, and 30*2 is less.'), rows: answer.querySelectorAll('mtr').length,
+  side: getComputedStyle(answer.querySelector('td')).textAlign,
   money: answer.innerText.includes('costs $5 and $6'), address: answer.innerText.includes('(https://example.org/x)'),
 }; })()"""
 EXPECTED = {
     "bold": "answer",
     "cell": "two",
     "word": "def",
-    "sums": 2,
+    "sums": 3,
     "fraction": "13",
     "links": 0,
     "far": 0,
     "markup": 0,
+    "products": True,
+    "rows": 2,
+    "side": "right",
     "money": True,
     "address": True,
 }
@@ -90,8 +95,11 @@ def test_markdown_maths_code_and_pictures_are_rendered_from_tokens_and_raw_is_re
         assert await page.run(SHOWN) == EXPECTED
         await page.until("document.querySelector('.turn img.picture').naturalWidth === 8")
         assert await page.run("document.querySelectorAll('.turn audio').length") == 1
+        glance = "document.querySelectorAll('.glance .markdown').length"
+        assert await page.run(glance) >= 1, "a long answer is read in the glance as below"
         await click(page, "button", "Raw")
-        await page.until("document.querySelector('[aria-label=answer] .prose')?.textContent.startsWith('# Result')")
+        assert await page.run(glance) == 0
+        await page.until("document.querySelector('[aria-label=answer] .prose')?.textContent.startsWith('### Result')")
         await to(page, "#/run/rich/samples", ".samples tbody tr")
         await to(page, place, "[aria-label=answer] .prose")
         await click(page, "button", "Rendered")
@@ -109,6 +117,10 @@ def test_a_tool_call_stands_with_its_result_and_reasoning_before_its_words(brows
         call = await page.run("document.querySelector('.call').innerText")
         order = [call.index(part) for part in ("get_weather", "city", "Oslo", "result", "temp", "3")]
         assert order == sorted(order)
+        assert await page.run("[...document.querySelectorAll('.call .tree summary')].map((s) => s.textContent)") == [
+            "{1}",
+            "{1}",
+        ], "arguments and result are trees"
         assert "Three degrees above zero." in await page.run("document.querySelector('.glance').innerText")
         last = await page.run("document.querySelector('.turn:last-child').innerText")
         assert last.index("Three degrees.") < last.index("It is 3 degrees.")

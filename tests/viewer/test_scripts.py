@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
-STATIC = resources.files("assay.viewer") / "static"
+pytest.importorskip("starlette")
+
+from assay.viewer.app import static_files
+
 HERE = Path(__file__).parent / "static"
-SCRIPTS = sorted(item.name for item in STATIC.iterdir() if item.name.endswith(".js"))
+SCRIPTS = sorted(name for name in static_files() if name.endswith(".js") and "/" not in name)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_says_what_it_is_for_and_its_lines_fit_a_screen(name: str) -> None:
-    lines = (STATIC / name).read_text(encoding="utf-8").splitlines()
+    lines = static_files()[name].decode().splitlines()
     assert lines[0].startswith("// ")
     assert [n for n, line in enumerate(lines, start=1) if len(line) > 120] == []
     assert len(lines) < 500

@@ -26,6 +26,8 @@ from assay.viewer.api import Api, Params
 from assay.viewer.export import export_site
 from assay.viewer.library import RunLibrary
 
+KEPT = "document.querySelectorAll('.plotted svg.for-page .m[aria-label*=\"after\"]').length"
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -98,8 +100,8 @@ def test_a_search_without_a_summary_shows_how_far_it_is(browser: str, folder: Pa
     assert so_far["selected_on"] == finished["selected_on"] == "dataset"
 
     async def steps(page: Page) -> None:
-        await to(page, "#/run/running", ".curve")
-        assert await page.run("document.querySelectorAll('.curve .kept').length") == len(kept)
+        await to(page, "#/run/running", ".plotted")
+        assert await page.run(KEPT) == len(kept)
         assert f"{finished['calls']['used']} evaluator calls, 0 failed" in await page.run("document.body.innerText")
 
     with viewing(tmp_path) as viewer:
@@ -125,8 +127,8 @@ def test_the_page_shows_list_and_lineage_in_the_viewer_and_in_a_copy(
         await to(page, "#/run/optimize-1", "table[aria-label=Lineage]")
         assert (await page.run(text("table[aria-label=Lineage] tbody tr td:first-child")))[0] == "seed"
         assert await page.run("document.querySelector('.tabs')") is None
-        assert await page.run("document.querySelectorAll('.curve .kept').length") > 1
-        assert await page.run("document.querySelector('.curve svg').getAttribute('aria-label')")
+        assert await page.run(KEPT) > 1
+        assert await page.run(text(".plotted .tools button")) == ["SVG", "PNG"]
         assert "Be" in (await page.run(text(".sides .side-of pre")))[0]
         # why does the best text fail on record 7?
         await click(page, "button.record", "dataset 7")

@@ -74,8 +74,8 @@ def test_columns_and_lines_are_chosen_remembered_and_stick(browser: str, viewer:
             await click(page, ".choices-of-columns label", name)
         await pick(page, "Lines a row", "4")
         await page.until("document.querySelector('.samples.wide.tall td.f-metadata\\\\.year')?.textContent === '2000'")
-        await page.run("location.reload()")
-        await page.until("document.querySelector('.samples.wide.tall td.f-metadata\\\\.year')")
+        await page.run("window.before = true; location.reload()")
+        await page.until("!window.before && document.querySelector('.samples.wide.tall td.f-metadata\\\\.year')")
         await page.run("document.querySelector('.scroll').scrollTo(500, 700)")
         place = "(s) => { const r = document.querySelector(s).getBoundingClientRect(); return [r.left, r.top] }"
         scroll, head, cell = [
@@ -104,6 +104,9 @@ def test_rows_that_were_selected_are_marked_and_downloaded(browser: str, viewer:
         status, headers, body = viewer.ask(links[0])
         assert (status, headers["content-disposition"]) == (200, 'attachment; filename="small.csv"')
         assert len(body.decode().splitlines()) == 3
+        await click(page, ".selection a", "task")
+        await page.until("document.querySelector('#toast.on')?.textContent.includes('run this where the run was made')")
+        page.console.clear()  # the browser notes the refused request
         await click(page, ".selection button", "✗ wrong")
         await page.until("document.querySelectorAll('.samples .mark').length === 2")
         assert [mark["verdict"] for mark in marks(folder / "small")] == ["wrong", "wrong"]
@@ -160,5 +163,69 @@ def test_samples_of_several_runs_are_read_together_and_side_by_side(browser: str
         differing = await page.run(text(".side mark.differs"))
         assert differing
         assert all(differing)
+
+    visit(browser, viewer.link, steps)
+
+
+def test_one_sample_stands_beside_other_runs_with_what_differs_marked(browser: str, viewer: Viewer) -> None:
+    asked = {"run": "small", "against": ["large", "middle"], "task": "arithmetic", "q": "outcome:wrong"}
+    rows = viewer.get("samples", **asked, flip="better")["rows"]
+    row = next(each for each in rows if [other["outcome"] for other in each["others"]] == ["right", "right"])
+    marks = "[...document.querySelectorAll('.side-of')].map((s) => [s.dataset.run, s.querySelector('mark')?.innerText])"
+
+    async def steps(page: Page) -> None:
+        await to(page, f"#/run/small/sample/{row['key']}", ".beside summary")
+        await click(page, ".beside summary", "Compare with other runs")
+        await click(page, ".beside label", "large")
+        read = row["others"][0]["extracted"]
+        await page.until("document.querySelectorAll('.side-of').length === 2")
+        assert await page.run(marks) == [["small", row["extracted"]], ["large", read]]  # of two, both are marked
+        await click(page, ".beside label", "middle")
+        await page.until("document.querySelectorAll('.side-of').length === 3")
+        assert await page.run(marks) == [["small", None], ["large", read], ["middle", read]]
+        assert "against=large&against=middle" in await page.run("location.hash")
+        tops = await page.run("[...document.querySelectorAll('.side-of')].map((s) => s.getBoundingClientRect().top)")
+        assert len(set(tops)) == 1
+        await click(page, ".side-of[data-run=large] button", "Compare with this")
+        await page.until(f"({marks})[0][1] === {json.dumps(row['extracted'])}")
+        assert await page.run(marks) == [["small", row["extracted"]], ["large", None], ["middle", None]]
+        assert "the same answer" in await page.run("document.querySelector('[data-run=middle]').innerText")
+        await page.key("j")
+        await page.until(f"document.querySelector('.page-sample').dataset.key !== '{row['key']}'")
+        await page.until("document.querySelectorAll('.side-of').length === 3")
+
+    visit(browser, viewer.link, steps)
+
+
+def test_a_page_that_takes_long_says_so_and_keys_lead_out_of_where_they_led_in(browser: str, viewer: Viewer) -> None:
+    row = viewer.get("samples", run="small", against=["large"], flip="flipped")["rows"][0]
+
+    async def steps(page: Page) -> None:
+        await page.until("document.querySelector('.runs tbody tr')")
+        async with page.held("*/api/*"):
+            await page.run("location.hash = '#/run/small/samples'")
+            await page.until("document.querySelector('#page [role=status] h1')?.textContent === 'Loading…'")
+            assert await page.run("document.querySelector('.runname').textContent") == "small"
+            assert not await page.run("document.querySelector('.runs')")
+        await page.until("document.querySelector('.samples tbody tr')")
+        async with page.held("*/api/*"):
+            await click(page, ".outcomes button", "wrong")
+            await page.until("document.querySelector('.body.waiting[aria-busy=true]')")
+        await page.until("document.querySelector('.body[aria-busy=false]:not(.waiting)')")
+        await click(page, "button.columns", "Columns")
+        await page.run("document.querySelector('.panel input').focus()")
+        await page.key("Escape")
+        assert (
+            await page.run("document.querySelector('.panel').hidden && document.activeElement.className") == "columns"
+        )
+        compare = "#/compare?run=small&run=large"
+        await to(page, compare, ".side tbody tr")
+        await page.run(
+            f"[...document.querySelectorAll('.side a')].find((a) => a.hash.includes('{row['key']}')).click()"
+        )
+        await page.until("document.querySelectorAll('.page-sample .side-of').length === 2")
+        await page.key("Escape")
+        await page.until("document.querySelector('.page-compare .side tbody tr')")
+        assert compare in await page.run("location.hash")
 
     visit(browser, viewer.link, steps)

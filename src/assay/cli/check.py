@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 from assay.core.errors import UsageError
+from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
+from assay.wording import shortened
 
 if TYPE_CHECKING:
-    from assay.core.task import Task
+    from assay.core.config import RunConfig
     from assay.core.types import Request, TaskDefinition
-    from assay.tasks.check import TaskCheck
-    from assay.tasks.rehearse import Heard
+    from assay.tasks.check import Finding, TaskCheck
+    from assay.tasks.load import LoadedTask
+    from assay.tasks.rehearse import SampleRehearsal
 
 LONGEST_TEXT = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Every gold answer is scored and must get full marks; the empty answer must get none. A YAML task is gone\n"
-        "through as a run would: every template is rendered on real rows, every snippet, scorer, rule and metric is\n"
+        "Every gold answer is scored and must get full marks; the empty answer must get none. A YAML task is\n"
+        "rehearsed like a run: every template is rendered on real rows, every snippet, scorer, rule and metric is\n"
         "tried, judges give one verdict of each kind, and the first sample is shown. Duplicates, contradictions and\n"
         "near-empty prompts are pointed out. Exit code 2 when anything is wrong, 3 when a task cannot be run on this\n"
-        "machine. In a folder, tasks that need --config or --dataset are checked as far as that goes without."
+        "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
     )
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
     parser.add_argument("--all", action="store_true", help="every finding and the whole request, nothing cut short")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for one call of a snippet (60)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     add_form_arguments(parser)
     add_task_parameters(parser)
@@ -40,13 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import asyncio
 
-    import msgspec
-
-    from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
     from assay.tasks.check import CANNOT_RUN
 
     if options.limit is not None and options.limit < 1:
-        raise UsageError(f"--limit must be at least 1, not {options.limit}")
+        raise UsageError(f"--limit must be at least 1, got {options.limit}")
     checks = asyncio.run(_check_all(options))
     if options.json:
         print(msgspec.json.encode(checks).decode())
@@ -61,34 +66,75 @@ def run(options: argparse.Namespace) -> int:
 async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.core.config import RunConfig
     from assay.runs.assemble import assemble_tasks
-    from assay.runs.metric_trial import try_metrics
+    from assay.runs.metric_trial import MetricError, try_metrics
     from assay.runs.plan import warnings_of
     from assay.scorers.watch import Watch
-    from assay.tasks.check import check_built, check_files
+    from assay.tasks.check import Means, TaskCheck, check_built, check_files, check_rest
     from assay.tasks.load import read_sources
-    from assay.tasks.rehearse import Script
+    from assay.tasks.rehearse import Fault
+    from assay.tasks.script import Script
 
     parameters = task_parameters(options)
-    loaded, refused = read_sources(options.tasks, trust=options.trust, models_needed=False, **parameters)
+    reading = {"trust": options.trust, "models_needed": False, **parameters}
+    loaded, refused = read_sources(options.tasks, **reading)
     for warning in warnings_of([task.definition for task in loaded], parameters["config"]):
         print(f"warning: {warning}", file=sys.stderr)
     script = Script()
-    config = RunConfig(limit=options.limit, trust=options.trust)
+    config = RunConfig(limit=options.limit, trust=options.trust, timeout_seconds=options.timeout)
     async with assemble_tasks([], config, model_for=script.model_for) as parts:
 
-        async def build(definition: TaskDefinition) -> Task:
-            built = parts.build_task(definition)
-            await try_metrics([definition], config)
-            return built
+        async def tried(definition: TaskDefinition) -> Fault | None:
+            try:
+                await try_metrics([definition], config)
+            except MetricError as error:
+                return Fault(problem="metric_failed", field=error.field, sample="", message=error.problem)
+            return None
 
+        means = Means(parts.build_task, script, tried, partial(_policy_findings, config=config))
         with Watch(None):
-            checks = [await check_built(task, build, script) for task in loaded]
-    return [*check_files(options.tasks, refused), *checks]
+            checks = [await check_built(task, means) for task in loaded]
+            rests = [(file, await check_rest(file, reading, means)) for file in refused]
+    policies = means.try_policies(loaded)
+    checks += [
+        TaskCheck(task=file, samples=0, gold_checked=0, findings=[each for each in policies if each.task == file])
+        for file in dict.fromkeys(each.task for each in policies)
+    ]
+    unread = [file for file, rest in rests if not rest]
+    found = [*(check for _, rest in rests for check in rest), *checks]
+    return [*check_files(options.tasks, unread, known=found), *found]
+
+
+def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Finding]:
+    """The rules of run files that no task of theirs can meet."""
+    from assay.runs.gates import Gates, PolicyError
+    from assay.runs.plan import plan_runs
+    from assay.tasks.check import Finding
+
+    found: dict[Finding, None] = {}
+    for places in {id(task.places.document): task.places for task in loaded if task.places is not None}.values():
+        own = [task.definition for task in loaded if task.places and task.places.document is places.document]
+        for run in plan_runs(own, config) if any(each.metadata.get("policies") for each in own) else ():
+            try:
+                Gates([], run.definitions, run.config)
+            except PolicyError as error:
+                for rule, problem in error.problems.items():
+                    position, field = places.of_policy_rule(rule)
+                    about = Finding(
+                        task=str(places.document.path),
+                        sample="",
+                        problem="bad_policy",
+                        detail=problem,
+                        error=True,
+                        place=str(position),
+                        field=field,
+                    )
+                    found[about] = None
+    return list(found)
 
 
 def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
     from assay.reports.document import Cell, Span, TextTable
-    from assay.tasks.check import CANNOT_RUN, SHOWN, most_severe_first
+    from assay.tasks.check import CANNOT_RUN, most_severe_first, some_of_each
 
     every: bool = options.all
     rows: list[list[Cell]] = []
@@ -99,60 +145,65 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
         rows[-1][3] = Span(str(errors), "bad" if errors else "good")
     show(TextTable(header=["task", "samples", "gold tried", "errors", "remarks"], rows=rows, numeric_from=1), options)
     for check in checks:
-        if check.heard is not None:
-            print(_heard(check.task, check.heard, every=every))
+        if check.first_sample is not None:
+            print(_first_sample(check.task, check.first_sample, every=every))
+    said: set[str] = set()
     for check in checks:
-        findings = most_severe_first(check.findings)
+        every_finding = [each for each in most_severe_first(check.findings) if not each.place or str(each) not in said]
+        findings = every_finding if every else some_of_each(every_finding)
+        said.update(map(str, findings))
         if check.tried < check.samples and check.tried:
             print(
-                f"{check.task}: {check.tried:,} of {check.samples:,} samples were gone through, from the first to the "
-                "last; --limit N takes the first N, all of them",
+                f"{check.task}: {check.tried:,} of {check.samples:,} samples were checked, spread evenly "
+                "over the task; --limit N checks the first N instead",
                 file=sys.stderr,
             )
         if not any(each.problem == CANNOT_RUN for each in findings):
             for line in _without_gold(check):
                 print(line, file=sys.stderr)
-        for finding in findings if every else findings[:SHOWN]:
+        for finding in findings:
             print(finding, file=sys.stderr)
-        if not every and len(findings) > SHOWN:
-            print(f"{check.task}: … and {len(findings) - SHOWN} more (--all shows them)", file=sys.stderr)
+        if len(findings) < len(every_finding):
+            more = len(every_finding) - len(findings)
+            print(f"{check.task}: … and {more:,} more like these (--all shows them)", file=sys.stderr)
 
 
 def _without_gold(check: TaskCheck) -> list[str]:
     """Which scorers were tried on no answer that is known to be right."""
-    if check.heard is not None:
+    if check.first_sample is not None:
         return [
             f"{check.task}: no gold answer can be made for the scorer `{key}` "
-            f"({samples:,} of {check.tried:,} samples); the empty one was tried"
+            f"({samples:,} of {check.tried:,} samples); "
+            + (f"{check.tried_instead[key]}; " if key in check.tried_instead else "")
+            + "the empty one was tried"
             for key, samples in check.without_gold.items()
         ]
     without = check.tried - check.gold_checked
-    if not without:
+    if not without or any(finding.problem == "cannot_be_asked" for finding in check.findings):
         return []
     return [f"{check.task}: {without:,} of {check.tried:,} samples have no gold answer to try; the empty one was tried"]
 
 
-def _heard(task: str, heard: Heard, *, every: bool) -> str:
+def _first_sample(task: str, sample: SampleRehearsal, *, every: bool) -> str:
     """The first sample as it is asked, what was answered for the model, and the scores of that."""
-    from assay.wording import shortened
 
     def cut(text: str) -> str:
         return text if every else shortened(text, LONGEST_TEXT)
 
-    lines = [f"\n{task}, sample `{heard.sample}`"]
-    if heard.requests:
-        lines += ["  asked:", *_indented(cut(_asked(heard.requests[-1])))]
-        lines += ["  answered for the model:", *_indented(cut(heard.answer))]
-    for key, requests in heard.judged.items():
+    lines = [f"\n{task}, sample `{sample.sample}`"]
+    if sample.requests:
+        lines += ["  asked:", *_indented(cut(_request_text(sample.requests[-1])))]
+        lines += ["  answered for the model:", *_indented(cut(sample.answer))]
+    for key, requests in sample.judged.items():
         if requests:
-            lines += [f"  judge `{key}` asked:", *_indented(cut(_asked(requests[-1])))]
-    for score in heard.scores:
+            lines += [f"  judge `{key}` asked:", *_indented(cut(_request_text(requests[-1])))]
+    for score in sample.scores:
         values = ", ".join(f"{name} {value}" for name, value in score.values.items())
         lines.append(f"  {score.name}: {cut(values)}")
     return "\n".join(lines)
 
 
-def _asked(request: Request) -> str:
+def _request_text(request: Request) -> str:
     said = [f"{message.role}: {message.content}" for message in request.messages or ()]
     return "\n".join(said) or f"{request.prompt or ''}{request.continuation or ''}"
 

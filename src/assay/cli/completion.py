@@ -9,8 +9,15 @@ import argparse
 import re
 from dataclasses import dataclass, field
 
+from assay.runs.exit_status import DONE
+from assay.wording import shortened
+
 SHELLS = ("bash", "zsh", "fish")
 
+WITHOUT_FILES = ("list", "recipe")
+"""Verbs whose words are names, though their parsers do not list them."""
+LONGEST_MEANING = 60
+"""Characters: a list of choices is read at a glance."""
 EPILOG = """\
 examples:
   echo 'source <(assay completion bash)' >> ~/.bashrc
@@ -26,7 +33,8 @@ class VerbWords:
     verb: str
     summary: str
     words: tuple[str, ...] = ()
-    """Besides files."""
+    takes_files: bool = True
+    """Besides those words."""
     flags: dict[str, tuple[str, bool]] = field(default_factory=dict)
     """Each with its help, and whether a value follows."""
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -39,8 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.runs.exit_status import DONE
-
     verbs = all_words()
     print({"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[options.shell](verbs), end="")
     return DONE
@@ -75,18 +81,26 @@ def words_of(
 ) -> VerbWords:
     flags: dict[str, tuple[str, bool]] = {}
     choices: dict[str, tuple[str, ...]] = {}
-    words = list(besides)
+    words, takes_files = list(besides), False
     for action in parser._actions:
         known = [str(each) for each in action.choices or ()]
         if not action.option_strings:
             words += known
+            takes_files = takes_files or (not known and verb not in WITHOUT_FILES)
         for flag in action.option_strings:
             if not flag.startswith("--"):
                 continue
-            flags[flag] = (_one_line(action.help), action.nargs != 0)
+            flags[flag] = (shortened(_one_line(action.help), LONGEST_MEANING), action.nargs != 0)
             if known or flag == "--model":
                 choices[flag] = _plain_words(known or models)
-    return VerbWords(verb=verb, summary=_one_line(summary), words=_plain_words(words), flags=flags, choices=choices)
+    return VerbWords(
+        verb=verb,
+        summary=_one_line(summary),
+        words=_plain_words(words),
+        takes_files=takes_files,
+        flags=flags,
+        choices=choices,
+    )
 
 
 def bash_script(verbs: list[VerbWords]) -> str:
@@ -95,40 +109,88 @@ def bash_script(verbs: list[VerbWords]) -> str:
         values = "".join(f"        {flag}) words='{' '.join(choices)}' ;;\n" for flag, choices in each.choices.items())
         cases.append(
             f"    {each.verb})\n"
-            f"      case $prev in\n{values}"
-            f"        *) [[ $cur == -* ]] && words='{' '.join(each.flags)}' || words='{' '.join(each.words)}' ;;\n"
+            f"      case $prev in\n{values}{_files_after(each, 'files=1')}"
+            f"        *) if [[ $cur == -* ]]; then words='{' '.join(each.flags)}'; "
+            f"else words='{' '.join(each.words)}' files={int(each.takes_files)}; fi ;;\n"
             f"      esac ;;\n"
         )
     return (
         "# assay: completion for bash; source it, or run `assay completion bash` again after an upgrade\n"
         "_assay() {\n"
-        '  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=""\n'
+        '  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words="" files=0\n'
         "  if (( COMP_CWORD == 1 )); then\n"
         f"    words='{' '.join(each.verb for each in verbs)} --help --version'\n"
         "  else\n"
         "    case ${COMP_WORDS[1]} in\n" + "".join(cases) + "    esac\n"
         "  fi\n"
         '  COMPREPLY=($(compgen -W "$words" -- "$cur"))\n'
+        "  if (( files )); then\n"
+        "    compopt -o filenames 2>/dev/null\n"
+        "    local IFS=$'\\n'\n"
+        '    COMPREPLY+=($(compgen -f -- "$cur"))\n'
+        "  fi\n"
         "}\n"
-        "complete -o default -o bashdefault -F _assay assay\n"
+        "complete -F _assay assay\n"
     )
 
 
 def zsh_script(verbs: list[VerbWords]) -> str:
-    return "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(verbs)
+    cases = []
+    for each in verbs:
+        values = "".join(
+            f"        {flag}) compadd -- {' '.join(choices)} ;;\n" for flag, choices in each.choices.items()
+        )
+        flags = " ".join(f"'{flag}:{meaning}'" for flag, (meaning, _) in each.flags.items())
+        words = f"compadd -- {' '.join(each.words)}; " if each.words else ""
+        cases.append(
+            f"    {each.verb})\n"
+            f"      case $words[CURRENT-1] in\n{values}{_files_after(each, '_files')}"
+            f"        *) if [[ $PREFIX == -* ]]; then flags=({flags}); _describe -o flag flags; "
+            f"else {words}{'_files' if each.takes_files else ':'}; fi ;;\n"
+            f"      esac ;;\n"
+        )
+    summaries = " ".join(f"'{each.verb}:{each.summary}'" for each in verbs)
+    return (
+        "# assay: completion for zsh; source it, or run `assay completion zsh` again after an upgrade\n"
+        "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }\n"
+        "_assay() {\n"
+        "  local -a verbs flags\n"
+        "  if (( CURRENT == 2 )); then\n"
+        f"    verbs=({summaries})\n"
+        "    _describe verb verbs\n"
+        "    return\n"
+        "  fi\n"
+        "  case $words[2] in\n" + "".join(cases) + "  esac\n"
+        "}\n"
+        "compdef _assay assay\n"
+    )
+
+
+def _files_after(each: VerbWords, act: str) -> str:
+    """The case of flags that take a value of which nothing is known: it may be a file."""
+    flags = [flag for flag, (_, takes_value) in each.flags.items() if takes_value and flag not in each.choices]
+    return f"        {'|'.join(flags)}) {act} ;;\n" if flags else ""
 
 
 def fish_script(verbs: list[VerbWords]) -> str:
-    lines = ["# assay: completion for fish; write it anew after an upgrade"]
+    lines = [
+        "# assay: completion for fish; write it again after an upgrade",
+        "function __assay_verb",
+        "    set -l given (commandline -opc)",
+        '    test (count $given) -gt 1; and test "$given[2]" = $argv[1]',
+        "end",
+    ]
     for each in verbs:
         lines.append(f"complete -c assay -n __fish_use_subcommand -f -a {each.verb} -d '{each.summary}'")
     for each in verbs:
-        here = f"complete -c assay -n '__fish_seen_subcommand_from {each.verb}'"
+        here = f"complete -c assay -n '__assay_verb {each.verb}'"
+        if not each.takes_files:
+            lines.append(f"{here} -f")
         if each.words:
             lines.append(f"{here} -a '{' '.join(each.words)}'")
         for flag, (meaning, takes_value) in each.flags.items():
             known = each.choices.get(flag, ())
-            value = f" -x -a '{' '.join(known)}'" if known else " -r" if takes_value else ""
+            value = f" -x -a '{' '.join(known)}'" if known else " -r -F" if takes_value else ""
             lines.append(f"{here} -l {flag[2:]}{value} -d '{meaning}'")
     return "\n".join(lines) + "\n"
 

@@ -6,9 +6,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from assay.cli.gate_flags import GATES, add_gate_arguments, tell_gates, write_for_ci
+from assay.cli.output import add_form_arguments, show
+from assay.cli.run_names import run_named
+from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import UsageError
+from assay.runs.exit_status import DONE, GATE_NOT_MET
 
 if TYPE_CHECKING:
     from assay.reports.diff.columns import Side
@@ -18,9 +26,9 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 Pairs samples by task, id and attempt. Run folders, and leaderboards written with --include-per-example, can be
-compared sample by sample; of other leaderboards only the scores. Positive means that B is better. Results that do not
-cover the same samples, or whose samples have other targets, are refused; --allow-unequal compares those that both have,
-and every number is over them.
+compared sample by sample; for other leaderboards only the scores are compared. A positive difference means that B is
+better. Results that do not cover the same samples, or whose samples have other targets, are refused; --allow-unequal
+compares those that both have, and every number is over them.
 
 examples:
   assay diff runs/before runs/after
@@ -31,13 +39,9 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.gate_flags import GATES, add_gate_arguments
-    from assay.cli.output import add_form_arguments
-    from assay.cli.view_flags import add_view_arguments
-
     parser.epilog = f"{EPILOG}\n{GATES}"
-    parser.add_argument("a", metavar="A", help="a leaderboard.json or a run folder: before")
-    parser.add_argument("b", metavar="B", help="a leaderboard.json or a run folder: after")
+    parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or a log of Inspect: before")
+    parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or a log of Inspect: after")
     parser.add_argument("--samples", type=int, default=5, metavar="N", help="flipped samples to show (default 5)")
     parser.add_argument(
         "--allow-unequal",
@@ -52,23 +56,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    import msgspec
-
-    from assay.cli.gate_flags import tell_gates, write_for_ci
-    from assay.cli.output import show
-    from assay.cli.view_flags import view_of_runs
     from assay.reports.diff.build import diff_of
     from assay.reports.diff.columns import read_side
     from assay.reports.documents.diff import diff_document
     from assay.reports.gates.expression import parse_gates
     from assay.reports.gates.step_summary import diff_summary
     from assay.reports.marks import marks_sentence
-    from assay.runs.exit_status import DONE, GATE_NOT_MET
 
     if options.samples < 0:
-        raise UsageError(f"--samples must not be negative, not {options.samples}")
+        raise UsageError(f"--samples must be 0 or more, got {options.samples}")
+    options.a, options.b = run_named(options.a), run_named(options.b)
     view = view_of_runs(options, (options.a, options.b))
     gates = parse_gates(options.gate)
     a, b = read_side(options.a, view), read_side(options.b, view)
@@ -106,11 +103,11 @@ def gates_of(
     from assay.reports.diff.ends import diff_ends_of
     from assay.reports.gates.check import check_gates
     from assay.reports.gates.names import check_names, numbers_of_board
-    from assay.reports.standings.shared_samples import asked, over_shared
+    from assay.reports.standings.shared_samples import over_shared, rows_attempted
 
     if not gates:
         return []
     check_names(gates, numbers_of_board(b.board), baseline=a.board)
-    boards = [side.board for side in (over_shared((a, b), view, asked) if allow_unequal else (a, b))]
+    boards = [side.board for side in (over_shared((a, b), view, rows_attempted) if allow_unequal else (a, b))]
     pairs = partial(diff_ends_of, a, b, view)
     return check_gates(gates, boards[1], baseline=boards[0], pairs=pairs, allow_unequal=allow_unequal)

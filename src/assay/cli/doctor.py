@@ -1,8 +1,10 @@
-"""`assay doctor`: which layers this host has to confine model-written code with, and how to get the missing ones."""
+"""`assay doctor`: show which sandbox layers this machine supports, and how to get the missing ones."""
 
 from __future__ import annotations
 
 import argparse
+
+import msgspec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -11,8 +13,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when code_exec runs here as it is, 1 when it would be refused."""
-    import msgspec
-
     from assay.sandbox.doctor import doctor
 
     rows = doctor()

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.cli.run_flags import checked_patience, key_values
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.evaluators import Evaluator
-    from assay.models.pool import Patience
 
 _CALLS = "evaluator calls in flight"
 _COUNTS_FOR = {
@@ -28,8 +28,8 @@ _COUNTS_FOR = {
 """Which of those who score each flag is for; for anybody else it would do nothing, silently."""
 
 
-def add_evaluator_arguments(parser: argparse.ArgumentParser, *, patience_flag: str = "--patience") -> None:
-    who = parser.add_argument_group("who scores (one of these)")
+def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
+    who = parser.add_argument_group("evaluator (one of these)")
     who.add_argument(
         "--evaluator-command",
         metavar="COMMAND",
@@ -40,8 +40,11 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser, *, patience_flag: s
     who.add_argument(
         "--judge-model", action="append", default=[], metavar="MODEL", help="a model that judges, such as openai:NAME"
     )
-    how = parser.add_argument_group("how it scores")
-    how.add_argument("--objective", metavar="TEXT", help="what a good artifact is; a judge needs it")
+    _add_how_it_scores(parser.add_argument_group("evaluator options"))
+
+
+def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
+    how.add_argument("--objective", metavar="TEXT", help="what makes a good artifact (required for judges)")
     how.add_argument(
         "--dimension", action="append", default=[], metavar="NAME=WEIGHT", help="a quality the judge scores on its own"
     )
@@ -57,14 +60,14 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser, *, patience_flag: s
         default="unit",
         help="unit: scores lie in [0, 1] (default); any: every finite number",
     )
-    how.add_argument("--task-model", metavar="NAME", help="the model the artifact is meant for; evaluators are told")
+    how.add_argument("--task-model", metavar="NAME", help="the model the artifact is meant for; passed to evaluators")
     how.add_argument("--evaluator-cwd", metavar="DIR", help="working directory of the command")
     how.add_argument(
         "--evaluator-env",
         action="append",
         default=[],
         metavar="NAME",
-        help="a variable the command may have besides the usual ones",
+        help="an environment variable to pass to the command besides the usual ones",
     )
     how.add_argument(
         "--evaluator-persistent",
@@ -81,25 +84,27 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser, *, patience_flag: s
         "--evaluator-header", action="append", default=[], metavar="NAME:VALUE", help="sent to the service"
     )
     how.add_argument(
-        "--evaluator-timeout", type=float, metavar="SECONDS", help="of one evaluation: default 30; 60 for judges"
+        "--evaluator-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="time limit of one evaluation (default 30; 60 for judges)",
     )
     how.add_argument(
-        patience_flag,
-        dest="outage_minutes",
+        "--patience",
         type=float,
         default=60.0,
         metavar="MINUTES",
-        help="how long to wait for a service or judge that went away (default 60)",
+        help="how long to wait out an outage of a service or judge (default 60)",
     )
     how.add_argument("--concurrency", type=int, default=4, metavar="N", help=f"{_CALLS} (default 4)")
-    how.add_argument("--prices", metavar="FILE", help="what models cost (default: prices.yaml here, else assay's own)")
+    how.add_argument("--prices", metavar="FILE", help="price file (default: prices.yaml here, else assay's own)")
     how.add_argument("--no-preflight", action="store_true", help="do not try the evaluator before the work begins")
 
 
-def evaluators_of(options: argparse.Namespace, patience: Patience) -> list[Evaluator]:
+def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
     """The evaluators that the flags name: one, or one for each judge."""
     if options.concurrency < 1:
-        raise UsageError(f"--concurrency must be at least 1, not {options.concurrency}")
+        raise UsageError(f"--concurrency must be at least 1, got {options.concurrency}")
     sources = {
         "--evaluator-command": bool(options.evaluator_command),
         "--evaluator-url": bool(options.evaluator_url),
@@ -108,13 +113,13 @@ def evaluators_of(options: argparse.Namespace, patience: Patience) -> list[Evalu
     given = [flag for flag, there in sources.items() if there]
     if len(given) != 1:
         found = f"; got {' and '.join(given)}" if given else ""
-        raise UsageError(f"say who scores: one of {', '.join(sources)}{found}")
+        raise UsageError(f"no evaluator given: use one of {', '.join(sources)}{found}")
     refuse_without_effect(options, given[0].removeprefix("--").replace("-", "_"))
     if options.evaluator_command:
         return [_command(options)]
     if options.evaluator_url:
         return [_service(options)]
-    return [_judge(options, model, patience) for model in options.judge_model]
+    return [_judge(options, model) for model in options.judge_model]
 
 
 def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
@@ -129,14 +134,6 @@ def evaluations_in_flight(options: argparse.Namespace) -> int:
     """How many evaluations may be asked for at once, so that `--concurrency` calls are under way."""
     concurrency: int = options.concurrency
     return concurrency * (options.evaluator_batch or 1)
-
-
-def outage_patience(options: argparse.Namespace, flag: str = "--patience") -> Patience:
-    """How long a server that went away is waited for."""
-    from assay.cli.run_flags import checked_patience
-    from assay.models.pool import Patience
-
-    return Patience(seconds=checked_patience(options.outage_minutes, flag), flag=flag)
 
 
 def _flag(name: str) -> str:
@@ -159,7 +156,7 @@ def read_set(path: str) -> list[dict[str, Any]]:
 
     records = load_dataset(path)
     if not records:
-        raise UsageError(f"{path}: holds no records; a set has one JSON object per line")
+        raise UsageError(f"{path}: has no records; a dataset has one JSON object per line")
     return records
 
 
@@ -207,9 +204,8 @@ def _service(options: argparse.Namespace) -> Evaluator:
     )
 
 
-def _judge(options: argparse.Namespace, spec: str, patience: Patience) -> Evaluator:
-    from assay.cli.run_flags import key_values
-    from assay.costs.budget import Judging
+def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
+    from assay.costs.budget import CountedAsJudge
     from assay.evaluators import llm_judge_evaluator
     from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS
     from assay.evaluators.payload import check_timeout
@@ -222,7 +218,15 @@ def _judge(options: argparse.Namespace, spec: str, patience: Patience) -> Evalua
     limit = check_timeout(JUDGE_TIMEOUT_SECONDS if options.evaluator_timeout is None else options.evaluator_timeout)
     return llm_judge_evaluator(
         options.objective,
-        Judging(wrap_alone(model, concurrency=options.concurrency, timeout_seconds=limit, say=say, patience=patience)),
+        CountedAsJudge(
+            wrap_alone(
+                model,
+                concurrency=options.concurrency,
+                timeout_seconds=limit,
+                say=say,
+                patience_seconds=checked_patience(options.patience),
+            )
+        ),
         quality_dimensions={name: _weight(name, text) for name, text in _pairs(options.dimension)},
         hard_constraints=options.constraint,
         timeout_seconds=None,

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from assay.cli.run_names import runs_named
 from assay.core.errors import UsageError
+from assay.runs.exit_status import DONE
 
 if TYPE_CHECKING:
     from assay.reports.frames.columns import Table
@@ -19,7 +21,7 @@ FORMATS = ("csv", "jsonl", "parquet")
 EPILOG = """\
 One row per attempt, with one column per score value (`SCORER.VALUE`) and per metadata key (`metadata.KEY`), or one
 row per task with the numbers of the leaderboard. An attempt that failed, or that the task excludes, has no score;
-`outcome` says what became of it. CSV is made for spreadsheets: a text that begins like a formula gets a ' before it,
+`outcome` says what happened. CSV is made for spreadsheets: a text that begins like a formula gets a ' before it,
 and characters that cannot be seen are escaped. JSON lines and Parquet hold every text as it is.
 
 examples:
@@ -33,7 +35,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or logs of Inspect")
     parser.add_argument(
         "--format", choices=FORMATS, help="default: by the name of the output file, csv on standard output"
     )
@@ -43,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-task",
         metavar="FILE",
-        help="add the samples of these attempts to a task file that `assay run` takes, each with its origin",
+        help="add the samples of these attempts to a file that `assay run` takes, each with its origin: a task file "
+        "NAME.jsonl, or for samples of a YAML task a run file NAME.yaml",
     )
     parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
 
@@ -52,13 +55,12 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--where",
         metavar="QUERY",
-        help='only attempts for which this holds, as in `score<1 and task:gsm8k and "duck"` (docs/how-to/query.md)',
+        help='only attempts that match, as in `score<1 and task:gsm8k and "duck"` (docs/how-to/query.md)',
     )
 
 
 def run(options: argparse.Namespace) -> int:
     from assay.core.run_file import writing_whole
-    from assay.runs.exit_status import DONE
     from assay.runs.opened import table_of_runs
 
     if options.as_task is not None:
@@ -81,9 +83,8 @@ def run(options: argparse.Namespace) -> int:
 
 def save_task(options: argparse.Namespace) -> int:
     """The samples of the attempts that the query picks, as a task file."""
-    from assay.core.errors import UsageError
-    from assay.runs.exit_status import DONE
     from assay.runs.regressions import regression_lines, save_regressions
+    from assay.runs.yaml_regressions import save_yaml_regressions, yaml_regressions
 
     for flag in ("output", "format", "columns"):
         if getattr(options, flag) is not None:
@@ -91,8 +92,11 @@ def save_task(options: argparse.Namespace) -> int:
     if options.where is None:
         raise UsageError("--as-task needs --where, which says what went wrong: --where 'outcome:wrong'")
     sources = picked(sources_of(options.runs), options.where, options.rows)
-    lines = [line for source in sources for line in regression_lines(source)]
-    saved = save_regressions(Path(options.as_task), lines)
+    path, of_yaml = Path(options.as_task), yaml_regressions(sources)
+    if of_yaml is not None:
+        saved = save_yaml_regressions(path, of_yaml)
+    else:
+        saved = save_regressions(path, [line for source in sources for line in regression_lines(source)])
     had = f" to the {saved.kept:,} it had" if saved.kept else ""
     print(f"{saved.path}: {saved.added:,} samples added{had}; run them with `assay run {saved.path}`", file=sys.stderr)
     return DONE
@@ -110,10 +114,9 @@ def format_of(given: str | None, output: Path | None) -> str:
 
 def sources_of(names: list[str]) -> list[RunSource]:
     """The runs, each called by its folder's name, or by its path where two are alike; searches are skipped."""
-    from assay.cli.run_names import without_searches
     from assay.reports.frames.source import RunSource
 
-    paths = list(dict.fromkeys(map(Path, without_searches(names))))
+    paths = list(dict.fromkeys(map(Path, runs_named(names))))
     labels = [path.resolve().name for path in paths]
     return [
         RunSource.of(path, label if labels.count(label) == 1 else str(path))

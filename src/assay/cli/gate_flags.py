@@ -18,8 +18,8 @@ gates:
   "overall >= 0.8", "sums >= baseline - 0.02", "code.weak <= 3"   compare numbers of the result and the baseline
   no-significant-drop        no task, nor the overall score, is significantly worse, sample by sample
   "no-drop-beyond 0.02"      every difference, and the overall one, is shown to be above -0.02
-  "no-drop-beyond 0.02 sums" the same of one task, or of `overall`
-Each is met, not met, or cannot tell: then the evidence is missing or too weak. docs/ci.md lists every name.
+  "no-drop-beyond 0.02 sums" the same for one task, or for `overall`
+Each is met, not met, or cannot tell (the evidence is missing or too weak). docs/ci.md lists every name.
 """
 
 
@@ -30,14 +30,14 @@ def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True
         action="append",
         default=[],
         metavar="GATE",
-        help='exit code 1 unless it is met, whatever failed attempts would have been: "overall >= 0.8", '
+        help='exit code 1 unless it is met, however the failed attempts would have scored: "overall >= 0.8", '
         '"sums >= baseline - 0.02", no-significant-drop, "no-drop-beyond 0.02" (repeatable)',
     )
     ci.add_argument(
         "--gate-cannot-tell",
         choices=("fail", "pass"),
         default="fail",
-        help="what a gate that cannot tell does to the exit code (default: fail)",
+        help="exit code for a gate that cannot tell (default: fail)",
     )
     if baseline:
         ci.add_argument("--baseline", metavar="FILE|RUN", help="what gates compare with: a leaderboard or a run folder")

@@ -8,15 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from assay.cli.output import add_form_arguments, show
+from assay.cli.view_flags import add_view_arguments, view_of_runs
+from assay.core.errors import SearchFolderError, UsageError
+from assay.runs.exit_status import DONE
+
 if TYPE_CHECKING:
     from assay.core.run_file import RunFile
 
 EPILOG = """\
-Runs with the same tasks are one history, in order of time, or with --order commit in the order of the commits they were
-made at (recorded when a run is made in a git checkout). Every run is compared with the baseline, the first one unless
---baseline names another, by the paired test of `assay diff` on the side of a drop; p-values are corrected by Holm for
-every run that was looked at. Sentences list what changed from each run to the next: model, prompt, questions, scoring,
-settings, versions.
+Runs of the same tasks form one history, ordered by time, or with --order commit by the commit that they were made at
+(recorded when the run starts in a git checkout). Every run is compared with the baseline, which is the first run unless
+--baseline names another, by a one-sided version of the paired test of `assay diff`; p-values are corrected by Holm over
+all runs. Below, what changed from each run to the next: model, prompt, questions, scoring, settings, versions.
 
 examples:
   assay history runs/
@@ -26,9 +32,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.output import add_form_arguments
-    from assay.cli.view_flags import add_view_arguments
-
     parser.epilog = EPILOG
     parser.add_argument("runs", nargs="+", metavar="FOLDER", help="run folders, or folders of run folders")
     parser.add_argument("--task", metavar="NAME", help="one task alone, over every run that has it")
@@ -42,15 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    import msgspec
-
-    from assay.cli.output import show
-    from assay.cli.view_flags import view_of_runs
-    from assay.core.errors import UsageError
     from assay.reports.diff.columns import read_side
     from assay.reports.documents.history import history_document
     from assay.reports.history.build import HistorySource, histories
-    from assay.runs.exit_status import DONE
     from assay.viewer.run_folders import find_runs
 
     folders = _readable(find_runs([Path(name) for name in options.runs]))
@@ -65,7 +62,9 @@ def run(options: argparse.Namespace) -> int:
         commits=commits,
     )
     if not found:
-        raise UsageError(f"{', '.join(options.runs)}: no two runs of the same tasks here; {len(folders):,} runs in all")
+        raise UsageError(
+            f"{', '.join(options.runs)}: no two runs of the same tasks here; {len(folders):,} runs in total"
+        )
     if options.html:
         from assay.core.run_file import write_whole
         from assay.reports.html.history_page import history_page
@@ -81,7 +80,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _readable(folders: dict[str, Path]) -> dict[str, tuple[Path, RunFile]]:
     """Searches are no runs, and what cannot be read is named on stderr."""
-    from assay.core.errors import SearchFolderError, UsageError
     from assay.core.run_file import read_run_file
 
     found = {}
@@ -96,13 +94,12 @@ def _readable(folders: dict[str, Path]) -> dict[str, tuple[Path, RunFile]]:
 
 
 def _commits(known: list[str]) -> list[str]:
-    from assay.core.errors import UsageError
     from assay.runs.checkout import commits_in_order
 
     found = commits_in_order(known)
     if found is None:
         raise UsageError(
             "--order commit: git knows none of the runs' commits here; run it inside the repository that the runs were "
-            "made in, or leave --order away"
+            "made in, or leave --order out"
         )
     return found

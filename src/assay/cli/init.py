@@ -1,21 +1,22 @@
-"""`assay init`: a starter project (task files, YAML tasks, or a search for a prompt), or a copy of an example."""
+"""`assay init`: a starter project (task files, YAML tasks, a search for a prompt), an example, or the skill file."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
+from assay.cli.examples import examples, examples_folder, files_to_copy
 from assay.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from assay.runs.exit_status import DONE
 
 FIRST_SEARCH = (
     "assay optimize --task label-tickets.yaml --prompt-at input_builder.input_messages.0.content "
     "--task-model stand_in:answer --model stand_in:propose --keep-placeholders --budget 400 --diff"
 )
+SKILL = "skill-assay.md"
 RENAMED = {"gitignore.txt": ".gitignore"}
 
 
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n"
         "  assay init my-evals                           tasks as JSON lines, a metric and an adapter of your own\n"
         "  assay init --yaml my-evals                    a YAML task of each common kind, with models and datasets\n"
-        "  assay init --example declarative my-copy      a copy of an example; `assay list examples` lists them"
+        "  assay init --example declarative my-copy      a copy of an example; `assay list examples` lists them\n"
+        "  assay init --skill .                          the recipe as a skill file for a coding assistant"
     )
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", default=".", help="a new or empty folder (default: the current one)"
@@ -51,29 +53,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--optimize", action="store_true", help="a dataset, a task and a search for its prompt, which runs offline"
     )
     kind.add_argument("--example", metavar="NAME", help="one of the examples that come with assay")
+    kind.add_argument(
+        "--skill",
+        action="store_true",
+        help=f"{SKILL}, for coding assistants: tasks, metrics, models, runs, gates and failures on one page",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    import assay
-    from assay.runs.exit_status import DONE
-
     target = Path(options.folder)
+    if options.skill:
+        return _write_skill(target)
     if options.example is not None:
         source, first = _example(options.example), "cat README.md"
     else:
         starter = YAML_TASKS if options.yaml else SEARCH if options.optimize else TASK_FILES
-        source, first = Path(assay.__file__).parent / "starter_project" / starter.folder, starter.first
+        source, first = _starter_folder(starter.folder), starter.first
     _copy(source, target)
     here = "" if target.resolve() == Path.cwd() else f"cd {target} && "
     print(f"\nnext: {here}{first}", file=sys.stderr)
     return DONE
 
 
+def _write_skill(target: Path) -> int:
+    """The skill file into a folder, which may hold a project; one that is there is left alone."""
+    path = target / SKILL
+    text = _starter_folder("skill").joinpath(SKILL).read_bytes()
+    if path.exists() and path.read_bytes() != text:
+        raise UsageError(f"{path}: exists with different content; move it or name another folder")
+    target.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    print(path)
+    print("\nnext: put it where your coding assistant looks for skills or instructions", file=sys.stderr)
+    return DONE
+
+
+def _starter_folder(name: str) -> Path:
+    import assay
+
+    return Path(assay.__file__).parent / "starter_project" / name
+
+
 def _example(name: str) -> Path:
     from assay.catalog import unknown_name
-    from assay.cli.examples import examples, examples_folder
 
     known = examples()
     if name not in known:
@@ -83,8 +105,6 @@ def _example(name: str) -> Path:
 
 def _copy(source: Path, target: Path) -> None:
     """Every file of the project into a folder that holds nothing yet but hidden files, such as `.git` or `.venv`."""
-    from assay.cli.examples import files_to_copy
-
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file, not a folder; nothing was written")
     files = list(files_to_copy(source))

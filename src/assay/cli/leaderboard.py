@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
+import msgspec
+
+from assay.cli.output import add_form_arguments, show
+from assay.cli.run_names import runs_named
+from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import UsageError
+from assay.runs.exit_status import DONE
 
 EPILOG = """\
 examples:
@@ -22,11 +29,8 @@ rank is over the shared samples, coverage and bounds show what that leaves open,
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.output import add_form_arguments
-    from assay.cli.view_flags import add_view_arguments
-
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders or leaderboard.json files")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or logs of Inspect")
     parser.add_argument(
         "--normalise",
         choices=("z", "chance", "none"),
@@ -45,27 +49,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_form_arguments(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page with charts that opens from disk")
     parser.add_argument(
-        "--baseline", metavar="MODEL", help="the model that the heatmap compares with (default: of the first run)"
+        "--baseline", metavar="MODEL", help="the model that the heatmap compares with (default: that of the first run)"
     )
     add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    import msgspec
-
-    from assay.cli.output import show
-    from assay.cli.run_names import without_searches
-    from assay.cli.view_flags import view_of_runs
-    from assay.core.errors import UsageError
     from assay.reports.diff.columns import read_side
     from assay.reports.documents.standings import standings_csv, standings_document
     from assay.reports.standings.against import against_baseline
     from assay.reports.standings.build import side_labels, standings_of
-    from assay.runs.exit_status import DONE
 
-    runs = without_searches(options.runs)
+    runs = runs_named(options.runs)
     view = view_of_runs(options, runs)
     sides = [read_side(run, view) for run in runs]
     found = standings_of(

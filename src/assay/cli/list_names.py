@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from assay.cli.examples import examples
+from assay.cli.output import add_form_arguments, is_laid_out, show
 from assay.core.errors import UsageError
+from assay.runs.exit_status import DONE
 
 if TYPE_CHECKING:
     from assay.core.errors import UsageError
@@ -13,20 +19,19 @@ if TYPE_CHECKING:
 
 TASK_SETS = "task sets"
 LIBRARY = "lm-eval"
+INSPECT_LIBRARY = "inspect"
 EXAMPLES = "examples"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.output import add_form_arguments
-
     parser.add_argument(
         "what",
         nargs="*",
         metavar="KIND|TASKS",
-        help="metric, scorer, model, …, task files or folders, `examples`, or `lm-eval`: its tasks",
+        help="metric, scorer, model, …, task files or folders, `examples`, or `lm-eval` or `inspect`: its tasks",
     )
-    parser.add_argument("--search", metavar="TEXT", help="only names that hold this text")
-    parser.add_argument("--include-path", metavar="FOLDER", help="where else lm-eval tasks are looked for")
+    parser.add_argument("--search", metavar="TEXT", help="only names that contain this text")
+    parser.add_argument("--include-path", metavar="FOLDER", help="a folder with further lm-eval: tasks (YAML files)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     add_form_arguments(parser)
 
@@ -36,6 +41,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.what == [LIBRARY]:
         return tell(lm_eval_tasks(options), options)
+    if options.what == [INSPECT_LIBRARY]:
+        return tell(inspect_tasks(options), options)
     if options.what == [EXAMPLES]:
         return tell(searched({EXAMPLES: example_projects()}, options), options)
     asked = [singular(word) for word in options.what]
@@ -52,8 +59,6 @@ def run(options: argparse.Namespace) -> int:
 
 def list_tasks(words: list[str], options: argparse.Namespace) -> int:
     """The tasks of files and folders; a file that cannot be read hides none of the others."""
-    from assay.runs.exit_status import DONE
-
     found, broken = tasks_in(words)
     if found["tasks"] or not broken:
         tell(searched(found, options), options)
@@ -71,28 +76,33 @@ def searched(found: dict[str, dict[str, str]], options: argparse.Namespace) -> d
 
 
 def example_projects() -> dict[str, str]:
-    from assay.cli.examples import examples
-
     return examples()
 
 
 def lm_eval_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
     """What an installed lm_eval has under names: tasks, groups of tasks, and tags."""
-    from assay.tasks.library_names import LM_EVAL
+    from assay.tasks.library.names import LM_EVAL
     from assay.tasks.lm_eval.source import lm_eval_names
 
     names = lm_eval_names(options.search or "", options.include_path)
     if not names:
-        raise UsageError(f"lm_eval has no task, group or tag whose name holds `{options.search}`")
+        raise UsageError(f"lm_eval has no task, group or tag whose name contains `{options.search}`")
     return {LIBRARY: {f"{LM_EVAL}{name}": kind for name, kind in names.items()}}
 
 
+def inspect_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
+    """The tasks of Inspect that installed packages have; their source is read, not run."""
+    from assay.tasks.inspect.source import inspect_names
+    from assay.tasks.library.names import INSPECT
+
+    names = inspect_names(options.search or "")
+    if not names:
+        asked = f" whose name holds `{options.search}`" if options.search else ""
+        raise UsageError(f"no installed package has a task of Inspect{asked}; inspect_evals has many")
+    return {INSPECT_LIBRARY: {f"{INSPECT}{name}": summary for name, summary in names.items()}}
+
+
 def tell(found: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
-    import msgspec
-
-    from assay.cli.output import is_laid_out, show
-    from assay.runs.exit_status import DONE
-
     if options.json:
         print(msgspec.json.encode(found).decode())
         return DONE
@@ -123,8 +133,6 @@ def document_of(found: dict[str, dict[str, str]]) -> list[TextTable]:
 
 def refuse_unknown(words: list[str]) -> None:
     """A word that is neither a path nor a task set was meant as a kind."""
-    from pathlib import Path
-
     from assay import catalog
     from assay.tasks.load import BUILT_IN
 

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,31 +19,26 @@ from typing import TextIO
 from assay.cli import streams
 from assay.cli.output import has_styles, width_of_stream
 from assay.cli.progress import ProgressLine, duration
+from assay.cli.running_scores import RunningScore, earlier_attempts
 from assay.core.run_file import RunFile
 from assay.core.types import Record, TaskDefinition
 from assay.costs.prices import Quote, find_prices
-from assay.costs.spending import Spending, add_attempt, amount_text, money_of
+from assay.costs.spending import Cost, Spending, add_attempt, money, money_of
 from assay.models.pool import RequestState
 from assay.reports.document import Span
-from assay.reports.terminal import Row, flat
+from assay.reports.terminal import Row, flat, sentence_lines, without_end_spaces
 from assay.reports.text_width import cut, width_of
+from assay.reports.view import GROUP, View
+from assay.wording import count_of
 
 TICK_SECONDS = 0.25
-BAR, SHORT_BAR, NAME = 16, 8, 28
-WIDE = 100
-"""From so many columns on tasks have long bars."""
-
-
-@dataclass(slots=True)
-class _TaskSums:
-    """What a task's line is made of."""
-
-    made: int = 0
-    failed: int = 0
-    scored: int = 0
-    sum: float = 0.0
-    graded: bool = False
-    """Whether a score was neither 0 nor 1: then the interval needs more than sums, and is not shown."""
+PACE_SECONDS = 30.0
+"""The pace is that of the last so many seconds: servers get quicker, slower and stuck."""
+KINDS = 3
+"""Kinds of failures that have a line each."""
+BAR = 16
+LEAST_NAME, WIDE_NAME = 12, 28
+"""Columns that a task's name keeps while something else can be left out, and while bars can be shorter."""
 
 
 @dataclass(slots=True)
@@ -53,7 +49,7 @@ class _FailureSums:
 
 @dataclass(slots=True)
 class _Sums:
-    tasks: dict[str, _TaskSums] = field(default_factory=dict)
+    tasks: dict[str, RunningScore] = field(default_factory=dict)
     failures: dict[str, _FailureSums] = field(default_factory=dict)
     spent: Spending = field(default_factory=Spending)
     judges: dict[str, Spending] = field(default_factory=dict)
@@ -69,20 +65,29 @@ class LivePanel(ProgressLine):
         self._quotes: dict[str, Quote | None] = {}
         self._model = ""
         self._prices_file: str | None = None
+        self._view = View()
+        self._journal: Path | None = None
         self._state: Callable[[], RequestState | None] = lambda: None
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._pace: deque[tuple[float, int]] = deque()
 
-    def plan(self, run: RunFile) -> None:
+    def plan(self, run: RunFile, journal: Path | None = None) -> None:
         self._totals = {each.name: run.config.attempts_of(each) for each in run.definitions}
         self._model, self._prices_file = run.model["name"], run.config.prices
+        self._view = View(level=run.config.level, group_by=run.config.group_by or GROUP)
+        self._journal = journal
 
     def watch(self, state: Callable[[], RequestState | None]) -> None:
         self._state = state
 
     def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None:
-        self._sums = _Sums(tasks={each.name: _TaskSums() for each in definitions})
         super().begin(total, done, definitions)
+        self._sums = _Sums({name: RunningScore(measure, self._view) for name, measure in self._measures.items()})
+        for attempt in earlier_attempts(self._journal) if done and self._journal is not None else ():
+            if attempt.task in self._sums.tasks:
+                self._sums.tasks[attempt.task].add(attempt)
+        self._pace.clear()
         self._over.clear()
         self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
         self._thread.start()
@@ -90,21 +95,14 @@ class LivePanel(ProgressLine):
     def records(self, records: list[Record]) -> None:
         super().records(records)
         for record in records:
-            sums = self._sums.tasks.setdefault(record.task, _TaskSums())
-            sums.made += 1
             add_attempt(record, self._sums.spent, self._sums.judges)
+            if record.task in self._sums.tasks:
+                self._sums.tasks[record.task].add(record)
             if record.failures:
-                sums.failed += 1
                 first = record.failures[0]
                 failure = self._sums.failures.setdefault(first.kind, _FailureSums())
                 failure.count += 1
                 failure.last = first.message
-            measure = self._measures.get(record.task)
-            number = None if measure is None else measure.of(record)
-            if number is not None:
-                sums.scored += 1
-                sums.sum += number
-                sums.graded = sums.graded or number not in (0.0, 1.0)
 
     def end(self) -> None:
         self._over.set()
@@ -114,31 +112,45 @@ class LivePanel(ProgressLine):
         streams.erase(self._stream)
 
     def say(self, sentence: str) -> None:
-        print(sentence, file=self._stream, flush=True)  # the stream makes room for it
+        lines = sentence_lines(sentence, width_of_stream(self._stream))
+        streams.write_lines(self._stream, lines, styled=False)  # the stream makes room for it
+        self._stream.flush()
 
     def _show_now_and_then(self) -> None:
         """The clock draws."""
 
     def _tick(self) -> None:
         while not self._over.wait(TICK_SECONDS):
-            streams.draw(self._stream, self.lines(time.monotonic()), styled=has_styles(self._stream))
+            now = time.monotonic()
+            self._pace.append((now, self._done))
+            while now - self._pace[0][0] > PACE_SECONDS:
+                self._pace.popleft()
+            streams.draw(self._stream, self.lines(now), styled=has_styles(self._stream))
 
     def lines(self, now: float) -> list[Row]:
         """The panel as it is now, no wider and no higher than the terminal."""
         width, height = width_of_stream(self._stream) - 1, _height(self._stream)
-        foot = [*self._failures(), *self._spending(), *self._requests()]
-        head = [self._head(now), *([self._workers_line()] if self._workers else [])]
+        state = self._state()
+        foot = [*self._failures(), *self._spending(width), *_requests(state)]
+        head = [self._head(now, state, width), *([self._workers_line()] if self._workers else [])]
         room = max(height - 2 - len(head) - len(foot), 0)
         rows = [*head, *self._tasks(width, room), *foot][: max(height - 1, 1)]
         return [_fitted(row, width) for row in rows]
 
-    def _head(self, now: float) -> Row:
-        made, elapsed = self._done - self._already, max(now - self._started, 1e-9)
-        rate = made / elapsed
-        pace = f"{rate:,.1f}/s" if rate >= 1 or not made else f"{60 * rate:,.1f}/min"
-        left = f"  {duration((self._total - self._done) / rate)} left" if rate else ""
-        said = f"  {self._done:,}/{self._total:,}  {duration(elapsed)}  {pace}{left}"
-        return [*_bar(self._done, self._total), Span(said, "key")]
+    def _head(self, now: float, state: RequestState | None, width: int) -> Row:
+        elapsed, rate = now - self._started, self._rate(now)
+        parts = [f"{self._done:,}/{self._total:,}", duration(elapsed)]
+        parts.append(f"{rate:,.1f}/s" if rate >= 1 or not rate else f"{60 * rate:,.1f}/min")
+        if rate and self._done < self._total and not (state and state.waiting):
+            parts.append(f"{duration((self._total - self._done) / rate)} left")
+        while len(parts) > 1 and BAR + sum(2 + len(part) for part in parts) > width:
+            parts.pop()
+        return [*_bar(self._done, self._total), Span("".join(f"  {part}" for part in parts), "key")]
+
+    def _rate(self, now: float) -> float:
+        """Attempts a second, lately; at first since the beginning."""
+        then, done = self._pace[0] if len(self._pace) > 1 else (self._started, self._already)
+        return (self._done - done) / max(now - then, 1e-9)
 
     def _workers_line(self) -> Row:
         each = [made for made, _ in self._workers]
@@ -149,48 +161,67 @@ class LivePanel(ProgressLine):
         if len(tasks) > room:  # those at work first: neither untouched nor through
             tasks.sort(key=lambda item: not 0 < item[1].made < self._totals.get(item[0], item[1].made + 1))
         shown = tasks if len(tasks) <= room else tasks[: max(room - 1, 0)]
-        name_width = min(NAME, width // 3, max((width_of(flat(name)) for name, _ in shown), default=0))
-        bar = BAR if width >= WIDE else SHORT_BAR
-        rows = [self._task(name, sums, name_width, bar) for name, sums in shown]
+        rows = self._task_rows(shown, width)
         if len(shown) < len(tasks) and room:
-            rows.append([Span(f"… and {len(tasks) - len(shown):,} more tasks", "quiet")])
+            rows.append([Span(f"  … and {len(tasks) - len(shown):,} more tasks", "quiet")])
         return rows
 
-    def _task(self, name: str, sums: _TaskSums, name_width: int, bar: int) -> Row:
-        shown = cut(flat(name), name_width)
-        row = [Span("  " + shown + " " * (name_width - width_of(shown)) + "  ")]
+    def _task_rows(self, tasks: list[tuple[str, RunningScore]], width: int) -> list[Row]:
+        """A line for each, in columns; what there is no room for is left out of all: bars first, then intervals."""
+        names = [flat(name) for name, _ in tasks]
+        counts = _aligned([self._count(name, each) for name, each in tasks])
+        scores = _aligned([each.score for _, each in tasks])
+        intervals = _aligned([each.interval for _, each in tasks])
+        failed = _aligned([f"{each.failed:,} failed" if each.failed else "" for _, each in tasks])
+        name_width, bar, with_intervals = _layout(names, [counts, scores, failed], intervals, width)
+        bar = bar if all(self._totals.get(name) for name, _ in tasks) else 0  # a shard's part of each is not known
+        rows = []
+        for at, (name, each) in enumerate(tasks):
+            text = cut(names[at], name_width)
+            row = [Span("  " + text + " " * (name_width - width_of(text)))]
+            row += [Span("  "), *_bar(each.made, self._totals[name], bar)] if bar else []
+            row += [Span(counts[at]), Span(scores[at], "key")]
+            row += [Span(intervals[at], "quiet")] if with_intervals else []
+            rows.append(without_end_spaces([*row, Span(failed[at], "bad")]))
+        return rows
+
+    def _count(self, name: str, task: RunningScore) -> str:
         total = self._totals.get(name)
-        if total and not self._already:  # how many of each task earlier sessions made is not known here
-            row += [*_bar(sums.made, total, bar), Span(f"  {sums.made:,}/{total:,}")]
-        else:
-            row.append(Span(f"{sums.made:,}"))
-        if sums.scored:
-            row.append(Span(f"  {sums.sum / sums.scored:.3f}", "key"))
-            row.append(Span(_interval(sums), "quiet"))
-        return [*row, *([Span(f"  {sums.failed:,} failed", "bad")] if sums.failed else [])]
+        return f"{task.made:,}/{total:,}" if total else f"{task.made:,}"
 
     def _failures(self) -> list[Row]:
-        most = sorted(self._sums.failures.items(), key=lambda item: -item[1].count)[:3]
-        return [
+        kinds = sorted(self._sums.failures.items(), key=lambda item: -item[1].count)
+        rows = [
             [Span(f"  {each.count:,} × {flat(kind)}", "bad"), Span(f"  {flat(each.last)}", "quiet")]
-            for kind, each in most
+            for kind, each in kinds[:KINDS]
         ]
+        if len(kinds) > KINDS:
+            rest = sum(each.count for _, each in kinds[KINDS:])
+            rows.append([Span(f"  {rest:,} × {len(kinds) - KINDS:,} other kinds", "bad")])
+        return rows
 
-    def _spending(self) -> list[Row]:
+    def _spending(self, width: int) -> list[Row]:
         used = [(self._model, self._sums.spent), *self._sums.judges.items()]
         tokens_in = sum(each.tokens_in for _, each in used)
         tokens_out = sum(each.tokens_out for _, each in used)
-        if not tokens_in and not tokens_out:
-            return []
-        said = f"  {tokens_in:,} tokens in, {tokens_out:,} out"
-        quotes = {name: self._quote(name) for name, _ in used}
         made = self._done - self._already
-        if made and all(quotes.values()):
+        if not made or not tokens_in + tokens_out:
+            return []
+        parts = [f"  {tokens_in:,} tokens in, {tokens_out:,} out"]
+        quotes = {name: self._quote(name) for name, _ in used}
+        if unknown := [name for name, quote in quotes.items() if quote is None]:
+            parts += ["   cost unknown", f": no price of {flat(unknown[0])}"]
+        else:
             cost = sum(money_of(each, quotes[name]) for name, each in used)
             currency = next((quote.currency for quote in quotes.values() if quote is not None), "USD")
-            left = (self._total - self._already) / made
-            said += f"   {currency} {amount_text(cost)} so far, about {amount_text(cost * left)} in all"
-        return [[Span(said)]]
+            now, whole = (
+                money(Cost(amount=amount, currency=currency))
+                for amount in (cost, cost * (self._total - self._already) / made)
+            )
+            parts += [f"   {now} so far", f", about {whole} in total"]
+        while sum(map(width_of, parts)) > width and len(parts) > 1:
+            parts.pop()
+        return [[Span("".join(parts))]]
 
     def _quote(self, name: str) -> Quote | None:
         if name not in self._quotes:
@@ -198,26 +229,35 @@ class LivePanel(ProgressLine):
             self._quotes[name] = prices.quote(name)
         return self._quotes[name]
 
-    def _requests(self) -> list[Row]:
-        state = self._state()
-        if state is None:
-            return []
-        row = [Span(f"  {state.in_flight:,} requests in flight, limit {state.limit:,}")]
-        return [[*row, *([Span(f"   waiting: {flat(state.waiting)}", "bad")] if state.waiting else [])]]
+
+def _requests(state: RequestState | None) -> list[Row]:
+    if state is None:
+        return []
+    rows = [[Span(f"  {count_of(state.in_flight, 'request')} in flight, limit {state.limit:,}")]]
+    return rows + ([[Span(f"  waiting: {flat(state.waiting)}", "bad")]] if state.waiting else [])
+
+
+def _aligned(texts: list[str]) -> list[str]:
+    """A column, two spaces before it; nothing where it is empty."""
+    width = max(map(width_of, texts), default=0)
+    return [f"  {text:>{width}}" if width else "" for text in texts]
+
+
+def _layout(names: list[str], columns: list[list[str]], intervals: list[str], width: int) -> tuple[int, int, bool]:
+    """How wide names and bars are, and whether intervals are shown: the first arrangement that leaves names room."""
+    widest = max(map(width_of, names), default=0)
+    others = [max(map(width_of, column), default=0) for column in columns]
+    interval = max(map(width_of, intervals), default=0)
+    for bar, with_intervals in ((BAR, True), (BAR // 2, True), (0, True), (0, False)):
+        room = width - 2 - sum(others) - (bar and bar + 2) - (interval if with_intervals else 0)
+        if room >= min(widest, LEAST_NAME if bar < BAR else WIDE_NAME):
+            break
+    return max(min(widest, room), 0), bar, with_intervals
 
 
 def _bar(done: int, total: int, length: int = BAR) -> Row:
     filled = min(length * done // max(total, 1), length)
     return [Span("━" * filled, "good"), Span("─" * (length - filled), "quiet")]
-
-
-def _interval(sums: _TaskSums) -> str:
-    if sums.graded:
-        return ""
-    from assay.stats.intervals import wilson
-
-    found = wilson(sums.sum, sums.scored)
-    return "" if found.low is None or found.high is None else f" ({found.low:.3f} – {found.high:.3f})"
 
 
 def _fitted(row: Row, width: int) -> Row:

@@ -21,28 +21,28 @@ DEBUG = "ASSAY_DEBUG"
 VERBS = {
     "run": "run tasks against a model and write the leaderboard",
     "validate": "check task files, line by line, without running anything",
-    "trust": "look at what a file from elsewhere would run and connect to, and record that you trust it",
-    "check": "prove a task set without a model: gold answers must score, empty ones must not",
-    "list": "the names assay knows: tasks, metrics, scorers, models, …",
-    "show": "one task, metric or run in full",
+    "trust": "list what a file from elsewhere would run and connect to, and trust it",
+    "check": "test tasks without a model: gold answers must get full marks, empty ones none",
+    "list": "list the available tasks, metrics, scorers, models, …",
+    "show": "show one task, metric or run in full",
     "leaderboard": "rank many models on many tasks",
-    "diff": "what changed between two leaderboards or runs",
-    "history": "runs of the same tasks in order, what changed, and where the score first got worse",
-    "merge": "put the shards of a run together and write its leaderboard",
+    "diff": "compare two runs or leaderboards, sample by sample",
+    "history": "show runs of the same tasks over time, and where the score first dropped",
+    "merge": "combine the shards of a run and write its leaderboard",
     "rescore": "score the answers of a run again, without calling a model",
-    "report": "everything about one run or several as one HTML file",
-    "export": "attempts or tasks of one run or several as one table: CSV, JSON lines, Parquet",
-    "view": "read the samples of runs in a local web page, or export it as a static site",
-    "verify": "check that a leaderboard was made with these very task files",
+    "report": "write one or more runs as a single HTML file",
+    "export": "export attempts or tasks of runs as a table: CSV, JSON lines or Parquet",
+    "view": "browse runs and samples in a local web page, or export it as a static site",
+    "verify": "check that a run is intact and was made from these task files",
     "score": "score one text with an evaluator: a command, a service or judge models",
-    "schema": "a JSON Schema for declarative YAML files, for your editor",
-    "doctor": "which layers this host has to confine model-written code with",
-    "model": "the embedded model: fetch it, serve it, say what it is, remove it",
+    "schema": "print a JSON Schema of YAML files, for your editor",
+    "doctor": "show which sandbox layers this machine supports",
+    "model": "fetch, describe, serve or remove the embedded model",
     "optimize": "search for a better prompt or other text, scored by an evaluator or by tasks",
-    "recipe": "well-known benchmarks: their original files become task folders",
-    "import": "tasks of other programs become task folders",
+    "recipe": "turn the original files of well-known benchmarks into task folders",
+    "import": "convert tasks of other programs into task folders",
     "init": "write a starter project",
-    "completion": "a script that lets bash, zsh or fish complete verbs, flags and names",
+    "completion": "print a completion script for bash, zsh or fish",
 }
 
 EPILOG = """\
@@ -55,6 +55,14 @@ first steps:
 exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a task measured nothing, 130 interrupted,
 70 a bug in assay; ASSAY_DEBUG=1 shows where an error came from
 """
+
+
+class CommandsFormatter(argparse.RawDescriptionHelpFormatter):
+    """Leaves room for the indent of commands, which argparse forgets: the longest names had a line of their own."""
+
+    def format_help(self) -> str:
+        self._action_max_length += self._indent_increment
+        return super().format_help()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -74,9 +82,9 @@ def _main(arguments: list[str]) -> int:
         prog="assay",
         description="Measure language models, prompts and datasets.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandsFormatter,
     )
-    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
     asked = next((word for word in arguments if not word.startswith("-")), None)
     for verb, summary in VERBS.items():
@@ -119,12 +127,12 @@ def _run_verb(options: argparse.Namespace) -> int:
             import traceback
 
             traceback.print_exc()
-        code, sentence = _told(error)
+        code, sentence = _exit_code_and_message(error)
         print(f"assay {options.verb}: {sentence}", file=sys.stderr)
     return code
 
 
-def _told(error: Exception) -> tuple[int, str]:
+def _exit_code_and_message(error: Exception) -> tuple[int, str]:
     """The exit code of an error, and a sentence about it. Nothing that broke looks like a gate that was not met."""
     from assay import os_errors
     from assay.printable import one_line
@@ -134,9 +142,9 @@ def _told(error: Exception) -> tuple[int, str]:
     if isinstance(error, OSError):
         return BAD_INPUT, os_errors.sentence(error)
     if isinstance(error, MemoryError):
-        return BAD_INPUT, f"this needs more memory than there is; {DEBUG}=1 shows where"
+        return BAD_INPUT, f"out of memory; {DEBUG}=1 shows where"
     if isinstance(error, RecursionError):
-        return BAD_INPUT, f"something in the input is nested too deep to be read; {DEBUG}=1 shows where"
+        return BAD_INPUT, f"something in the input is nested too deeply to be read; {DEBUG}=1 shows where"
     return INTERNAL_ERROR, (
         f"internal error: {type(error).__name__}: {one_line(str(error))}. This is a bug in assay: please report it "
         f"with what {DEBUG}=1 shows"

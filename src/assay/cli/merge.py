@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+
+import msgspec
+
+from assay.cli.output import add_form_arguments, say, say_all, show
+from assay.cli.view_flags import add_view_arguments, view_of_run
+from assay.runs.exit_status import exit_status_of, why_without_score
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.output import add_form_arguments
-    from assay.cli.view_flags import add_view_arguments
-
     parser.add_argument("run", metavar="RUN", help="the run folder that the shards wrote to")
-    parser.add_argument("--output", metavar="FILE", help="write the leaderboard here too")
+    parser.add_argument("--output", metavar="FILE", help="also write the leaderboard to this file")
     parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
     add_form_arguments(parser)
     add_view_arguments(parser)
     parser.epilog = """\
-Every finished attempt counts once, whoever made it; merging again adds nothing. The shard files are removed when every
-attempt of the run is there; until then the exit code is 3, and what is owed is named.
+Every finished attempt counts once, whichever shard ran it; merging again adds nothing. The shard files are removed when
+the run is complete; until then the exit code is 3, and what remains is listed.
 """
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    import msgspec
-
-    from assay.cli.output import say_all, show
-    from assay.cli.view_flags import view_of_run
     from assay.reports.board.types import write_leaderboard_file
     from assay.reports.documents.leaderboard import notes
     from assay.reports.documents.more_tables import board_tables
-    from assay.runs.exit_status import exit_status_of, why_without_score
     from assay.runs.shards import merge_run
 
     folder = Path(options.run)
@@ -45,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
         show(board_tables(board), options)
     say_all(notes(board), options)
     if nothing := why_without_score(board):
-        print(nothing, file=sys.stderr)
+        say(nothing, options, "bad")
     repeated = f", {result.repeated:,} found more than once" if result.repeated else ""
     print(f"merged {result.added:,} finished attempts{repeated}", file=sys.stderr)
-    for sentence in result.owed:
-        print(f"still owed: {sentence}; run the missing shards, then merge again", file=sys.stderr)
+    for sentence in result.remaining:
+        print(f"remaining: {sentence}; run the missing shards, then merge again", file=sys.stderr)
     return exit_status_of(board)

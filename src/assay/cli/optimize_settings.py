@@ -5,6 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from assay.cli.evaluator_flags import (
+    evaluations_in_flight,
+    evaluators_of,
+    read_artifact,
+    read_set,
+    refuse_without_effect,
+)
+from assay.cli.run_flags import checked_patience, key_texts, key_values
+from assay.core.errors import UsageError
+
 if TYPE_CHECKING:
     from assay.core.types import Request
     from assay.evaluators import Evaluator
@@ -12,9 +22,6 @@ if TYPE_CHECKING:
 
 
 def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, SearchSettings]:
-    from assay.cli.evaluator_flags import evaluations_in_flight, outage_patience, read_artifact
-    from assay.cli.optimize_flags import OUTAGE_PATIENCE
-    from assay.core.errors import UsageError
     from assay.optimize.constraints import constraints_for
     from assay.optimize.settings import SearchSettings
 
@@ -57,11 +64,11 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         budget=options.budget,
         max_proposals=options.max_proposals,
         target_score=_target(options, evaluator),
-        patience=options.patience,
+        max_stale_proposals=options.max_stale_proposals,
         concurrency=evaluations_in_flight(options),
-        max_cost=options.max_cost,
-        max_total_tokens=options.max_tokens,
-        outage_patience=outage_patience(options, OUTAGE_PATIENCE),
+        budget_cost=options.budget_cost,
+        budget_tokens=options.budget_tokens,
+        patience_seconds=checked_patience(options.patience),
         prices=options.prices,
     )
     return evaluator, settings
@@ -69,21 +76,19 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
 
 _ONLY_WITH = {
     "--task": ("prompt_at", "task_model_arg", "task_max_tokens", "config", "limit", "trust"),
-    "--model": ("temperature", "max_answer_tokens", "model_arg", "reflection_template", "background"),
+    "--model": ("temperature", "max_tokens", "model_arg", "reflection_template", "background"),
 }
 """Flags that do something only beside another one; for `--model`, only where it is asked, not a --proposer."""
 
 
 def _refuse_alone(options: argparse.Namespace) -> None:
-    from assay.core.errors import UsageError
-
     if not options.model and not options.proposer:
-        raise UsageError("say who proposes: --model, such as openai:NAME, or a --proposer of your own")
+        raise UsageError("no proposer given: use --model, such as openai:NAME, or a --proposer of your own")
     missing = {"--task": not options.task, "--model": bool(options.proposer)}
     for other, names in _ONLY_WITH.items():
         given = [name for name in names if getattr(options, name) not in (None, [], False, "")]
         if missing[other] and given:
-            instead = "with --proposer, which does not ask it" if other == "--model" else "without it"
+            instead = "with --proposer, which does not call it" if other == "--model" else "without it"
             flag = given[0].replace("_", "-")
             raise UsageError(f"--{flag} is for {other} and has no effect {instead}; leave it out")
     if options.sampling != "independent" and options.proposals == 1:
@@ -91,8 +96,6 @@ def _refuse_alone(options: argparse.Namespace) -> None:
 
 
 def _refuse_with_one_text(options: argparse.Namespace, seed: Any) -> None:
-    from assay.core.errors import UsageError
-
     several = options.demonstrations or (isinstance(seed, dict) and len(seed) > 1)
     for flag, given in (("--merge", options.merge > 0), ("--component-selector", options.component_selector == "all")):
         if given and not several:
@@ -101,9 +104,6 @@ def _refuse_with_one_text(options: argparse.Namespace, seed: Any) -> None:
 
 def _sets(options: argparse.Namespace) -> dict[str, Any]:
     """The records of every set; what is wrong with any of them is reported for all at once."""
-    from assay.cli.evaluator_flags import read_set
-    from assay.core.errors import UsageError
-
     sets: dict[str, Any] = {}
     problems = []
     for name in ("dataset", "valset", "testset"):
@@ -135,9 +135,6 @@ def _strategy(options: argparse.Namespace) -> Any:
 
 
 def _seed(options: argparse.Namespace, evaluator: Any) -> Any:
-    from assay.cli.evaluator_flags import read_artifact
-    from assay.core.errors import UsageError
-
     if options.no_seed:
         return None
     if options.component:
@@ -151,16 +148,12 @@ def _seed(options: argparse.Namespace, evaluator: Any) -> Any:
 
 
 def _not_empty(path: str, text: str) -> str:
-    from assay.core.errors import UsageError
-
     if not text.strip():
         raise UsageError(f"{path}: is empty; --no-seed lets the proposer write the first text")
     return text
 
 
 def _named(given: list[str], flag: str) -> dict[str, str]:
-    from assay.core.errors import UsageError
-
     named: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
@@ -188,11 +181,10 @@ def _target(options: argparse.Namespace, evaluator: Any) -> float | None:
 def _request(options: argparse.Namespace) -> Request:
     from assay.core.types import Request
 
-    return Request(temperature=options.temperature, max_tokens=options.max_answer_tokens)
+    return Request(temperature=options.temperature, max_tokens=options.max_tokens)
 
 
 def _split(sets: dict[str, Any], options: argparse.Namespace) -> None:
-    from assay.core.errors import UsageError
     from assay.optimize.sets import HOLDOUT, hold_out, split
 
     if not sets["dataset"]:
@@ -206,12 +198,9 @@ def _split(sets: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
-    from assay.cli.evaluator_flags import evaluators_of, outage_patience, refuse_without_effect
-    from assay.cli.optimize_flags import OUTAGE_PATIENCE
-    from assay.core.errors import UsageError
 
     if not options.task:
-        evaluators = evaluators_of(options, outage_patience(options, OUTAGE_PATIENCE))
+        evaluators = evaluators_of(options)
         if len(evaluators) > 1:
             raise UsageError("a search has one judge; compare several with `assay score`")
         return evaluators[0]
@@ -226,9 +215,7 @@ def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
 
 
 def _task_fitness(options: argparse.Namespace) -> Any:
-    from assay.cli.run_flags import key_texts, key_values
     from assay.core.config import RunConfig
-    from assay.core.errors import UsageError
     from assay.optimize.task_fitness import TaskFitness
     from assay.tasks.load import load_tasks
 

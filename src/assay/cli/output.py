@@ -28,7 +28,7 @@ def add_form_arguments(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--plain",
         action="store_true",
-        help="tables as on a terminal, but without colour or a live display (NO_COLOR=1 takes the colour only)",
+        help="tables as on a terminal, but without colour or a live display (NO_COLOR=1 turns off colour only)",
     )
 
 
@@ -91,7 +91,7 @@ def can_lay_out(stream: TextIO) -> bool:
 
 
 def has_styles(stream: TextIO, options: argparse.Namespace | None = None) -> bool:
-    """Whether colour and weight may be used: on a terminal that knows them, unless somebody said no."""
+    """Whether colour and weight may be used: on a terminal that knows them, unless the user turned them off."""
     refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") in (None, "", "dumb")
     return stream.isatty() and not refused and not (options is not None and options.plain)
 

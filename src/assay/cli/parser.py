@@ -20,20 +20,20 @@ class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are for the person who mistyped."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {self._sentence(message)}\n`{self.prog} --help` tells what there is\n")
+        self.exit(2, f"{self.prog}: {self._sentence(message)}\nsee `{self.prog} --help`\n")
 
     def _sentence(self, message: str) -> str:
         if found := _UNKNOWN_FLAG.match(message):
-            return f"there is no flag {found[1]}.{_hint(found[1], self._option_string_actions)}"
+            return f"unknown flag {found[1]}.{_hint(found[1], self._option_string_actions)}"
         if (found := _TOO_MANY_WORDS.match(message)) and "--evaluator-command" in self._option_string_actions:
             quoted = "a command of several words is one quoted text, such as --evaluator-command 'bash score.sh'"
-            return f"nothing takes `{found[1]}`; {quoted}"
+            return f"unexpected argument `{found[1]}`; {quoted}"
         if found := _UNKNOWN_WORD.match(message):
             known = re.findall(r"[^\s,']+", found[3])
             where = "" if found[1] == "COMMAND" or "|" in found[1] else f"{found[1]}: "
-            return f"{where}`{found[2]}` is none of {', '.join(known)}.{_hint(found[2], known)}"
+            return f"{where}unknown `{found[2]}`; expected one of {', '.join(known)}.{_hint(found[2], known)}"
         if found := _WRONG_TYPE.match(message):
-            return f"{found[1]}: expected {_NUMBERS[found[2]]}, not `{found[3]}`"
+            return f"{found[1]}: expected {_NUMBERS[found[2]]}, got `{found[3]}`"
         return message.removeprefix("argument ")
 
 

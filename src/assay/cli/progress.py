@@ -24,7 +24,7 @@ class ProgressLine(Progress):
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._terminal = self._stream.isatty()
+        self._terminal = self._stream.isatty() and not is_dumb()
         self._total = self._done = self._failed = self._already = 0
         self._measures: dict[str, Measure] = {}
         self._score_sum, self._scored = 0.0, 0
@@ -34,9 +34,10 @@ class ProgressLine(Progress):
     def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None:
         self._measures = {each.name: measure_of(each) for each in definitions}
         self._total, self._done, self._already = total, done, done
+        self._failed, self._score_sum, self._scored, self._workers = 0, 0.0, 0, ()  # another model may have run before
         self._started = self._shown = time.monotonic()
         if done and done < total:
-            self.say(f"going on: {done:,} of {total:,} attempts are done already")
+            self.say(f"resuming: {done:,} of {total:,} attempts are done")
 
     def records(self, records: list[Record]) -> None:
         self._done += len(records)
@@ -108,11 +109,16 @@ def progress_of(options: argparse.Namespace) -> Progress:
     """Nothing, a live panel on a terminal that can be drawn on, or lines."""
     if options.quiet:
         return Progress()
-    if options.plain or not can_lay_out(sys.stderr) or os.environ.get("TERM") in (None, "", "dumb"):
+    if options.plain or not can_lay_out(sys.stderr) or is_dumb():
         return ProgressLine()
     from assay.cli.live_panel import LivePanel
 
     return LivePanel()
+
+
+def is_dumb() -> bool:
+    """Whether the terminal cannot write over a line."""
+    return os.environ.get("TERM") in (None, "", "dumb")
 
 
 def duration(seconds: float) -> str:

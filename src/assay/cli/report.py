@@ -1,4 +1,4 @@
-"""`assay report`: everything about one run or several as one HTML file, and the run's own files written again."""
+"""`assay report`: write one or more runs as a single HTML file, and the run's own files written again."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import argparse
 import sys
 from pathlib import Path
 
+import msgspec
+
+from assay.cli.output import add_form_arguments, say_all, show
+from assay.cli.run_names import runs_named
+from assay.cli.view_flags import add_view_arguments, view_of_run, view_of_runs
 from assay.core.errors import UnwritableError, UsageError
+from assay.runs.exit_status import DONE
 
 EPILOG = """\
-The HTML file needs no network and runs no script. Of two results it also shows what changed between them.
-Results that were not scored on the same samples with the same targets are refused, as `leaderboard` and `diff` refuse
-them; with --allow-unequal every score is over the samples that all of them were scored on.
+The HTML file needs no network, and its charts can be saved as SVG and PNG. Of two results it also shows what changed
+between them. Results that were not scored on the same samples with the same targets are refused, as `leaderboard` and
+`diff` refuse them; with --allow-unequal every score is over the samples that all of them were scored on.
 
 examples:
   assay report runs/my-run                           writes runs/my-run/report.html, report.md and leaderboard.json
@@ -21,32 +27,28 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.output import add_form_arguments
-    from assay.cli.view_flags import add_view_arguments
-
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or leaderboard.json files")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or logs of Inspect")
     parser.add_argument("--output", metavar="FILE", help="the HTML file (default: report.html in the run, or here)")
     parser.add_argument("--samples", type=int, default=5, metavar="N", help="answers to show per task (default 5)")
     parser.add_argument(
         "--allow-unequal", action="store_true", help="compare several over the samples that all of them were scored on"
     )
-    parser.add_argument("--include-per-example", action="store_true", help="predictions and scores in the leaderboard")
+    parser.add_argument(
+        "--include-per-example", action="store_true", help="add predictions and scores to the leaderboard"
+    )
     parser.add_argument("--json", action="store_true", help="the leaderboard of the run as JSON on stdout")
     add_form_arguments(parser)
     add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.cli.run_names import without_searches
-    from assay.cli.view_flags import view_of_run, view_of_runs
     from assay.core.run_file import write_whole
     from assay.reports.html.report_page import report_page
-    from assay.runs.exit_status import DONE
 
     if options.samples < 0:
-        raise UsageError(f"--samples must not be negative, not {options.samples}")
-    options.runs = without_searches(options.runs)
+        raise UsageError(f"--samples must be 0 or more, got {options.samples}")
+    options.runs = runs_named(options.runs)
     if options.json and len(options.runs) > 1:
         raise UsageError("--json is for one run; `assay leaderboard --json` takes several")
     sources = [Path(name) for name in options.runs]
@@ -67,10 +69,6 @@ def run(options: argparse.Namespace) -> int:
 
 def rewrite(folder: Path, options: argparse.Namespace) -> bool:
     """The leaderboard and the Markdown report of a run, from its journal; False where the run cannot be written to."""
-    import msgspec
-
-    from assay.cli.output import say_all, show
-    from assay.cli.view_flags import view_of_run
     from assay.reports.board.build import build_leaderboard
     from assay.reports.documents.leaderboard import notes
     from assay.reports.documents.more_tables import board_tables

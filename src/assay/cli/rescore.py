@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
+
+from assay.cli.output import add_form_arguments, say, say_all, show
+from assay.cli.run_flags import (
+    add_allow_outside,
+    add_score_workers,
+    add_task_parameters,
+    add_trust,
+    score_workers_of,
+    task_parameters,
+)
+from assay.cli.run_names import run_named
+from assay.cli.view_flags import add_view_arguments, view_of_run
 from assay.core.errors import UsageError
+from assay.runs.exit_status import exit_status_of, why_without_score
+
+if TYPE_CHECKING:
+    from assay.core.run_file import RunFile
+    from assay.core.types import TaskDefinition
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.output import add_form_arguments
-    from assay.cli.run_flags import add_allow_outside, add_score_workers, add_task_parameters, add_trust
-    from assay.cli.view_flags import add_view_arguments
-
     parser.epilog = (
-        "After a target or metric changed in the task files, name them; after only the code of a metric changed,\n"
-        "name the run alone. An answer is used only if its sample still asks the same. Verdicts of judges stand as\n"
-        "they were given. After Ctrl-C the same command goes on."
+        "If a target or metric changed in the task files, name them; if only the code of a metric changed, name\n"
+        "the run alone. An answer is used only if the prompt of its sample is unchanged. Verdicts of judges are\n"
+        "kept as they are. After Ctrl-C rerun the same command to resume."
     )
-    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.add_argument("run", metavar="RUN", help="a run folder, or a log of Inspect")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
     add_task_parameters(parser)
@@ -32,56 +49,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    import msgspec
-
-    from assay.cli.output import say_all, show
     from assay.cli.progress import progress_of
-    from assay.cli.run_flags import score_workers_of, task_parameters
-    from assay.cli.view_flags import view_of_run
     from assay.core.run_file import read_run_file, sealed_as
-    from assay.reports.documents.leaderboard import notes
+    from assay.reports.documents.leaderboard import INCOMPLETE, notes
     from assay.reports.documents.more_tables import board_tables
-    from assay.runs.exit_status import exit_status_of, why_without_score
+    from assay.runs.plan import warnings_of
     from assay.runs.rescore import rescore
     from assay.tasks.load import load_tasks
     from assay.user.seal import is_vouched_for
 
-    told = task_parameters(options)
-    earlier = read_run_file(Path(options.run))
+    parameters = task_parameters(options)
+    run = Path(run_named(options.run))
+    earlier = read_run_file(run)
     kept = earlier.config.task_config
-    if kept and options.tasks and not options.trust and not is_vouched_for(Path(options.run), sealed_as(earlier)):
+    if kept and options.tasks and not options.trust and not is_vouched_for(run, sealed_as(earlier)):
         raise UsageError(
             f"{options.run}: would put its parameters ({', '.join(kept)}) into your tasks, and somebody else made this "
             "run. Look at them with `assay show RUN --json`, then use --trust, or leave the tasks out."
         )
-    told["config"] = kept | told["config"]
+    parameters["config"] = kept | parameters["config"]
+    tasks = load_tasks(options.tasks, trust=options.trust, **parameters) if options.tasks else None
+    for warning in warnings_of(tasks or (), parameters["config"]):
+        print(f"warning: {warning}", file=sys.stderr)
     result = rescore(
-        Path(options.run),
-        load_tasks(options.tasks, trust=options.trust, **told) if options.tasks else None,
-        Path(options.run_dir) if options.run_dir else None,
+        run,
+        None if tasks is None else named_as_in_log(tasks, earlier),
+        Path(options.run_dir or f"{options.run.rstrip('/')}.rescored"),
         trust=options.trust,
         score_workers=score_workers_of(options.score_workers),
-        view=view_of_run(options, Path(options.run)),
+        view=view_of_run(options, run),
         progress=progress_of(options),
         command=["assay", *sys.argv[1:]],
     )
     if result.interrupted:
-        print("interrupted; run the same command again to go on", file=sys.stderr)
+        print("interrupted; rerun the same command to resume", file=sys.stderr)
         return 130
     board = result.leaderboard
     if options.json:
         print(msgspec.json.encode(board).decode())
     else:
         show(board_tables(board), options)
-    # the same command would ask nobody
-    say_all([note for note in notes(board) if not note.startswith("the board is not complete")], options)
+    # the same command would call no model
+    say_all([note for note in notes(board) if note != INCOMPLETE], options)
     if nothing := why_without_score(board):
-        print(nothing, file=sys.stderr)
-    if result.owed:
-        print(f"what has no score here needs a model: finish {options.run}, or run its tasks anew", file=sys.stderr)
-    changed = f", of which {result.changed_prompts} ask something else now" if result.changed_prompts else ""
-    print(f"scored {result.rescored} answers again; {result.owed} attempts have none{changed}", file=sys.stderr)
+        say(nothing, options, "bad")
+    if result.remaining:
+        print(f"what has no score here needs a model: finish {options.run}, or run its tasks again", file=sys.stderr)
+    changed = f", of which {result.changed_prompts} have a different prompt now" if result.changed_prompts else ""
+    print(
+        f"scored {result.rescored} answers again; {result.remaining} attempts have no answer{changed}", file=sys.stderr
+    )
     print(f"run: {result.folder}", file=sys.stderr)
     return exit_status_of(board)
+
+
+def named_as_in_log(tasks: Sequence[TaskDefinition], earlier: RunFile) -> list[TaskDefinition]:
+    """One task for the one of a log of Inspect is that task, whatever its file is called."""
+    from assay.runs.inspect_log import FORMAT
+
+    if len(tasks) != 1 or len(earlier.definitions) != 1 or earlier.definitions[0].format != FORMAT:
+        return list(tasks)
+    return [msgspec.structs.replace(tasks[0], name=earlier.definitions[0].name)]

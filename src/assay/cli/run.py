@@ -6,8 +6,13 @@ import argparse
 import shlex
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from assay.cli.gate_flags import tell_gates, write_for_ci
+from assay.cli.output import can_lay_out, say, say_all, show
 from assay.cli.run_flags import (
     add_arguments,
     config_of,
@@ -17,12 +22,12 @@ from assay.cli.run_flags import (
     resources_of,
 )
 from assay.core.errors import UsageError
+from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, why_without_score
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from assay.core.config import RunConfig
     from assay.core.types import TaskDefinition
+    from assay.reports.board.types import Leaderboard
     from assay.runs.evaluate import RunOptions, RunResult
     from assay.runs.plan import PlannedRun
 
@@ -32,14 +37,10 @@ STARTER_OUTPUT = "outputs/leaderboard.json"
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from assay import env_file
     from assay.cli import garbage
-    from assay.cli.gate_flags import tell_gates, write_for_ci
     from assay.reports.gates.step_summary import run_summary
-    from assay.runs.evaluate import run_all
-    from assay.runs.exit_status import GATE_NOT_MET
+    from assay.runs.evaluate import EvaluationResult, run_all
     from assay.runs.plan import pick_samples, plan_runs
     from assay.runs.progress import run_blocking
 
@@ -57,10 +58,9 @@ def run(options: argparse.Namespace) -> int:
         return tell_estimate(planned, options)
     if options.shard is not None:
         return max(run_one_shard(each, options) for each in planned)
-    codes: list[int] = []
 
     def tell_result(result: RunResult) -> None:
-        codes.append(tell(result, options, write_output(result, options)))
+        tell(result, options, write_output(result, options))
         write_for_ci(options, result.leaderboard, result.gates, partial(run_summary, result.leaderboard, result.gates))
         tell_gates(result.gates, options)
 
@@ -77,14 +77,11 @@ def run(options: argparse.Namespace) -> int:
     variants = any(each.metadata.get("variant") for run in planned for each in run.definitions)
     if len(results) > 1 and (variants or options.model):
         tell_matrix([result.folder for result in results], options)
-    return max(codes) if all(result.gates_met for result in results) else GATE_NOT_MET
+    return EvaluationResult(runs=tuple(results)).exit_status
 
 
 def tell_matrix(runs: list[Path], options: argparse.Namespace) -> None:
     """The models and prompts of a run file on one leaderboard, and the prompts against each other."""
-    import msgspec
-
-    from assay.cli.output import show
     from assay.reports.documents.prompt_pairs import prompt_pairs_document
     from assay.reports.documents.standings import standings_document
     from assay.reports.standings.build import build_standings
@@ -117,11 +114,13 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
         options.tasks or ["starter"],
         config,
         models=models_by_key(options.model_for),
-        dataset=options.dataset,
+        asked=options.model,
+        dataset=options.dataset_key,
         allow_outside=options.allow_outside,
         generative=options.generative,
         may_ask=not options.dry_run,
         lm_eval=lm_eval_options(options),
+        registry=options.registry,
     )
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
@@ -129,8 +128,6 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
 
 
 def run_options(options: argparse.Namespace) -> RunOptions:
-    from pathlib import Path
-
     from assay.cli import interrupts
     from assay.cli.progress import progress_of
     from assay.runs.evaluate import RunOptions
@@ -162,8 +159,6 @@ def run_options(options: argparse.Namespace) -> RunOptions:
 
 def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
     """The leaderboard where `--output` wants it; that of the starter tasks has a place of its own."""
-    from pathlib import Path
-
     from assay.reports.board.types import write_leaderboard_file
 
     output: str | None = options.output or (STARTER_OUTPUT if not options.tasks else None)
@@ -174,14 +169,8 @@ def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
 
 def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int:
     """What a run would take, without asking anybody; a row that cannot be rendered is bad input."""
-    from pathlib import Path
-
-    import msgspec
-
-    from assay.cli.output import say_all, show
     from assay.reports.documents.estimate import estimate_tables
     from assay.runs.dry_run import estimate
-    from assay.runs.exit_status import BAD_INPUT, DONE
 
     code = DONE
     for run in planned:
@@ -189,6 +178,9 @@ def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int
         if options.json:
             print(msgspec.json.encode(found).decode())
         else:
+            if len(planned) > 1:
+                of = ", ".join(filter(None, (run.config.model, run.config.prompt)))
+                print(f"{'' if run is planned[0] else chr(10)}{of}:")
             show(estimate_tables(found), options)
         say_all(found.notes, options)
         for task in found.tasks:
@@ -201,16 +193,13 @@ def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int
 
 def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
     """`--shard`: counts on stdout; the leaderboard is `assay merge`'s to make."""
-    import msgspec
-
-    from assay.runs.exit_status import DONE, INTERRUPTED, WITH_FAILURES
     from assay.runs.progress import run_blocking
     from assay.runs.shard_files import parse_shard
     from assay.runs.shards import run_planned_shard
 
     number, count = parse_shard(options.shard)
     if options.fresh or options.executor != "local" or options.output:
-        raise UsageError("--shard goes with neither --fresh, --output nor --executor: a shard is a part of a run")
+        raise UsageError("--shard cannot be combined with --fresh, --output or --executor: a shard is a part of a run")
     result = run_blocking(run_planned_shard(run, number, count, run_options(options)))
     counts = result.counts
     if options.json:
@@ -221,51 +210,18 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
         print(f", {counts.refused:,} of tasks that cannot be run here" if counts.refused else "")
     print(f"run: {result.folder}   when every shard is done: assay merge {result.folder}", file=sys.stderr)
     if counts.stopped is not None:
-        print(f"{counts.stopped}; raise it and run the same command again to go on", file=sys.stderr)
+        print(f"{counts.stopped}; raise it and rerun the same command to resume", file=sys.stderr)
         return WITH_FAILURES
     if counts.interrupted:
-        print("interrupted; run the same command again to go on", file=sys.stderr)
+        print("interrupted; rerun the same command to resume", file=sys.stderr)
         return INTERRUPTED
     return WITH_FAILURES if counts.failed or counts.refused else DONE
 
 
-def tell_where(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
-    """Where the result lies; on a terminal also what was done, what it took, and what to do next."""
-    from assay.cli.output import can_lay_out, say
-    from assay.costs.spending import money
-
-    if options.markdown or not can_lay_out(sys.stderr):
-        print(f"run: {result.folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)
-        return
-    board = result.leaderboard
-    total, owed = (sum(getattr(row, name) for row in board.tasks) for name in ("total", "owed"))
-    failed, cached = board.failed + board.timeouts, sum(row.cached for row in board.tasks)
-    tokens_in, tokens_out = (
-        sum(getattr(row, name) + getattr(row, f"judge_{name}") for row in board.tasks)
-        for name in ("tokens_in", "tokens_out")
-    )
-    print(file=sys.stderr)
-    attempts = f"{total - owed:,} of {total:,} made" + (f", {failed:,} failed" if failed else "")
-    attempts += f", {cached:,} answers from the cache" if cached else ""
-    say(attempts, options, "bad" if failed else "plain", first="attempts  ")
-    if tokens_in or tokens_out:
-        costs = [f"cost {money(board.cost)}"] if board.cost is not None else []
-        costs += [f"judges {money(board.judge_cost)}"] if board.judge_cost is not None else []
-        say("   ".join([f"{tokens_in:,} in, {tokens_out:,} out", *costs]), options, first="tokens    ")
-    say(str(result.folder), options, first="run       ")
-    if output:
-        say(output, options, first="board     ")
-    say(f"assay view {shlex.quote(str(result.folder))}", options, "key", first="next      ")
-
-
-def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> int:
-    """The table on stdout, what a reader should know besides on stderr, and the exit code."""
-    import msgspec
-
-    from assay.cli.output import say_all, show
-    from assay.reports.documents.leaderboard import notes
+def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
+    """The table on stdout, and what a reader should know besides on stderr."""
+    from assay.reports.documents.leaderboard import INCOMPLETE, notes
     from assay.reports.documents.more_tables import board_tables
-    from assay.runs.exit_status import INTERRUPTED, WITH_FAILURES, exit_status_of, why_without_score
 
     board = result.leaderboard
     if options.json:
@@ -273,18 +229,78 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
         print(msgspec.json.encode({**msgspec.structs.asdict(board), **gates}).decode())
     else:
         show(board_tables(board), options)
-    say_all(notes(board), options)
-    if nothing := why_without_score(board):
-        print(nothing, file=sys.stderr)
+    early = why_early(result, options)
+    said = notes(board, known=result.stopped or "")
+    say_all([note for note in said if early is None or note != INCOMPLETE], options)
+    for sentence in (why_without_score(board), early):
+        if sentence is not None:
+            say(sentence, options, "bad")
     tell_where(result, options, output)
+
+
+def why_early(result: RunResult, options: argparse.Namespace) -> str | None:
+    """Why not everything was run, and what to do about it."""
+    again = "rerun the same command" + (" without --fresh" if options.fresh else "")
     if result.interrupted:
-        print("interrupted; run the same command again to go on", file=sys.stderr)
-        return INTERRUPTED
-    if result.stopped is not None:
-        owed = sum(row.owed for row in board.tasks)
-        again = "The same command goes on."
-        if "budget" in result.stopped:
-            again = "The same command with a larger budget goes on. (The longest answer is --max-answer-tokens.)"
-        print(f"stopped: {result.stopped}; {owed:,} attempts are owed. {again}", file=sys.stderr)
-        return WITH_FAILURES
-    return exit_status_of(board)
+        return f"interrupted; {again} to resume"
+    if result.stopped is None:
+        return None
+    remaining = sum(row.remaining for row in result.leaderboard.tasks)
+    if "budget" in result.stopped:
+        again += " with a larger budget (the longest answer is --max-tokens)"
+    return f"stopped: {result.stopped}. {remaining:,} attempts remain; {again} to resume"
+
+
+def tell_where(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
+    """Where the result lies; on a terminal what came of the run in five lines, and what to do next."""
+    folder = str(result.folder)
+    if options.markdown or not can_lay_out(sys.stderr):
+        print(f"run: {folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)
+        return
+    print(file=sys.stderr)
+    board = result.leaderboard
+    say(_score_line(board), options, "key", first="score     ")
+    failed = board.failed + board.timeouts
+    say(_attempts_line(board), options, "bad" if failed else "plain", first="attempts  ")
+    say(_time_line(result), options, first="time      ")
+    say(_tokens_line(board), options, first="tokens    ")
+    say(folder + (f"   leaderboard {output}" if output else ""), options, first="run       ")
+    say(f"assay view {shlex.quote(folder)}", options, "key", first="next      ")
+
+
+def _score_line(board: Leaderboard) -> str:
+    from assay.reports.documents.leaderboard import interval, number
+
+    if board.overall_score is None:
+        return "none"
+    between = f" ({interval(board.overall_interval)})" if board.overall_interval else ""
+    over = f", the mean of {len(board.tasks):,} tasks" if len(board.tasks) > 1 else ""
+    return f"{number(board.overall_score)}{between}{over}"
+
+
+def _attempts_line(board: Leaderboard) -> str:
+    total, remaining = sum(row.total for row in board.tasks), sum(row.remaining for row in board.tasks)
+    failed, cached = board.failed + board.timeouts, sum(row.cached for row in board.tasks)
+    parts = [f"{total - remaining:,} of {total:,} run"]
+    parts += [f"{failed:,} failed"] if failed else []
+    return ", ".join([*parts, *([f"{cached:,} answers from the cache"] if cached else [])])
+
+
+def _time_line(result: RunResult) -> str:
+    from assay.cli.progress import duration
+
+    latency = result.leaderboard.latency
+    typical = f"   median {latency.p50:,.1f} ms, 95 % within {latency.p95:,.1f} ms" if latency else ""
+    return (duration(result.seconds) if result.seconds >= 10 else f"{result.seconds:.1f} s") + typical
+
+
+def _tokens_line(board: Leaderboard) -> str:
+    from assay.costs.spending import money
+
+    tokens_in = sum(row.tokens_in + row.judge_tokens_in for row in board.tasks)
+    tokens_out = sum(row.tokens_out + row.judge_tokens_out for row in board.tasks)
+    if not tokens_in + tokens_out:
+        return "none counted"
+    costs = [f"cost {money(board.cost)}"] if board.cost is not None else []
+    costs += [f"judges {money(board.judge_cost)}"] if board.judge_cost is not None else []
+    return "   ".join([f"{tokens_in:,} in, {tokens_out:,} out", *costs])

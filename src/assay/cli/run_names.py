@@ -1,4 +1,4 @@
-"""Runs as a command line names them: `runs/*` also matches the searches of `assay optimize`, which are no runs."""
+"""Runs as a command line names them: folders, logs of Inspect, and in `runs/*` also searches, which are no runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,27 @@ from pathlib import Path
 from assay.core.errors import SearchFolderError, UsageError
 
 
-def without_searches(names: Sequence[str]) -> list[str]:
-    """The runs among several folders; a search is skipped with a line on stderr. Searches alone are refused later."""
+def run_named(name: str) -> str:
+    """The run folder of a log of Inspect; any other name as it is."""
+    path = Path(name)
+    if path.suffix.lower() not in (".eval", ".json"):
+        return name
+    from assay.runs.inspect_log import is_log, other_results, run_of_log
+
+    if not is_log(path):
+        return name
+    folder = run_of_log(path)
+    if others := other_results(folder):
+        print(f"{path}: scores are means over attempts; Inspect also reports {', '.join(others)}", file=sys.stderr)
+    return str(folder)
+
+
+def runs_named(given: Sequence[str]) -> list[str]:
+    """The runs among several names; a search is skipped with a line on stderr. Searches alone are refused later."""
+    names = list(map(run_named, given))
     searches = [name for name in names if is_search(Path(name))]
     if len(searches) == len(names):
-        return list(names)
+        return names
     for name in searches:
         print(f"skipped {name}: holds a search of `assay optimize`, not a run", file=sys.stderr)
     return [name for name in names if name not in searches]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
+
+from assay.runs.exit_status import DONE
 
 KINDS = ("task", "dataset", "model", "run")
 
@@ -18,9 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    import json
-
-    from assay.runs.exit_status import DONE
     from assay.tasks.declarative.schema import editor_schema
 
     print(json.dumps(editor_schema(options.kind), indent=2, ensure_ascii=False))

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.evaluator_flags import add_evaluator_arguments
+import msgspec
+
+from assay.cli.evaluator_flags import (
+    add_evaluator_arguments,
+    evaluations_in_flight,
+    evaluators_of,
+    read_artifact,
+    read_set,
+    say,
+)
+from assay.cli.run_flags import checked_patience
+from assay.core.errors import AssayError, UsageError
+from assay.runs.exit_status import DONE, WITH_FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -26,13 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from assay.cli.evaluator_flags import evaluators_of, outage_patience, read_artifact, read_set
     from assay.core.usage import Account, usage_of
     from assay.costs.prices import find_prices
     from assay.costs.spending import spent_by, spent_in_words
-    from assay.runs.exit_status import DONE, WITH_FAILURES
     from assay.runs.progress import run_blocking
 
     _refuse_without_effect(options)
@@ -40,25 +49,23 @@ def run(options: argparse.Namespace) -> int:
     examples = read_set(options.dataset) if options.dataset else None
     prices = find_prices(Path(options.prices) if options.prices else None)
     with Account() as account:
-        work = _score_all(evaluators_of(options, outage_patience(options)), artifact, examples, options)
-        scores, dead = run_blocking(_until_a_signal(work))
+        work = _score_all(evaluators_of(options), artifact, examples, options)
+        scores, excluded = run_blocking(_until_a_signal(work))
     spent = spent_by([("judge", usage) for usage in usage_of(account)], prices)
     if options.json:
-        print(_as_json(options.artifact, scores, dead, spent))
+        print(_as_json(options.artifact, scores, excluded, spent))
     else:
-        _print_scores(scores, named=len(scores) + len(dead) > 1)
+        _print_scores(scores, named=len(scores) + len(excluded) > 1)
         for line in spent_in_words(spent):
             print(line)
-    for reason in dead.values():
-        print(f"dead, and in no mean: {reason}", file=sys.stderr)
-    complete = not dead and all(score.failed == 0 for score in scores)
+    for reason in excluded.values():
+        print(f"excluded from the mean: {reason}", file=sys.stderr)
+    complete = not excluded and all(score.failed == 0 for score in scores)
     return DONE if complete else WITH_FAILURES
 
 
 def _refuse_without_effect(options: argparse.Namespace) -> None:
     """What a search has a use for whoever scores, and `score` only for judges."""
-    from assay.core.errors import UsageError
-
     for flag, value in (("--objective", options.objective), ("--prices", options.prices)):
         if value and not options.judge_model and (options.evaluator_command or options.evaluator_url):
             raise UsageError(f"{flag} is for --judge-model and has no effect here; leave it out")
@@ -90,9 +97,7 @@ async def _until_a_signal(work: Coroutine[Any, Any, _Scored]) -> _Scored:
 async def _score_all(
     evaluators: list[Evaluator], artifact: str, examples: list[dict[str, Any]] | None, options: argparse.Namespace
 ) -> tuple[list[ArtifactScore], dict[str, str]]:
-    """Every evaluator's scores, and why those without any have none. The only evaluator there is may not be dead."""
-    from assay.cli.evaluator_flags import evaluations_in_flight, outage_patience, say
-    from assay.core.errors import AssayError
+    """Every evaluator's scores, and why those without any have none. The only evaluator may not be excluded."""
     from assay.core.run import Stop
     from assay.evaluators import preflight
     from assay.evaluators.preflight import in_words
@@ -100,10 +105,10 @@ async def _score_all(
     from assay.runs.patient_evaluator import PatientEvaluator
 
     scores: list[ArtifactScore] = []
-    dead: dict[str, str] = {}
+    excluded: dict[str, str] = {}
     for evaluator in evaluators:
         # when it is waited for in vain, what was scored is reported and the rest has failed
-        patient = PatientEvaluator(evaluator, Stop(), say, patience=outage_patience(options))
+        patient = PatientEvaluator(evaluator, Stop(), say, patience_seconds=checked_patience(options.patience))
         try:
             if (how := in_words(evaluator)) is not None:
                 say(how)
@@ -115,16 +120,16 @@ async def _score_all(
         except AssayError as error:
             if len(evaluators) == 1:
                 raise
-            dead[_unused(evaluator.name, dead)] = str(error)
+            excluded[_unused(evaluator.name, excluded)] = str(error)
             continue
         finally:
             await evaluator.close()
         if found.mean is None and len(evaluators) > 1:
             failure = found.examples[0].failure
-            dead[_unused(evaluator.name, dead)] = failure.message if failure else "nothing was scored"
+            excluded[_unused(evaluator.name, excluded)] = failure.message if failure else "nothing was scored"
         else:
             scores.append(found)
-    return scores, dead
+    return scores, excluded
 
 
 def _unused(name: str, taken: dict[str, str]) -> str:
@@ -177,12 +182,15 @@ def _between(scores: list[ArtifactScore]) -> dict[str, float]:
     }
 
 
-def _as_json(artifact: str, scores: list[ArtifactScore], dead: dict[str, str], spent: list[Spent]) -> str:
-    import msgspec
-
+def _as_json(artifact: str, scores: list[ArtifactScore], excluded: dict[str, str], spent: list[Spent]) -> str:
     from assay.costs.spending import total_cost
 
-    result: dict[str, Any] = {"schema": "assay.score.v1", "artifact": artifact, "evaluators": scores, "dead": dead}
+    result: dict[str, Any] = {
+        "schema": "assay.score.v1",
+        "artifact": artifact,
+        "evaluators": scores,
+        "excluded": excluded,
+    }
     if len(scores) > 1:
         result["judges"] = _between(scores)
     if spent:

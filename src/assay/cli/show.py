@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.tasks.library_names import LM_EVAL
+import msgspec
+
+from assay.cli.export import add_where
+from assay.cli.output import add_form_arguments, show
+from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
+from assay.cli.run_names import run_named
+from assay.cli.show_name import show_name
+from assay.cli.view_flags import add_view_arguments
+from assay.core.errors import FailureError, UsageError
+from assay.runs.exit_status import DONE
+from assay.tasks.library.names import LIBRARIES
+from assay.tasks.own_source import docstring_of
+from assay.wording import shortened
 
 if TYPE_CHECKING:
-    from assay.core.errors import FailureError
     from assay.core.types import Request, Sample, TaskDefinition
     from assay.datasets.columns import DatasetColumn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.export import add_where
-    from assay.cli.output import add_form_arguments
-    from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust
-    from assay.cli.view_flags import add_view_arguments
-
     parser.epilog = (
         "examples:\n"
         "  assay show tasks/arithmetic.jsonl      the task as data, and how its first sample is asked\n"
         "  assay show tasks/quiz.yaml --sample 2   exactly what a model is asked about its second sample\n"
         "  assay show datasets/quiz.csv            what the columns of a dataset hold; a YAML file or a key does too\n"
-        "  assay show lm-eval:piqa --sample 1     the same of a task of an installed lm-evaluation-harness\n"
+        "  assay show lm-eval:piqa --sample 1     the same for a task of an installed lm-evaluation-harness\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
         "  assay show model_as_a_judge_scorer     the fields of a type of YAML files, with an example\n"
         "  assay show scorer                      every type of a kind: scorer, solver, source, parameter, filter, …\n"
-        "  assay show my_metric:starts_politely   the same of your own Python, which is read and not run\n"
+        "  assay show my_metric:starts_politely   the same for your own Python, which is read and not run\n"
         "  assay show runs/toy-starter-1a2b3c4d   how a run stands, its tables, and what failed or scored lowest\n"
         "  assay show runs/toy-starter-1a2b3c4d --sample arith-03    one sample of it in full\n"
         "  assay show runs/toy-starter-1a2b3c4d --where 'outcome:wrong and tokens_out>100'    attempts that match"
@@ -36,50 +43,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         metavar="WHAT",
-        help="a task file or folder, a catalog name, a type of YAML files, `module:object`, or a run folder",
+        help="a task file or folder, a catalog name, a type of YAML files, `module:object`, a run folder, "
+        "or a log of Inspect",
     )
     parser.add_argument(
         "--samples",
         type=int,
         metavar="N",
-        help="how many samples to show (default 1; of a run, the 3 worst; with --where 10)",
+        help="how many samples to show (default 1; for a run, the 3 worst; with --where, 10)",
     )
     parser.add_argument(
         "--sample",
         metavar="ID",
-        help="of a run, every attempt at this sample in full; of a task, exactly what is asked about this sample, "
-        "by id or by number from 1, without asking",
+        help="for a run, every attempt at this sample in full; for a task, the exact request for this sample, "
+        "by id or by number from 1, without sending it",
     )
     add_where(parser)
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_trust(parser)
     parser.add_argument(
-        "--json", action="store_true", help="as JSON; of a run, what it was made of; with --where, a record per line"
+        "--json", action="store_true", help="as JSON; for a run, what it was made of; with --where, one record per line"
     )
     add_form_arguments(parser)
     add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from assay.cli.show_name import show_name
     from assay.cli.show_run import show_run
-    from assay.core.errors import UsageError
-    from assay.runs.exit_status import DONE
 
-    path = Path(options.what)
+    path = Path(run_named(options.what))
     if (path / "run.json").exists():
         show_run(path, options)
     elif options.where is not None:
-        raise UsageError(f"--where picks attempts of a run, and {options.what} is no run folder")
+        raise UsageError(f"--where picks attempts of a run, and {options.what} is not a run folder")
     elif not path.exists() and show_name(options):
         pass
-    elif ":" in options.what and not path.exists() and not options.what.startswith(LM_EVAL):
+    elif ":" in options.what and not path.exists() and not options.what.startswith(LIBRARIES):
         show_own(options)
-    elif options.what.startswith(LM_EVAL) or not show_dataset(options):
-        if not options.what.startswith(LM_EVAL) and not path.exists() and path.suffix == "" and "/" not in options.what:
+    elif options.what.startswith(LIBRARIES) or not show_dataset(options):
+        if (
+            not options.what.startswith(LIBRARIES)
+            and not path.exists()
+            and path.suffix == ""
+            and "/" not in options.what
+        ):
             refuse_unknown(options.what)
         show_tasks(options)
     return DONE
@@ -87,10 +95,7 @@ def run(options: argparse.Namespace) -> int:
 
 def refuse_unknown(what: str) -> None:
     """A word that is no path, part or task set, with the nearest that is."""
-    from pathlib import Path
-
     from assay import catalog
-    from assay.core.errors import UsageError
     from assay.tasks.declarative.reference import type_references
     from assay.tasks.load import BUILT_IN
 
@@ -98,17 +103,12 @@ def refuse_unknown(what: str) -> None:
     known |= {each.name for each in type_references()}
     near = catalog.unknown_name("name", what, known | {each.name for each in Path().iterdir()})
     if what not in known:
-        raise UsageError(f"{near.partition(' Known:')[0]}{'' if 'mean' in near else ' `assay list` tells all of them'}")
+        raise UsageError(f"{near.partition(' Known:')[0]}{'' if 'mean' in near else ' `assay list` shows all of them'}")
 
 
 def show_dataset(options: argparse.Namespace) -> bool:
     """What the columns of a dataset hold, if this is one: a YAML or data file, or a key of the folders here."""
-    from pathlib import Path
-
-    import msgspec
-
     from assay.catalog import make
-    from assay.cli.output import show
     from assay.datasets.columns import columns_of
     from assay.datasets.content import is_elsewhere
     from assay.reports.document import TextTable
@@ -152,19 +152,11 @@ def _types_shown(column: DatasetColumn) -> str:
 
 
 def _example_shown(value: object) -> str:
-    import msgspec
-
-    from assay.wording import shortened
-
     return "" if value is None else shortened(msgspec.json.encode(value).decode(), 60)
 
 
 def show_own(options: argparse.Namespace) -> None:
     """What the user's own Python says of itself, out of its source: showing a thing does not run it."""
-    import msgspec
-
-    from assay.cli.source_docs import docstring_of
-
     kind, name, text = "your own", options.what, docstring_of(options.what)
     if options.json:
         print(msgspec.json.encode({"kind": kind, "name": name, "object": name, "doc": text}).decode())
@@ -173,14 +165,11 @@ def show_own(options: argparse.Namespace) -> None:
 
 
 def show_tasks(options: argparse.Namespace) -> None:
-    import msgspec
-
-    from assay.cli.run_flags import task_parameters
     from assay.runs.assemble import preview
     from assay.tasks.load import load_tasks
 
-    told = task_parameters(options)
-    definitions = load_tasks([options.what], allow_bad=True, only_reads=True, trust=options.trust, **told)
+    parameters = task_parameters(options)
+    definitions = load_tasks([options.what], allow_bad=True, only_reads=True, trust=options.trust, **parameters)
     if options.sample is not None:
         show_task_sample(definitions, options)
         return
@@ -197,9 +186,6 @@ def show_tasks(options: argparse.Namespace) -> None:
 
 def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namespace) -> None:
     """One sample of a task, and exactly what a model is asked about it; nothing runs."""
-    import msgspec
-
-    from assay.core.errors import FailureError, UsageError
     from assay.runs.assemble import preview_sample
 
     found = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
@@ -216,12 +202,11 @@ def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namesp
 
 
 def _sample_shown(sample: Sample, asked: list[Request] | FailureError) -> str:
-    import msgspec
-
-    from assay.core.errors import FailureError
-
     if sample.row is None:
-        return f"sample {sample.id}, as it is asked:\n{sample.prompt}\ntargets: {list(sample.targets)}\n"
+        from assay.tasks.media_files import named_files
+
+        files = "".join(f"({kind}: {name})\n" for kind, name in named_files(sample.extras))
+        return f"sample {sample.id}, as it is asked:\n{sample.prompt}\n{files}targets: {list(sample.targets)}\n"
     row = f"sample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}"
     if isinstance(asked, FailureError):
         return f"{row}\ncannot be asked: {asked}"
@@ -236,8 +221,6 @@ def _sample_shown(sample: Sample, asked: list[Request] | FailureError) -> str:
 
 def _request_shown(request: Request) -> str:
     """Roles and contents, or the prompt, and what else is sent with them."""
-    import msgspec
-
     said = [f"{message.role}: {message.content}" for message in request.messages or ()]
     settings = {
         name: value

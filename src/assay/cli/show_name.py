@@ -6,6 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from assay.cli.output import show
+
 if TYPE_CHECKING:
     from assay.tasks.declarative.reference import FieldReference, TypeReference
 
@@ -37,8 +41,6 @@ def _show(kind: str, target: str | None, reference: TypeReference | None, option
     """What the docstring of a part says and where the part lies; what YAML files may say of it."""
     import inspect
 
-    import msgspec
-
     from assay import catalog
 
     doc = inspect.getdoc(catalog.import_object(target)) or "" if target else reference.doc if reference else ""
@@ -53,11 +55,10 @@ def _show(kind: str, target: str | None, reference: TypeReference | None, option
 
 
 def _show_fields(reference: TypeReference, options: argparse.Namespace) -> None:
-    from assay.cli.output import show
     from assay.reports.document import TextTable
 
     rows = [[field.name, field.type, default_text(field), field.doc] for field in reference.ordered()]
-    header = ["field in YAML", "what stands there", "default", "what it is"]
+    header = ["field in YAML", "type", "default", "meaning"]
     show(TextTable(header=header, rows=rows, numeric_from=9, prose=header[1:]), options)
     names = dict.fromkeys(name for field in reference.fields for name in field.reads)
     if names:
@@ -77,9 +78,6 @@ def _types_of_kind(name: str) -> list[TypeReference]:
 
 def _show_kind(references: Sequence[TypeReference], options: argparse.Namespace) -> None:
     """The types of a kind, one line each."""
-    import msgspec
-
-    from assay.cli.output import show
     from assay.reports.document import TextTable
 
     if options.json:
@@ -87,13 +85,11 @@ def _show_kind(references: Sequence[TypeReference], options: argparse.Namespace)
         return
     print(f"types of a {references[0].kind} in YAML files; `assay show TYPE` prints the fields of one\n")
     rows = [[each.name, each.doc] for each in references]
-    show(TextTable(header=["type", "what it is"], rows=rows, numeric_from=9, prose=("what it is",)), options)
+    show(TextTable(header=["type", "meaning"], rows=rows, numeric_from=9, prose=("meaning",)), options)
 
 
 def default_text(field: FieldReference) -> str:
     """The default as it would be written, or that there is none."""
-    import msgspec
-
     if field.required:
         return "required"
     return "–" if field.default is None else msgspec.json.encode(field.default).decode()

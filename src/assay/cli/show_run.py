@@ -7,22 +7,29 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from assay.cli import streams
+from assay.cli.output import has_styles, is_laid_out, say, show, width_of_stream
+from assay.cli.view_flags import view_of_run
 from assay.core.errors import UsageError
+from assay.printable import one_line
 
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
     from assay.core.run_file import RunFile
+    from assay.reports.attempt_text import AttemptText
     from assay.reports.measure import Measure
 
 WORST = 3
 """Attempts shown when nothing was said about how many."""
 MATCHING = 10
 """Attempts shown of those that a query picks."""
+COMPARED = 50
+"""Attempts that a question is held against to see what all of them begin with."""
 
 
 def show_run(folder: Path, options: argparse.Namespace) -> None:
-    import msgspec
-
     from assay.core.run_file import read_run_file
     from assay.reports.measure import measure_of
 
@@ -35,53 +42,53 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
         return
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
     if options.sample is not None:
-        show_sample(folder, options.sample, measures, run.config)
+        show_sample(folder, measures, run.config, options)
         return
     show_state(folder, run, options)
-    show_worst(folder, measures, WORST if options.samples is None else options.samples)
+    show_worst(folder, measures, options)
 
 
 def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
-    from assay.cli.output import say, show
-    from assay.cli.view_flags import view_of_run
-    from assay.printable import one_line
     from assay.reports.board.build import build_leaderboard
     from assay.reports.document import Items
-    from assay.reports.documents.leaderboard import notes
+    from assay.reports.documents.leaderboard import display_names, notes
     from assay.reports.documents.more_tables import board_tables
+    from assay.wording import count_of
 
     board = build_leaderboard(folder, view_of_run(options, folder))
-    owed, failed = sum(row.owed for row in board.tasks), board.failed + board.timeouts
-    state = "complete" if board.complete else f"not complete: {failed:,} attempts failed, {owed:,} not made yet"
-    say(f"{folder}   {one_line(board.adapter)}   begun {run.created}   {state}", options, stream=sys.stdout)
+    remaining, failed = sum(row.remaining for row in board.tasks), board.failed + board.timeouts
+    state = (
+        "complete"
+        if board.complete
+        else f"not complete: {count_of(failed, 'attempt')} failed, {remaining:,} not yet run"
+    )
+    say(f"{folder}   {one_line(board.adapter)}   started {run.created}   {state}", options, stream=sys.stdout)
     say(f"made by: {one_line(' '.join(run.command))}", options, "quiet", stream=sys.stdout)
     print()
-    besides = [one_line(note) for note in notes(board)]
+    besides = [one_line(note) for note in [*display_names(board), *notes(board)]]
     show([*board_tables(board), *([Items(besides)] if besides else [])], options)
 
 
-def show_worst(folder: Path, measures: dict[str, Measure], most: int) -> None:
-    import msgspec
-
+def show_worst(folder: Path, measures: dict[str, Measure], options: argparse.Namespace) -> None:
     from assay.reports.attempt_text import attempt_text
     from assay.reports.conversation import beginnings_of
-    from assay.reports.worst_first import worst_first
+    from assay.reports.worst_attempts import worst_attempts
 
+    most = WORST if options.samples is None else options.samples
     journal = folder / "journal.jsonl"
     if most < 1 or not journal.exists():
         return
-    worst = worst_first(journal, measures, most)
+    worst = worst_attempts(journal, measures, most)
     beginnings = beginnings_of(msgspec.to_builtins(record) for record in worst)
     for record in worst:
-        print("\n" + attempt_text(record, measures, longest=300, beginnings=beginnings))
-    print(f"\nmore: assay show {folder} --sample ID   one sample in full;   assay view {folder.parent}   all of them")
+        print()
+        show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
+    print(f"\nmore: assay show {folder} --sample ID   one sample in full")
+    print(f"      assay view {folder.parent}   all of them")
 
 
 def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str, Measure]) -> None:
     """The attempts that a query picks, in the order of the dataset."""
-    import msgspec
-
-    from assay.cli.output import say
     from assay.core.journal import lines_at
     from assay.core.types import Record
     from assay.reports.attempt_text import attempt_text
@@ -98,17 +105,34 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
     found = [record for _, record in lines_at(folder / "journal.jsonl", Record, shown)]
     beginnings = beginnings_of(msgspec.to_builtins(record) for record in found)
     for record in found:
-        print("\n" + attempt_text(record, measures, longest=300, beginnings=beginnings))
+        print()
+        show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
     if len(places) > len(shown):
-        print(f"\nmore: --samples {len(places)} shows all of them;   assay export {folder} --where … writes a table")
+        print(f"\nmore: --samples {len(places)} shows all of them")
+        print(f"      assay export {folder} --where … writes a table")
 
 
-def show_sample(folder: Path, sample: str, measures: dict[str, Measure], config: RunConfig) -> None:
+def show_sample(folder: Path, measures: dict[str, Measure], config: RunConfig, options: argparse.Namespace) -> None:
     from assay.reports.attempt_text import attempt_text
-    from assay.reports.worst_first import attempts_of
+    from assay.reports.conversation import beginnings_of
+    from assay.reports.worst_attempts import attempts_of, some_attempts
 
-    journal = folder / "journal.jsonl"
+    journal, sample = folder / "journal.jsonl", options.sample
     found = attempts_of(journal, sample) if journal.exists() else []
     if not found:
         raise UsageError(f"no attempt at a sample `{sample}` is in {journal}; ids are those of the task's records")
-    print("\n\n".join(attempt_text(record, measures, longest=None, config=config) for record in found))
+    others = some_attempts(journal, {record.task for record in found}, COMPARED)
+    beginnings = beginnings_of(msgspec.to_builtins(record) for record in [*found, *others])
+    for place, record in enumerate(found):
+        if place:
+            print()
+        show_attempt(attempt_text(record, measures, longest=None, config=config, beginnings=beginnings), options)
+
+
+def show_attempt(attempt: AttemptText, options: argparse.Namespace) -> None:
+    """Broken to fit a terminal, as it is elsewhere."""
+    if not is_laid_out(options):
+        print(attempt.text())
+        return
+    lines = attempt.lines(width_of_stream(sys.stdout))
+    streams.write_lines(sys.stdout, lines, styled=has_styles(sys.stdout, options))

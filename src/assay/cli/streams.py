@@ -100,7 +100,7 @@ def _span(span: Span, *, styled: bool) -> str:
 
 
 class _Results:
-    """The stream of results: one that cannot be written is told in a sentence, a reader that went away is no error."""
+    """The stream of results: a write error becomes one sentence, a reader that went away is no error."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -111,11 +111,11 @@ class _Results:
 
     def write_sequences(self, text: str) -> None:
         """What is written as it is: only for text that this file has made safe."""
-        with _told():
+        with _write_errors_as_usage_errors():
             self._stream.write(text)
 
     def flush(self) -> None:
-        with _told():
+        with _write_errors_as_usage_errors():
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -123,7 +123,7 @@ class _Results:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _write_errors_as_usage_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:

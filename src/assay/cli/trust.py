@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
-from assay.tasks.library_names import LM_EVAL
+from assay.runs.exit_status import DONE
+from assay.tasks.library.names import INSPECT, LM_EVAL
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from assay.core.types import TaskDefinition
 
 
@@ -20,18 +22,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A file or run folder from outside the current project may name Python, programs, addresses and variables.\n"
         "This lists all of it, without running any of it, and records the content as trusted, in your own folder\n"
-        "($ASSAY_HOME, else ~/.config/assay). A file whose content changes is asked about again.\n\n"
+        "($ASSAY_HOME, else ~/.config/assay). A file whose content changes has to be trusted again.\n\n"
         "examples:\n"
-        "  assay trust ../shared-tasks/judge.yaml         look at it and trust this very content\n"
+        "  assay trust ../shared-tasks/judge.yaml         look at it and trust this exact content\n"
         "  assay trust ../shared-tasks --show             only look\n"
         "  assay trust lm-eval:hellaswag                  the Python of a task of lm-evaluation-harness\n"
+        "  assay trust inspect:inspect_evals/gsm8k        the Python of a task of Inspect\n"
         "  assay trust runs/from-a-colleague              a run folder, so that it can be rescored\n"
         "  assay trust --list                             what is trusted\n"
         "  assay trust ../shared-tasks/judge.yaml --forget"
     )
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="task files, folders, `lm-eval:NAME`, or run folders")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="task files, folders, `lm-eval:NAME`, `inspect:PACKAGE/TASK`, or run folders",
+    )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--show", action="store_true", help="list what it reaches for, and record nothing")
+    what.add_argument("--show", action="store_true", help="list what it would run and connect to, and record nothing")
     what.add_argument("--forget", action="store_true", help="no longer trust it")
     what.add_argument("--list", action="store_true", help="everything that is trusted")
     add_task_parameters(parser)
@@ -40,9 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    import msgspec
-
-    from assay.runs.exit_status import DONE
     from assay.tasks.trusted_content import read_trusted
 
     if options.list:
@@ -62,8 +67,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]]:
     """Each task of a path: what it reaches for, and what became of it."""
-    from pathlib import Path
-
     from assay.tasks.trust import content_to_trust, reaches
     from assay.tasks.trusted_content import forget, record
 
@@ -98,6 +101,10 @@ def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool)
         from assay.tasks.lm_eval.source import read_lm_eval
 
         return read_lm_eval(str(path), task_parameters(options)["lm_eval"], only_looks=True)
+    if str(path).startswith(INSPECT):
+        from assay.tasks.inspect.source import read_inspect
+
+        return [read_inspect(str(path), arguments=task_parameters(options)["config"], only_looks=True)]
     return load_tasks([str(path)], allow_bad=True, only_reads=True, **task_parameters(options))
 
 

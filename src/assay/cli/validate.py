@@ -5,29 +5,35 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from assay.cli.output import add_form_arguments, show
 from assay.core.errors import UsageError
+from assay.runs.exit_status import BAD_INPUT, DONE
+
+if TYPE_CHECKING:
+    from assay.reports.document import TextTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from assay.cli.output import add_form_arguments
-
-    parser.epilog = "exit code 0 when every record keeps every rule, 2 when not"
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="task files, folders or built-in names")
+    parser.epilog = "exit code 0 if every record is valid, 2 if not"
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="task files, folders or built-in names (default: the ten tasks of the frozen task spec, with a summary)",
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
     add_form_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    import msgspec
-
-    from assay.cli.output import show
     from assay.reports.document import TextTable
     from assay.reports.markdown import escaped
-    from assay.runs.exit_status import BAD_INPUT, DONE
 
-    checked = [check_file(path) for source in options.paths for path in files_in(source)]
+    checked = [check_file(path) for source in options.paths or ["fixtures"] for path in files_in(source)]
     errors = [error for file in checked for error in file["errors"]]
     if options.json:
         print(msgspec.json.encode({"files": checked, "valid": not errors}).decode())
@@ -36,12 +42,24 @@ def run(options: argparse.Namespace) -> int:
         rows = [[_place(error), error["rule"], error["field"], error["detail"]] for error in errors]
         header = ["where", "rule", "field", "what is wrong"]
         show(TextTable(header=header, rows=rows, numeric_from=9, drops=("rule",), prose=("what is wrong",)), options)
+    if not options.paths:
+        show(_summary_of_the_fixtures(), options)
     for file in checked:
-        print(
-            f"{escaped(file['file'])}: {file['format']}, {file['good']} good, {len(file['errors'])} bad",
-            file=sys.stderr,
-        )
+        name = escaped(file["file"]) if options.paths else "bundled tasks"
+        print(f"{name}: {file['format']}, {file['good']} good, {len(file['errors'])} bad", file=sys.stderr)
     return BAD_INPUT if errors else DONE
+
+
+def _summary_of_the_fixtures() -> TextTable:
+    """What the tasks that come with assay exercise: how many there are of each kind."""
+    from collections import Counter
+
+    from assay.reports.document import TextTable
+    from assay.tasks.frozen_spec.reader import load_fixtures
+
+    kinds = Counter((spec.category, spec.metric_name, spec.post_process) for spec in load_fixtures())
+    rows = [[*kind, str(count)] for kind, count in sorted(kinds.items())]
+    return TextTable(header=["category", "metric", "post-process", "tasks"], rows=rows, numeric_from=3)
 
 
 def files_in(source: str) -> list[Path]:
@@ -103,13 +121,27 @@ def _task_file(path: Path) -> dict[str, Any]:
 
 def _yaml_file(path: Path) -> dict[str, Any]:
     from assay.tasks.declarative.load import check_yaml_file
+    from assay.tasks.promptfoo.config import is_promptfoo
 
+    if is_promptfoo(path):
+        return _promptfoo_file(path)
     try:
         form, good, warnings = check_yaml_file(path)
     except UsageError as error:
         return _checked(path, "declarative", 0, [_error_at(path, line) for line in str(error).splitlines()])
     _warn(warnings)
     return _checked(path, f"declarative {form}", good, [])
+
+
+def _promptfoo_file(path: Path) -> dict[str, Any]:
+    from assay.tasks.promptfoo.source import read_promptfoo
+
+    try:
+        tasks = read_promptfoo(path, only_reads=True)
+    except UsageError as error:
+        return _checked(path, "promptfoo configuration", 0, [_error_at(path, line) for line in str(error).splitlines()])
+    _warn(list(dict.fromkeys(text for each in tasks for text in each.metadata.get("warnings", ()))))
+    return _checked(path, "promptfoo configuration", max((each.dataset.size for each in tasks), default=0), [])
 
 
 def _warn(warnings: list[str]) -> None:

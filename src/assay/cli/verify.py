@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
+from assay.printable import one_line
+from assay.runs.exit_status import DONE, GATE_NOT_MET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from assay.core.types import TaskDefinition
     from assay.reports.integrity import RunIntegrity
 
 EPILOG = """\
-Of a run folder everything is recomputed: the fingerprints of run.json, the checksum and number of every journal line,
-the counts, the range of every score, leaderboard.json and report.md. What was edited, doubled or cut is named with its
-line. Checksums show damage and edits by hand; they are no signature.
+For a run folder, everything is recomputed: the fingerprints of run.json, the checksum and number of every journal line,
+the counts, the range of every score, leaderboard.json and report.md. What was edited, duplicated or cut is
+listed with its line. Checksums reveal damage and manual edits; they are not a signature.
 
-exit code 0 when everything is as it was written, and every task's content the same; 1 when not
+exit code 0 if everything is as it was written and every task's content is the same, 1 if not
 
 examples:
-  assay verify runs/my-run                           is it what was written?
-  assay verify runs/my-run tasks/                    and were these its task files?
+  assay verify runs/my-run                           is it intact?
+  assay verify runs/my-run tasks/                    and was it made from these task files?
   assay verify leaderboard.json tasks/               the task files alone, for a leaderboard that came without its run
 """
 
@@ -37,23 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="task files, folders or built-in names")
     add_task_parameters(parser)
     add_allow_outside(parser)
-    parser.add_argument("--json", action="store_true", help="what was found as JSON")
+    parser.add_argument("--json", action="store_true", help="the findings as JSON")
     add_form_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    import msgspec
-
-    from assay.runs.exit_status import DONE, GATE_NOT_MET
     from assay.tasks.load import load_tasks
 
     folder = Path(options.run)
+    scored = scored_content(folder)
     if not folder.is_dir() and not options.tasks:
         raise UsageError(f"{folder}: a leaderboard alone is compared with task files: name them, or give a run folder")
     given = load_tasks(options.tasks, allow_bad=True, only_reads=True, **task_parameters(options))
-    scored = scored_content(folder)
     here = {each.name: each.dataset.sha256 for each in given}
     found = {name: verdict(scored.get(name), here.get(name)) for name in sorted({*scored, *here})} if given else {}
     checked = check(folder, [each for each in given if found[each.name] == "same"]) if folder.is_dir() else None
@@ -95,7 +94,6 @@ def tell(
     here: dict[str, str],
     options: argparse.Namespace,
 ) -> None:
-    from assay.printable import one_line
     from assay.reports.document import Cell, Span, TextTable
 
     if checked is not None:
@@ -108,7 +106,7 @@ def tell(
         if checked.more:
             print(f"- and {checked.more:,} more")
         if checked.intact:
-            print("nothing was edited, doubled or cut")
+            print("nothing was edited, duplicated or cut")
         if not checked.yours:
             print("another user, machine or version made this run, or it came with its folder", file=sys.stderr)
         for note in checked.notes:

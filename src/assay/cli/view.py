@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
+from assay.cli.run_names import run_named
 from assay.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from assay.runs.exit_status import DONE
 
 EPILOG = """\
 examples:
-  assay view                      every run below runs/
+  assay view                      every run below runs/, including new ones
   assay view runs/my-run          one run
+  assay view logs/*.eval          logs of Inspect
   assay view --export site runs/  a folder of plain files that any browser can open, without a server
 
-The page is served to this machine only. The link that is printed opens it in one browser; opened a second time
+The page is served to this machine only. The printed link works in one browser; opened a second time
 elsewhere, it is refused and a new one is printed.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="*", metavar="RUNS", help="run folders, or folders of them (default: runs)")
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUNS", help="run folders, folders of them, or logs of Inspect (default: runs)"
+    )
     parser.add_argument("--port", type=int, metavar="N", help="port to listen on (default: the first free from 8750)")
     parser.add_argument("--no-browser", action="store_true", help="only print the link")
     parser.add_argument("--export", metavar="DIR", help="write a static site instead of serving one")
@@ -32,16 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=20_000,
         metavar="N",
-        help="at most so many samples per run (default 20000)",
+        help="samples per run, at most (default 20000)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from assay.runs.exit_status import DONE
-
-    roots = [Path(name) for name in options.runs or ["runs"]]
+    roots = [Path(run_named(name)) for name in options.runs or ["runs"]]
     if options.export is not None:
         export(roots, Path(options.export), options.export_samples)
     else:
@@ -56,12 +55,10 @@ def serve(roots: list[Path], options: argparse.Namespace) -> None:
         if error.name is None or error.name.partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise UsageError(f"the viewer needs {error.name}: pip install 'assay-eval[viewer]'") from error
-    serve_runs(roots, port=options.port, browser=not options.no_browser)
+    serve_runs(roots, port=options.port, browser=not options.no_browser, awaited=not options.runs)
 
 
 def export(roots: list[Path], folder: Path, samples: int) -> None:
-    import sys
-
     from assay.viewer.export import export_site
 
     page = export_site(roots, folder, samples)

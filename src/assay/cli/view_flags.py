@@ -1,4 +1,4 @@
-"""The flags that say how results are looked at, shared by every command that prints a table."""
+"""The reporting flags, shared by every command that prints a table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from assay.core.errors import UsageError
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_view_arguments(parser: argparse.ArgumentParser) -> None:
-    look = parser.add_argument_group("how it is looked at (does not change a score)")
+    look = parser.add_argument_group("reporting")
     look.add_argument("--level", type=float, metavar="L", help="confidence level (default 0.95)")
     look.add_argument(
         "--by",
@@ -36,16 +38,13 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def view_from(
-    options: argparse.Namespace, *, per_example: bool = False, level: float = 0.95, group_by: str = "group"
-) -> View:
+def view_from(options: argparse.Namespace, *, level: float = 0.95, group_by: str = "group") -> View:
     from assay.reports.view import View, metadata_key
 
     return View(
         level=checked_level(options.level, level),
         by=tuple(metadata_key(text, "--by") for text in options.by),
         group_by=metadata_key(options.group_by, "--group-by") if options.group_by else group_by,
-        per_example=per_example,
         prices=prices_from(options.prices) if options.prices else None,
     )
 
@@ -60,8 +59,6 @@ def view_of_runs(options: argparse.Namespace, sources: Sequence[Path | str]) -> 
 
 def view_of_run(options: argparse.Namespace, folder: Path) -> View:
     """The view the run was asked for with, and over it what the flags say now."""
-    import msgspec
-
     from assay.core.run_file import read_run_file
     from assay.reports.view import view_of
 
@@ -80,7 +77,7 @@ def view_of_run(options: argparse.Namespace, folder: Path) -> View:
 def checked_level(given: float | None, default: float = 0.95) -> float:
     level = default if given is None else given
     if not 0 < level < 1:
-        raise UsageError(f"--level is a share between 0 and 1, such as 0.95, not {level}")
+        raise UsageError(f"--level must be between 0 and 1, such as 0.95, got {level}")
     return level
 
 

@@ -14,12 +14,16 @@ from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Failure, Record, Request, Sample, Score, Stage, Trace
 from assay.core.usage import Account, usage_of
-from assay.tracebacks import told
+from assay.tracebacks import describe_exception
 
 
 def attempt_key(task_name: str, sample: Sample, attempt: int) -> str:
-    """The identity of an attempt: what is asked of whom, never a position in a file."""
+    """The identity of an attempt: task, sample and repetition, never a position in a file."""
     return short_fingerprint((task_name, sample, attempt))
+
+
+INTERRUPTED = "interrupted"
+"""The kind that does not mean a failure: the attempt was abandoned because the run was asked to stop."""
 
 
 async def make_attempt(work: Work, model: Model) -> Record:
@@ -37,7 +41,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
             failures = (task.unusable,)
         else:
             try:
-                trace = await task.solver(sample, model)
+                trace = await (task.solve or task.solver)(sample, model)
             except BaseException as error:
                 failures = (failure_of(raise_unless_part_error(error), "solver", task.definition.solver.use),)
                 asked = getattr(model, "last", None)
@@ -63,23 +67,29 @@ async def make_attempt(work: Work, model: Model) -> Record:
     )
 
 
+def was_made(record: Record) -> bool:
+    """Whether there is anything to record: not for an attempt that was abandoned before it had any answer."""
+    given_up = any(failure.kind == INTERRUPTED for failure in record.failures)
+    return not given_up or record.trace is not None or bool(record.usage)
+
+
 async def score_trace(
     task: Task, sample: Sample, trace: Trace
 ) -> tuple[tuple[Score, ...], tuple[Failure, ...], tuple[str, ...]]:
-    """Let every scorer look, then every action rule: scores, what broke, and the rules that applied."""
+    """Apply every scorer, then every action rule; return scores, failures, and the rules that applied."""
     scores: list[Score] = []
     failures: list[Failure] = []
     for scorer in task.scorers_for(sample):
         try:
             score = await scorer(sample, trace)
             if overdue and (late := overdue.get(id(trace))):
-                raise late  # it swallowed what ended it, and made something up
+                raise late  # it caught the exception that should have ended it, and returned a made-up score
             scores.append(score)
         except BaseException as error:
             overdue.pop(id(trace), None)
             failures.append(failure_of(raise_unless_part_error(error), "scorer", scorer.name))
     excluded, broken = apply_rules(task, sample, trace, tuple(scores)) if task.actions else ((), ())
-    # a rule that cannot be applied to an attempt that broke before is no second fault
+    # a rule that cannot be applied because the attempt had already failed is not a second failure
     return tuple(scores), tuple(failures) or broken, excluded
 
 
@@ -117,22 +127,22 @@ def failure_of(error: BaseException, stage: Stage, part: str) -> Failure:
         return error.failure
     if isinstance(error, OutOfTimeError):
         return Failure(stage=stage, part=part, kind=error.kind, message=str(error))
-    said = told(error)
-    return Failure(stage=stage, part=part, kind="exception", message=str(said), traceback=said.traceback)
+    raised = describe_exception(error)
+    return Failure(stage=stage, part=part, kind="exception", message=str(raised), traceback=raised.traceback)
 
 
 def unwritable(record: Record, error: Exception) -> Record:
-    """The record of an attempt in which a part left what JSON cannot hold: that is gone, and a failure says so."""
-    told = f"left what a journal line cannot hold: {type(error).__name__}: {error}"
+    """The record of an attempt in which a part left a value that JSON cannot hold: a failure replaces that value."""
+    message = f"left what a journal line cannot hold: {type(error).__name__}: {error}"
     failures = [_in_plain_text(failure) for failure in record.failures]
     scores: tuple[Score, ...] = ()
     trace = record.trace if _fits(record.trace) else None
     if trace is None and record.trace is not None:
-        failures.append(Failure(stage="solver", kind="bad_output", message=told))
+        failures.append(Failure(stage="solver", kind="bad_output", message=message))
     else:
         scores = tuple(score for score in record.scores if _fits(score))
         lost = (score for score in record.scores if score not in scores)
-        failures += (Failure(stage="scorer", part=score.name, kind="bad_output", message=told) for score in lost)
+        failures += (Failure(stage="scorer", part=score.name, kind="bad_output", message=message) for score in lost)
     return msgspec.structs.replace(record, trace=trace, scores=scores, failures=tuple(failures))
 
 

@@ -1,7 +1,7 @@
 """The completion cache: answers by the fingerprint of the whole request, in one SQLite file that runs share.
 
 The file lies in the project, so it may have come with it. Keys and answers are therefore made with the user's secret
-(`assay.user`): an answer that somebody else put there, or changed, is not found. Users who share a project each
+(`assay.user`): an answer that somebody else added or changed is ignored. Users who share a project each
 have their own answers in the file.
 """
 
@@ -31,7 +31,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class CompletionCache:
-    """Answers that were paid for once. Only a completion is ever put in; a failure has no way to get here.
+    """Answers that have been paid for. Only completions are stored, never failures.
 
     A cache that breaks during a run (a full disk, a damaged file) is given up with a warning: it saves work, and must
     never cost an answer.
@@ -41,7 +41,7 @@ class CompletionCache:
         self.path = path
         self._secret = secret
         self._mac = hashlib.blake2b(key=self._secret, digest_size=MAC_BYTES)
-        """Copied for every answer: a new one takes twice as long."""
+        """Copied for every answer: creating a new one takes twice as long."""
         self._unwritten: dict[bytes, bytes] = {}
         self._last_commit = time.monotonic()
         self._broken = False
@@ -107,7 +107,7 @@ class CompletionCache:
         self._database.close()
 
     def _sign(self, key: bytes, encoded: bytes) -> bytes:
-        """What only this user can put before an answer to this request."""
+        """The signature stored before an answer to this request; only this user can compute it."""
         mac = self._mac.copy()
         mac.update(key)
         mac.update(encoded)
@@ -115,7 +115,7 @@ class CompletionCache:
 
     def _give_up(self, error: Exception) -> None:
         self._broken = True
-        logging.getLogger("assay").warning("%s: the completion cache is not used any more: %s", self.path, error)
+        logging.getLogger("assay").warning("%s: the completion cache is no longer used: %s", self.path, error)
 
 
 def _refuse_irregular(path: Path) -> None:

@@ -3,7 +3,7 @@
     {"key":"…", …,"line":57,"sum":"1a2b3c4d"}
 
 The checksum is a CRC-32 of the record's bytes, begun with the number. It shows damage and edits by hand, and the
-numbers show what was cut out, doubled or put elsewhere. It is no signature: whoever wants to forge a line can.
+numbers show lines that were removed, duplicated or moved. It is not a signature and does not prevent forgery.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from zlib import crc32
 
 _TAIL = re.compile(rb',"line":([1-9][0-9]{0,14}),"sum":"([0-9a-f]{8})"\}\n\Z')
 TAIL_BYTES = 64
-"""More than the tail of any line has."""
+"""An upper bound for the tail of a line."""
 
 
 def with_checksums(records: Iterable[bytes], first: int) -> bytes:
@@ -34,7 +34,7 @@ def record_of(line: bytes) -> bytes:
 
 
 def number_of(line: bytes) -> int | None:
-    """The number that a line says it has; None for a line without a checksum, as older versions wrote them."""
+    """The number that a line gives for itself; None for a line without a checksum, as older versions wrote them."""
     tail = _tail(line)
     return None if tail is None else int(tail[1])
 
@@ -45,7 +45,7 @@ def tail_bytes(number: int) -> int:
 
 
 def is_unchanged(line: bytes) -> bool:
-    """Whether a line is what was written, as far as that can be told: one without a checksum passes."""
+    """Whether a line is what was written, as far as can be known: one without a checksum passes."""
     tail = _tail(line)
     return tail is None or int(tail[2], 16) == crc32(line[: tail.start()], int(tail[1]))
 

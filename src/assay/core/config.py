@@ -25,38 +25,38 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     system: str | None = None
     prefill: str | None = None
     keep_thinking: bool = False
-    """Of the measured model: what stands before all it is asked, how it begins, and whether thoughts are scored."""
+    """For the evaluated model: system message, start of the answer, and whether thinking is scored."""
     repeat: int = 1
     limit: int | None = None
-    """Only the first so many samples of each task."""
+    """Only the first N samples of each task."""
     only: dict[str, tuple[str, ...]] | None = None
     """The ids of the samples to ask for, by task; None: all of them."""
     task_config: dict[str, Any] = field(default_factory=dict)
     """`--config` values for declarative tasks."""
     prompt: str | None = None
-    """Which of a run file's prompts this run asks with."""
+    """Which of a run file's prompts this run uses."""
 
     concurrency: int = 32
     adaptive: bool = False
-    """Find out how many requests a server takes at once, instead of `concurrency`."""
+    """Adapt the number of requests in flight to the server, instead of `concurrency`."""
     batch_size: int = 16
     timeout_seconds: float | None = None
-    """Time limit for one answer; None means none but the transport's own. Scoring one answer has the same, or 600."""
+    """Time limit for one answer; None: only the transport's own. Scoring one answer has the same limit, or 600."""
     retries: int = 5
     patience_seconds: float = 3600.0
-    """How long to wait for a server that has gone away before the run ends itself."""
+    """How long to wait out a server outage before the run stops."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     score_workers: int | None = 0
     """Processes for scorers that need much CPU; None: as many as there are CPUs, where it pays."""
     cache: bool | None = None
-    """None: cache what a model says may be cached."""
+    """None: cache the models that declare themselves cacheable."""
     cache_path: str = ".assay/cache.sqlite"
     level: float = 0.95
     """Confidence level of the intervals."""
-    max_cost: float | None = None
-    """Money the run may use in all, over every session; then it stops and can be gone on with."""
-    max_total_tokens: int | None = None
+    budget_cost: float | None = None
+    """Money the run may spend in total, over every session; then it stops and can be resumed."""
+    budget_tokens: int | None = None
     prices: str | None = None
     """Price file; None means `prices.yaml` in the working directory, then the prices that come with assay."""
     group_by: str | None = None
@@ -67,7 +67,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     allow_bad_tasks: bool = False
     min_sandbox: str | None = None
     trust: bool = False
-    """Run Python snippets of task files that lie outside the current project."""
+    """Run Python snippets of task files outside the current project."""
 
     def settings(self) -> Request:
         """The generation settings, as the request they fill in."""
@@ -83,7 +83,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
         return self.samples_of(definition) * self.repeat
 
     def identity(self) -> dict[str, Any]:
-        """The settings a result depends on. How fast it was made, and how patiently, is not among them."""
+        """The settings a result depends on. Concurrency, retries, timeouts and the like are not among them."""
         settings: dict[str, Any] = msgspec.to_builtins(self.settings())
         settings.pop("attempt", None)
         names = ("prompt", "system", "prefill", "keep_thinking", "only")

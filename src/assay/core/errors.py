@@ -25,15 +25,15 @@ class AssayError(Exception):
 
 
 class UsageError(AssayError):
-    """Bad input, told in a sentence: what is wrong, where, what would be right."""
+    """Bad input, explained in a sentence: what is wrong, where, and what would be right."""
 
 
 class UnwritableError(UsageError):
-    """A place that cannot be written; who only wants to see a result can be shown it all the same."""
+    """A place that cannot be written; a caller that only displays a result can continue without it."""
 
 
 class SearchFolderError(UsageError):
-    """A folder of `assay optimize`; who was given many folders can leave it out."""
+    """A folder of `assay optimize`; a caller that was given many folders can skip it."""
 
 
 class FailureError(AssayError):
@@ -49,7 +49,7 @@ class FailureError(AssayError):
         self.failure = failure
         self.retry_after_seconds = retry_after_seconds
         self.away = away
-        """Set when a server does not listen, or turns a request down for reasons that are not the request's: for now
+        """Set when a server cannot be reached, or rejects a request for reasons unrelated to it: temporarily
         (`refusing`), or until somebody changes something (`closed`: the key, the model's name, the account)."""
 
 

@@ -2,10 +2,10 @@
 
 A record is handed to the kernel with `os.write` before the next batch is taken, so a killed process loses nothing
 that had finished; `fdatasync` runs in a thread at most every 250 ms, so a power cut loses at most that. A torn last
-line is an attempt still owed: it is cut off when the journal is opened for writing, and skipped by readers. Every line
-ends with its number and a checksum (`checksum.py`); one that was changed since is refused by every reader.
+line is an attempt that remains: it is cut off when the journal is opened for writing, and skipped by readers. Every
+line ends with its number and a checksum (`checksum.py`); one that was changed since is refused by every reader.
 
-An attempt may have several lines: it failed and was made again, two machines made it, somebody put a backup back.
+An attempt may have several lines: it failed and was retried, two machines made it, somebody restored a backup.
 `Counting` decides which of them counts, for all that read journals.
 """
 
@@ -66,11 +66,11 @@ class Journal:
         self._sync_error: OSError | None = None
 
     def append(self, records: list[Record]) -> list[Record]:
-        """Write the records down, and answer them as written; 250 ms later at the latest they are on the disk."""
+        """Write the records, and return them as written; they are on the disk at most 250 ms later."""
         try:
             encoded = list(map(_encode, records))
         except (TypeError, ValueError, OverflowError, RecursionError):
-            # one attempt's odd answer must not end the run, nor every run that goes on with it
+            # one attempt's odd answer must not end the run, nor every resumption of it
             records = list(map(_writable, records))
             encoded = list(map(_encode, records))
         if max(map(len, encoded), default=0) > MAX_LINE_BYTES - TAIL_BYTES:
@@ -107,7 +107,7 @@ class Journal:
         except OSError as error:
             raise UsageError(
                 f"{self.path}: the disk did not keep what was written: {error.strerror}. "
-                "Run the same command again to make what is missing."
+                "Rerun the same command to make the missing attempts."
             ) from error
         finally:
             if self._thread is not None:
@@ -126,7 +126,7 @@ class Journal:
                 os.ftruncate(self._file, self._end)
             raise UsageError(
                 f"{self.path}: could not write: {error.strerror}. Nothing finished was lost; "
-                "make room or permission, then run the same command again."
+                "free space or fix permissions, then rerun the same command."
             ) from error
         self._end += size
         self._lines += len(records)
@@ -138,11 +138,11 @@ class Journal:
         self._join()
         self._last_sync = now
         self._thread = self._thread or ThreadPoolExecutor(1, "journal")
-        with suppress(RuntimeError):  # no thread could be had: nothing was tried, the next sync does it all
+        with suppress(RuntimeError):  # no thread could be started: nothing was tried, the next sync does it all
             self._syncing = self._thread.submit(_sync, self._file, self._end)
 
     def _join(self) -> None:
-        """Wait for the sync under way. The kernel tells an error once, so the next sync may seem to succeed."""
+        """Wait for the sync under way. The kernel reports an error once, so the next sync may seem to succeed."""
         if self._syncing is not None:
             try:
                 self._synced = max(self._synced, self._syncing.result())
@@ -224,20 +224,19 @@ def read_both(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
                 decoded = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise UsageError(
-                    f"{path}, line {at}: not a journal record ({error}). "
-                    "Delete this line to have its attempt made again."
+                    f"{path}, line {at}: not a journal record ({error}). Delete this line to have its attempt retried."
                 ) from error
             yield line, decoded
 
 
 def _unexpected(line: bytes, path: Path, at: int) -> int | None:
-    """The number that a line has which is not the next one's; None for one without. A changed line is refused."""
+    """The number of a line that is out of order; None for a line without one. A changed line is refused."""
     if line[-1] != _NEWLINE:
         raise UsageError(f"{path}, line {at}: has more than {MAX_LINE_BYTES >> 20:,} MB, which no run writes")
     if not is_unchanged(line):
         raise UsageError(
-            f"{path}, line {at}: was changed after it was written: its checksum does not fit. Delete this "
-            f"line to have its attempt made again. `assay verify {path.parent}` names every such line."
+            f"{path}, line {at}: was changed after it was written: its checksum does not match. Delete this "
+            f"line to have its attempt retried. `assay verify {path.parent}` names every such line."
         )
     return number_of(line)
 
@@ -263,7 +262,7 @@ class Keys(Protocol):
 class Counting:
     """Which line of an attempt counts: the first that succeeded; where none did, the last that failed.
 
-    How successes and failures follow each other does not matter, nor does a line that is there twice.
+    The order of successes and failures does not matter, nor does a line that occurs twice.
     """
 
     def __init__(self, finished: Keys | None = None, failed: dict[int, int] | None = None) -> None:
@@ -294,7 +293,7 @@ def counting_lines(
 ) -> Iterator[tuple[int, _L]]:
     """The one line of each attempt that counts, and the place where it begins; none where there is no journal.
 
-    Attempts that finished come as they are met, those that only failed at the end. `on_failure` is told of every
+    Attempts that finished come as they are met, those that only failed at the end. `on_failure` is called with every
     failure that came before a success, once, also where it does not count in the end: it has cost something too.
     """
     if not path.exists():
@@ -302,7 +301,7 @@ def counting_lines(
     rule, failures, place = Counting(KeySet(_about_how_many(path))), KeySet(), 0
     add, failed = rule.finished.add, rule.failed
     for line, decoded in read_both(path, kind):
-        key = hash(decoded.key) & _MASK  # of this process alone, and quicker than the number that the key is
+        key = hash(decoded.key) & _MASK  # valid in this process only, and faster than the key's own number
         if not decoded.failures:
             if rule.succeeds(key) if failed else add(key):
                 yield place, decoded
@@ -351,7 +350,7 @@ class AttemptOutcome(msgspec.Struct):
 
 
 def finished_keys(path: Path) -> KeySet:
-    """The keys of attempts that need not be made again: those of which one line succeeded."""
+    """The keys of attempts that need no retry: those with one line that succeeded."""
     finished = KeySet()
     if path.exists():
         for _, line in read_both(path, AttemptOutcome):
@@ -375,7 +374,9 @@ def _cut_torn_line(file: int, path: Path) -> int:
     if position < end:
         torn = os.pread(file, len(_BEGINNING), position)
         if not _BEGINNING.startswith(torn) and torn.strip(b"\0"):  # a power cut may leave zeros
-            raise UsageError(f"{path}: ends in what is no journal line. It was not changed; is it the right file?")
+            raise UsageError(
+                f"{path}: ends in something that is not a journal line. It was not changed; is it the right file?"
+            )
         os.ftruncate(file, position)
     return position
 

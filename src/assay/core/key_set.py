@@ -10,12 +10,12 @@ class KeySet:
     """Keys of attempts: a table of slots, at most two thirds full. Keys are hashes, so the low bits name a slot."""
 
     def __init__(self, expected: int = 0) -> None:
-        """Room for so many keys from the start saves the time of making more of it."""
+        """Reserving room for this many keys at the start saves the time of growing the table."""
         self._used = 0
         self._make_slots(max(1024, 1 << (expected * 3 // 2).bit_length()))
 
     def add(self, key: int) -> bool:
-        """Take the key in; whether it is new."""
+        """Add the key; return whether it is new."""
         slots, wanted = self._slots, key or _ZERO
         place = wanted & self._mask
         while held := slots[place]:

@@ -8,13 +8,12 @@ counts only what the model itself takes.
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from assay.core.attempt import failure_of
+from assay.core.attempt import INTERRUPTED, failure_of
 from assay.core.errors import AssayError, FailureError
 from assay.core.seams import Capabilities, HasSettings, Model, capabilities_of, close_part
 from assay.core.types import Completion, Failure, Request
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from assay.core.cache import CompletionCache
 
 _Read = TypeVar("_Read")
-LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS = 60.0, 600.0
 
 
 class Wrapper:
@@ -56,20 +54,25 @@ def innermost(model: Model) -> Model:
     return model
 
 
+def not_asked(name: str, message: str = "not sent: the run ended first") -> FailureError:
+    """Raised for a request without an answer when the run was asked to stop: it is made when the run is resumed."""
+    return FailureError(Failure(stage="model", part=name, kind=INTERRUPTED, message=message))
+
+
 def given_settings(settings: Request) -> dict[str, Any]:
-    """What a run says about how to answer, by field: found out once, because every request is held against it."""
+    """A run's generation settings, by field: computed once, because every request is compared with them."""
     return {field: value for field, value in msgspec.structs.asdict(settings).items() if value is not None}
 
 
 class WithRunSettings(Wrapper):
-    """The model as one attempt sees it: the run's settings fill what a request leaves open, its account is kept."""
+    """The model as one attempt sees it: the run's settings fill in what a request leaves open, usage is recorded."""
 
     def __init__(self, model: Model, settings: Mapping[str, Any], attempt: int) -> None:
         super().__init__(model)
         self._attempt = attempt
         self._settings = settings
         self.last: Request | None = None
-        """What was asked last, for the record of an attempt that gets no answer."""
+        """The last request, for the record of an attempt that gets no answer."""
 
     async def generate(self, request: Request) -> Completion:
         self.last = request
@@ -82,7 +85,7 @@ class WithRunSettings(Wrapper):
             completion = await self.model.generate(request)
         except AssayError:
             raise
-        except Exception as error:  # a bug of the model, which the solver that asked it is not to blame for
+        except Exception as error:  # a bug in the model, not in the solver that called it
             raise FailureError(failure_of(error, "model", self.name)) from error
         note(self.name, request, completion, judge=False)
         return completion
@@ -108,8 +111,8 @@ class Cached(Wrapper):
 
 
 async def read_answer(model: Model, request: Request, read: Callable[[Completion], _Read]) -> tuple[Completion, _Read]:
-    """An answer and what `read` makes of it. One from the cache that cannot be read is asked for again: whoever runs
-    the same command once more wants another answer, not the same failure."""
+    """An answer and what `read` parses from it. A cached answer that cannot be parsed is requested again: rerunning
+    the same command should give another answer, not the same failure."""
     completion = await model.generate(request)
     try:
         return completion, read(completion)
@@ -121,74 +124,22 @@ async def read_answer(model: Model, request: Request, read: Callable[[Completion
     return completion, read(completion)
 
 
-class Retrying(Wrapper):
-    """Asks again after a failure the adapter called retryable: exponential back-off, full jitter, Retry-After first.
-
-    `sleep` may answer that nobody is to be asked again.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        *,
-        retries: int = 5,
-        first_wait_seconds: float = 0.5,
-        longest_wait_seconds: float = LONGEST_BACKOFF_SECONDS,
-        longest_retry_after_seconds: float = LONGEST_RETRY_AFTER_SECONDS,
-        rng: random.Random | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        super().__init__(model)
-        self._retries = retries
-        self._first_wait = first_wait_seconds
-        self._longest_wait = longest_wait_seconds
-        self._longest_retry_after = longest_retry_after_seconds
-        self._rng = rng or random.Random()
-        self._sleep = sleep
-
-    async def generate(self, request: Request) -> Completion:
-        for retry in range(self._retries + 1):
-            try:
-                completion = await self.model.generate(request)
-            except FailureError as error:
-                wait = self._wait_seconds(error, retry)
-                if wait is None or await self._sleep(wait):
-                    raise _after_retries(error, retry) from error
-            else:
-                return msgspec.structs.replace(completion, retries=retry) if retry else completion
-        raise AssertionError("unreachable: the last round returns or raises")
-
-    def _wait_seconds(self, error: FailureError, retry: int) -> float | None:
-        """How long to wait before the next try; None when there is to be none."""
-        if retry >= self._retries or not error.failure.retryable:
-            return None
-        most = self._longest_retry_after
-        backoff = self._rng.random() * min(self._longest_wait, self._first_wait * 2.0**retry, most)
-        if error.retry_after_seconds is None:
-            return backoff
-        if error.retry_after_seconds > most:
-            return None
-        # a crowd that was told the same moment must not come back in one
-        return min(error.retry_after_seconds + backoff * 0.1, most)
-
-
-def _after_retries(error: FailureError, retry: int) -> FailureError:
-    if not retry:
-        return error
-    message = f"{error.failure.message} (after {retry} {'retry' if retry == 1 else 'retries'})"
-    return FailureError(msgspec.structs.replace(error.failure, message=message), error.retry_after_seconds, error.away)
-
-
 class Limited(Wrapper):
-    """At most so many requests at once."""
+    """At most this many requests at once."""
 
     def __init__(self, model: Model, concurrency: int) -> None:
         super().__init__(model)
+        self.width = concurrency
+        self.in_flight = 0
         self._places = asyncio.Semaphore(concurrency)
 
     async def generate(self, request: Request) -> Completion:
         async with self._places:
-            return await self.model.generate(request)
+            self.in_flight += 1
+            try:
+                return await self.model.generate(request)
+            finally:
+                self.in_flight -= 1
 
 
 class Timed(Wrapper):

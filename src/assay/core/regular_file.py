@@ -55,7 +55,7 @@ def open_to_append(path: Path) -> int:
 
 
 def irregular(path: Path) -> str | None:
-    """What a path holds that is no regular file: `a pipe`, `a device`, …; None for a file, and where nothing is."""
+    """What a path is if not a regular file: `a pipe`, `a device`, …; None for a file, and where nothing exists."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):

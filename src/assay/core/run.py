@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import aclosing
 
-from assay.core.attempt import attempt_key, make_attempt
+from assay.core.attempt import attempt_key, make_attempt, was_made
 from assay.core.journal import Journal
 from assay.core.model_stack import WithRunSettings, given_settings
 from assay.core.seams import Executor, Model, Work, walk_from
@@ -15,19 +15,19 @@ from assay.core.types import Record, Request, Sample
 
 
 class Stop:
-    """Asks a run to end: first by starting nothing new, then by giving up what is in flight."""
+    """Asks a run to stop: first by starting nothing new, then by abandoning what is in flight."""
 
     def __init__(self) -> None:
         self.asked = False
         self.reason: str | None = None
         """Why the run ended itself; None when a person asked."""
         self.signals = 0
-        """How often a signal has asked, counted also while the loop is held up and nobody can act on it."""
+        """How many signals have asked, counted also while the event loop is blocked and cannot act on them."""
         self._cancel: Callable[[], object] | None = None
 
     @property
     def interrupted(self) -> bool:
-        """Whether a person asked, be it that the loop had no turn since to act on it."""
+        """Whether a person asked, even if the event loop has not been able to act on it yet."""
         return (self.asked or self.signals > 0) and self.reason is None
 
     def ask(self) -> None:
@@ -62,7 +62,7 @@ async def run_attempts(
     stop: Stop | None = None,
     on_records: Callable[[list[Record]], None] = lambda records: None,
 ) -> None:
-    """Make every attempt that is owed. What `finished` holds is not made again; what fails is recorded as such.
+    """Make every remaining attempt. What `finished` holds is skipped; what fails is recorded as such.
 
     `positions` names the samples of each task that are this process's share; None means all of them.
     """
@@ -75,7 +75,7 @@ async def run_attempts(
     async def write_down() -> None:
         async with aclosing(executor.run(attempt, owed_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]
             async for records in batches:
-                on_records(journal.append(records))
+                on_records(journal.append([record for record in records if was_made(record)]))
 
     writing = asyncio.ensure_future(write_down())
     stop.bind(writing.cancel)

@@ -1,4 +1,4 @@
-"""`run.json`: what a run is, so that its numbers can be explained and the same command can go on with it."""
+"""`run.json`: what a run is, so that its numbers can be explained and the same command can resume it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from assay.core.types import TaskDefinition
 
 RUN_SCHEMA = "run.v1"
 SEARCH_SCHEMA = "assay.optimize.run.v1"
-"""Of the `run.json` of a search, which is no run."""
+"""The `schema` of the `run.json` of a search, which is not a run."""
 
 
 class RunFile(Struct, frozen=True, kw_only=True):
-    """Everything that has a part in the run's numbers, and the settings it was made with."""
+    """Everything that the run's numbers depend on, and the settings it was made with."""
 
     schema: str
     fingerprint: str
-    """Of what the result depends on: tasks, model, settings. Another one is another run."""
+    """Hash of what the result depends on: tasks, model, settings. A different fingerprint is a different run."""
     tasks: dict[str, str]
     model: dict[str, Any]
     settings: dict[str, Any]
@@ -38,12 +38,12 @@ class RunFile(Struct, frozen=True, kw_only=True):
     command: list[str] = []
     sandbox: dict[str, Any] | None = None
     commit: str = ""
-    """Of the git checkout that the run was begun in; empty where it was in none."""
+    """The commit of the git checkout that the run was started in; empty outside a checkout."""
     answers_of: str = ""
     """The run whose answers were scored again, as `sealed_as` names it; empty for a run that asked a model."""
 
     def __post_init__(self) -> None:
-        """What readers rely on, whoever wrote the file."""
+        """What readers rely on, whichever program wrote the file."""
         if not isinstance(self.model.get("name"), str):
             raise ValueError("the model has no name")
         for definition in self.definitions:

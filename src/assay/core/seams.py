@@ -1,8 +1,8 @@
 """The protocols: each seam is one method wide, and behaviour is added by wrapping.
 
 A metric is a plain function. A wrapper of a `Model` is a `Model`. Nothing here is registered or inherited from:
-an object that fits is enough. What a part may do besides its one method is listed at the end: `Capabilities`, and
-protocols that it fulfils or not.
+an object that fits is enough. What a part may offer beyond its one method is listed at the end: `Capabilities`, and
+optional protocols.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Dataset(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
-    """What scorers, solvers and actions may need besides their options: every factory of theirs is given one."""
+    """What scorers, solvers and actions may need beyond their options: each of their factories is given one."""
 
     own_code: bool = False
     """Whether the task's own Python and programs may run: the user wrote the file, or trusts it."""
@@ -84,7 +84,7 @@ class BuildContext:
     task: str = ""
     """The name of the task being built, for messages."""
     paces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """How fast each other model may be asked, by the key the task has for it."""
+    """The rate limits of each other model, by the key the task has for it."""
     dataset: Dataset | None = None
     """Its samples, for scorers that look at all of them."""
     cost_of: Callable[[Sequence[Completion]], float | None] | None = None
@@ -93,7 +93,7 @@ class BuildContext:
     def model_behind(self, key: str, found: Mapping[str, Any] | None = None, **limits: Any) -> Model | None:
         """The model behind a key: what the task's reader found for it, else the key as a model's own name.
 
-        None where the task is only built and shown. `limits` are `model_for`'s own.
+        None where the task is only built and displayed. `limits` are `model_for`'s own.
         """
         if self.model_for is None:
             return None
@@ -104,11 +104,11 @@ class BuildContext:
 
 
 NO_CONTEXT = BuildContext()
-"""For a part that is built by itself: no code of the task's runs, no other model is there."""
+"""For a part that is built on its own: none of the task's code runs, and no other model is available."""
 
 
 class Work(NamedTuple):
-    """One attempt that is still owed: what an executor hands to `make_attempt`."""
+    """One remaining attempt: what an executor hands to `make_attempt`."""
 
     task: Any
     position: int
@@ -125,14 +125,14 @@ class Executor(Protocol):
     ) -> AsyncIterator[list[Record]]: ...
 
 
-# -- what a part may do besides -------------------------------------------------------------------------------------
+# -- what a part may also offer -------------------------------------------------------------------------------------
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """What a part declares of itself, as its attribute `capabilities`. Nothing is assumed of one that has none."""
+    """What a part declares of itself, as its attribute `capabilities`. A part without them has none."""
 
     remote: bool = False
-    """A model asked over a network: outages are waited out, and how many requests it takes at once is found out."""
+    """A model called over a network: outages are waited out, and concurrency adapts to the server."""
     cacheable: bool = False
     """A model whose settings and request decide the answer, so that an answer may be kept and given again."""
     scores_continuations: bool = False
@@ -141,8 +141,10 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """They are checked before the first sample: not every server that returns likelihoods returns the right ones."""
     embeds: bool = False
     """A model that answers a `Request.embed` with the embedding of its prompt."""
+    only_text: bool = False
+    """A model that takes one text and has no chat template."""
     needs_continuations: bool = False
-    """A solver that asks for likelihoods, which most models cannot tell."""
+    """A solver that needs likelihoods, which most models cannot give."""
     only_computes: bool = False
     """A scorer that needs nothing but the sample and the trace, so that it may move to another process."""
 
@@ -176,14 +178,14 @@ async def close_part(part: object) -> None:
 
 @runtime_checkable
 class HasSettings(Protocol):
-    """A model whose settings, as plain data without secrets, tell it from others of its name."""
+    """A model whose settings, as plain data without secrets, distinguish it from others of the same name."""
 
     @property
     def settings(self) -> Mapping[str, Any]: ...
 
 
 def identity_of(model: Model) -> dict[str, Any]:
-    """What tells this model from every other: its name and its settings, never a secret."""
+    """What distinguishes this model from every other: its name and its settings, never a secret."""
     return {"name": model.name, **(model.settings if isinstance(model, HasSettings) else {})}
 
 
@@ -204,16 +206,16 @@ class FillsBatches(Protocol):
 
 
 class RateLimits(NamedTuple):
-    """What a server last said about how much more it will take."""
+    """What a server last reported about how many more requests it will accept."""
 
     remaining: int
-    """Requests it will still take before the reset."""
+    """Requests it will still accept before the reset."""
     reset_seconds: float
 
 
 @runtime_checkable
 class HasRateLimits(Protocol):
-    """A model whose server says how much more it will take."""
+    """A model whose server reports how many more requests it will accept."""
 
     @property
     def limits(self) -> RateLimits | None: ...
@@ -233,7 +235,7 @@ def walk_from(dataset: Dataset, position: int) -> Iterator[Sample]:
 
 @runtime_checkable
 class Previewable(Protocol):
-    """A solver that asks once and can show its request without a model."""
+    """A solver that makes one request and can show it without a model."""
 
     def request(self, sample: Sample) -> Request: ...
 

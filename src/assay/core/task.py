@@ -19,7 +19,7 @@ Action = Callable[[Sample, Trace | None, tuple[Score, ...]], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """Samples, how to ask, how to score; what to make of the scores stays in `definition.aggregates`."""
+    """Samples, how to ask, how to score; how scores are aggregated stays in `definition.aggregates`."""
 
     definition: TaskDefinition
     dataset: Dataset
@@ -28,6 +28,8 @@ class Task:
     actions: dict[str, Action] = field(default_factory=dict)
     unusable: Failure | None = None
     """Why no attempt of this task can be made here: its scorer needs what this machine lacks."""
+    solve: Solver | None = None
+    """The solver with its wrappers, such as one that reads the files that its requests name; None: no wrapper."""
 
     @property
     def name(self) -> str:
@@ -58,10 +60,10 @@ def task_fingerprint(definition: TaskDefinition) -> str:
         {
             "name": definition.name,
             "dataset": [use, dataset, definition.dataset.sha256, definition.dataset.size],
-            "solver": _plain(definition.solver),
-            "scorers": [_plain(part) for part in definition.scorers],
-            "aggregates": [_plain(part) for part in definition.aggregates],
-            "actions": [_plain(part) for part in definition.actions],
+            "solver": _identity(definition.solver),
+            "scorers": [_identity(part) for part in definition.scorers],
+            "aggregates": [_identity(part) for part in definition.aggregates],
+            "actions": [_identity(part) for part in definition.actions],
         }
     )
 
@@ -75,5 +77,5 @@ def _without_places(use: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _plain(part: PartSpec) -> list[Any]:
+def _identity(part: PartSpec) -> list[Any]:
     return [part.key, part.use, part.options]

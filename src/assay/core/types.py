@@ -15,7 +15,7 @@ Stage = Literal["dataset", "prompt", "model", "solver", "sandbox", "scorer", "me
 """Where in the life of a sample something broke."""
 
 ScoreValue = int | float | bool | str | None
-"""As the scorer gave it: a whole number is not its float, nor a label of digits a number."""
+"""As the scorer gave it: integers stay integers, and a label of digits stays text."""
 
 
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,7 +37,7 @@ class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The finished text a single-turn solver sends; declarative tasks build theirs from `row` instead."""
     targets: tuple[str, ...] = ()
     extras: dict[str, Any] = field(default_factory=dict)
-    """What a metric needs besides the targets."""
+    """What a metric needs in addition to the targets."""
     metadata: dict[str, Any] = field(default_factory=dict)
     """What a reader may want to slice by."""
     scorer: str | None = None
@@ -75,11 +75,11 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rolling: tuple[int, int] | None = None
     """A long continuation may be scored in windows: their size and how far each moves on, in tokens; 0 is the most."""
     embed: bool = False
-    """The model says where the prompt lies in its space of meanings instead of writing; see `embedding.py`."""
+    """The model returns the embedding of the prompt instead of generating; see `embedding.py`."""
     attempt: int = 1
     """Which repetition this is, so that the cache keeps repetitions apart."""
     fresh: bool = False
-    """Ask the model whatever the cache holds: that could not be used."""
+    """Call the model even if the cache has an answer, because the cached answer could not be used."""
 
     def text(self) -> str:
         """The request as one string, for models that take only text."""
@@ -98,7 +98,7 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens_out: int | None = None
     tokens_cached: int | None = None
     tokens_reasoning: int | None = None
-    """Those of `tokens_out` that were thought and not said, where the model counts them."""
+    """The part of `tokens_out` spent on reasoning, where the model reports it."""
     seconds: float = 0.0
     reasoning: str | None = None
     refusal: str | None = None
@@ -112,7 +112,7 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached: bool = False
     retries: int = 0
     raw: dict[str, Any] | None = None
-    """What else the server said and somebody may need (references of a RAG service, …)."""
+    """Further fields of the server's answer, such as the references of a RAG service."""
 
 
 class Trace(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -127,7 +127,7 @@ class Trace(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one scorer made of one trace."""
+    """One scorer's result for one trace."""
 
     name: str
     """The scorer's key in its task."""
@@ -154,11 +154,11 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The field of the task that it is about, where a field is to blame: `scorers.judge.user_prompt`."""
     retryable: bool = False
     traceback: str = ""
-    """Of somebody's own code that raised: bounded, and without keys."""
+    """Traceback of user code that raised: bounded, and without keys."""
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one model used in an attempt besides the answers that the trace keeps."""
+    """What one model used in an attempt, beyond the answers that the trace keeps."""
 
     model: str
     judge: bool = True
@@ -174,7 +174,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     unknown: int = 0
     """Paid answers whose tokens the model did not count."""
     guessed_in: int = 0
-    """The tokens of those, by the rough rule."""
+    """The tokens of those, estimated."""
     guessed_out: int = 0
 
 
@@ -196,12 +196,12 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()
-    """Keys of the action rules that took this sample out of the aggregates."""
+    """Keys of the action rules that exclude this sample from the aggregates."""
     seconds: float = 0.0
     finished: float | None = None
     """When the attempt ended, in Unix time; None in journals of older versions."""
     usage: tuple[Usage, ...] = ()
-    """What judges and other models used, and the evaluated one where no trace tells."""
+    """What judges and other models used, and the evaluated one where no trace shows it."""
 
     @property
     def failed(self) -> bool:
@@ -246,12 +246,12 @@ class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: str = ""
     """The file it was read from, relative to where the command ran."""
     left_out: int = 0
-    """Bad records that `--allow-bad-tasks` let the run leave out."""
+    """Bad records that the run skipped because of `--allow-bad-tasks`."""
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
 class Bounds(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a number would be had every failed attempt been wrong, and had every one been right."""
+    """What a number would be if every failed attempt had been wrong, and if every one had been right."""
 
     low: float
     high: float
@@ -264,7 +264,7 @@ class Bounds(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One leaderboard cell: a number, how sure it is, and over what."""
+    """One leaderboard cell: a number, its interval, and the attempts it is over."""
 
     name: str
     value: float | None

@@ -26,7 +26,7 @@ class Noted(NamedTuple):
 
 
 class Account(list[Noted]):
-    """What is asked inside `with Account() as account:` is noted in it."""
+    """Records every request made inside `with Account() as account:`."""
 
     def __enter__(self) -> Account:
         self._outer = _open.set((*_open.get(), self))
@@ -40,13 +40,19 @@ _open: ContextVar[tuple[Account, ...]] = ContextVar("accounts", default=())
 
 
 def note(model: str, request: Request, completion: Completion, *, judge: bool) -> None:
-    """Write an answer down, if anybody keeps an account."""
+    """Record an answer, if any account is open."""
     for account in _open.get():
         account.append(Noted(model, judge, request, completion))
 
 
+def anything_answered() -> bool:
+    """Whether a model has answered on behalf of the current work: then abandoning it would waste that answer."""
+    accounts = _open.get()
+    return bool(accounts and accounts[-1])
+
+
 def strike(completion: Completion) -> None:
-    """Take an answer off again: one from the cache that cannot be used cost nothing and answered nothing."""
+    """Remove an answer: one from the cache that cannot be used cost nothing and answered nothing."""
     for account in _open.get():
         account[:] = [row for row in account if row.completion is not completion]
 
@@ -80,9 +86,9 @@ def _summed(model: str, judge: bool, rows: Iterable[Noted]) -> Usage:
     return Usage(model=model, judge=judge, **sums)
 
 
-def counted(told: object) -> int | None:
-    """A count of tokens as a server or a program told it; None when it can be none: it would spoil every sum."""
-    return told if isinstance(told, int) and not isinstance(told, bool) and 0 <= told < 2**53 else None
+def token_count(given: object) -> int | None:
+    """A count of tokens as a server or a program reported it; None for anything else, which would spoil every sum."""
+    return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 2**53 else None
 
 
 def about_tokens(text: str) -> int:

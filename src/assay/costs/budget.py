@@ -25,39 +25,41 @@ from assay.costs.spending import Spending, Spent, money_of, spent_in, spent_rows
 class SpendingLimits(Struct, frozen=True, kw_only=True):
     """What may be spent in all; None where nothing limits it."""
 
-    max_tokens: float | None = None
-    max_cost: float | None = None
+    budget_tokens: float | None = None
+    budget_cost: float | None = None
     prices: str | None = None
     """The price file, if one is named."""
 
     @classmethod
     def of(cls, config: RunConfig) -> SpendingLimits:
-        return cls(max_tokens=config.max_total_tokens, max_cost=config.max_cost, prices=config.prices)
+        return cls(budget_tokens=config.budget_tokens, budget_cost=config.budget_cost, prices=config.prices)
 
     def __bool__(self) -> bool:
-        return self.max_cost is not None or self.max_tokens is not None
+        return self.budget_cost is not None or self.budget_tokens is not None
 
     def shared_by(self, count: int) -> SpendingLimits:
         """One share of so many."""
-        tokens, cost = self.max_tokens, self.max_cost
-        return SpendingLimits(max_tokens=tokens and tokens / count, max_cost=cost and cost / count, prices=self.prices)
+        tokens, cost = self.budget_tokens, self.budget_cost
+        return SpendingLimits(
+            budget_tokens=tokens and tokens / count, budget_cost=cost and cost / count, prices=self.prices
+        )
 
 
 def prices_for(names: Sequence[str], limits: SpendingLimits) -> Quotes:
     """The price of every model; a limit of money needs all of them, in one currency."""
     prices = find_prices(Path(limits.prices) if limits.prices else None)
     quotes = {name: prices.quote(name) for name in names}
-    if limits.max_cost is None:
+    if limits.budget_cost is None:
         return quotes
     unknown = next((name for name, quote in quotes.items() if quote is None), None)
     if unknown is not None:
         raise UsageError(
-            f"--max-cost needs the price of `{unknown}`: add it to prices.yaml, in money per million tokens, "
-            "or limit the run with --max-tokens"
+            f"--budget-cost needs the price of `{unknown}`: add it to prices.yaml, in money per million tokens, "
+            "or limit the run with --budget-tokens"
         )
     currencies = sorted({quote.currency for quote in quotes.values() if quote is not None})
     if len(currencies) > 1:
-        raise UsageError(f"--max-cost needs all prices in one currency; there are {' and '.join(currencies)}")
+        raise UsageError(f"--budget-cost needs all prices in one currency; there are {' and '.join(currencies)}")
     return quotes
 
 
@@ -76,7 +78,7 @@ class Budget:
         self._answers: dict[str, int] = {}
         self._answers_before = 0
 
-    def around(self, model: Model, judges: Iterable[Judging]) -> Model:
+    def around(self, model: Model, judges: Iterable[CountedAsJudge]) -> Model:
         """The model within this budget, and its judges with it."""
         for judge in judges:
             judge.spend_from(self)
@@ -115,7 +117,7 @@ class Budget:
     def end(self, model: str, request: Request, completion: Completion | None, price: Price | None) -> None:
         self._in_flight -= 1
         if completion is not None and not completion.cached:
-            tokens_in, tokens_out = counted(request, completion)
+            tokens_in, tokens_out = tokens_of(request, completion)
             self.tokens += tokens_in + tokens_out
             if price is not None:
                 self.cost += price.of(tokens_in, tokens_out, completion.tokens_cached or 0)
@@ -126,15 +128,15 @@ class Budget:
         if self.stop.asked:
             return
         limits: tuple[tuple[float, float | None, str], ...] = (
-            (self.tokens, self.limits.max_tokens, "--max-tokens"),
-            (self.cost, self.limits.max_cost, "--max-cost"),
+            (self.tokens, self.limits.budget_tokens, "--budget-tokens"),
+            (self.cost, self.limits.budget_cost, "--budget-cost"),
         )
         # what an attempt costs in all, its judges included, is known per answer of the model that is asked most
         attempts = self._answers_before + max(self._answers.values(), default=0)
         for spent, limit, flag in limits:
             likely = likely_answers * spent / attempts if attempts else 0.0
             if limit is not None and spent + likely >= limit:
-                shown = f"{limit:,g} tokens" if flag == "--max-tokens" else f"{limit:,g} {self._currency()}"
+                shown = f"{limit:,g} tokens" if flag == "--budget-tokens" else f"{limit:,g} {self._currency()}"
                 self.stop.end(f"the budget of {shown} ({flag}) is used up")
                 return
 
@@ -160,7 +162,7 @@ class Budgeted(Wrapper):
         return completion
 
 
-class Judging(Wrapper):
+class CountedAsJudge(Wrapper):
     """A model besides the evaluated one: what it says goes on the attempt's account, and on the budget if there is one.
 
     Judges are built with their tasks, before a run knows its budget.
@@ -179,7 +181,7 @@ class Judging(Wrapper):
         return completion
 
 
-def keep_to_budget(models: Iterable[Judging], limits: SpendingLimits, stop: Stop, used: Iterable[Usage]) -> None:
+def keep_to_budget(models: Iterable[CountedAsJudge], limits: SpendingLimits, stop: Stop, used: Iterable[Usage]) -> None:
     """Let models outside a run spend no more than this in all, less what they have used already."""
     models = list(models)
     budget = Budget(limits, prices_for([model.name for model in models], limits), stop)
@@ -241,7 +243,7 @@ class SearchBudget:
         return spent_rows(self._spent, self._prices)
 
 
-def counted(request: Request, completion: Completion) -> tuple[int, int]:
+def tokens_of(request: Request, completion: Completion) -> tuple[int, int]:
     """Tokens in and out as the model counted them, else by the rough rule."""
     tokens_in, tokens_out = completion.tokens_in, completion.tokens_out
     if tokens_in is None and tokens_out is None:

@@ -20,7 +20,7 @@ class TaskEstimate(Struct, frozen=True, kw_only=True):
 
     task: str
     attempts: int
-    owed: int
+    remaining: int
     """Attempts that an earlier session has not finished."""
     requests: int
     tokens_in: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from assay.core.journal import counting_lines
 from assay.core.types import TaskDefinition, Usage
 from assay.core.usage import about_tokens
 from assay.costs.prices import Prices, Quote, cost_at
+from assay.wording import few
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -197,26 +199,43 @@ def _used(model: str, spent: Spending, prices: Prices) -> dict[str, Any]:
 
 def spent_in_words(rows: Sequence[Spent]) -> list[str]:
     """A line for every model, one for all of them where there are several, and why a cost is not known."""
-    said = [f"{row.role} {row.model}: {_answers(row)}, {_tokens(row)}, cost {money(row.cost)}" for row in rows]
+    said = [f"{row.role} {row.model}: {_used_in_words(row)}, cost {money(row.cost)}" for row in rows]
     if len(rows) > 1:
-        said.append(f"cost in all: {money(total_cost([row.cost for row in rows]))}")
-    return [*said, *dict.fromkeys(f"cost: {row.cost.reason}" for row in rows if row.cost.reason)]
+        said.append(f"total cost: {money(total_cost([row.cost for row in rows]))}")
+    return [*said, *(f"cost: {why}" for why in reasons_together(row.cost.reason for row in rows if row.cost.reason))]
 
 
-def _answers(row: Spent) -> str:
-    return "1 answer" if row.answers == 1 else f"{row.answers:,} answers"
-
-
-def _tokens(row: Spent) -> str:
+def _used_in_words(row: Spent) -> str:
+    answers = f"{row.answers:,} answer{'' if row.answers == 1 else 's'}"
     if row.tokens_unknown and not (row.tokens_in or row.tokens_out):
-        return "tokens not counted"
-    return f"{row.tokens_in:,} tokens in, {row.tokens_out:,} out"
+        return f"{answers}, tokens not counted"
+    return f"{answers}, {row.tokens_in:,} tokens in, {row.tokens_out:,} out"
+
+
+def no_price(models: Sequence[str]) -> str:
+    """Why the cost of these models is unknown, and what to do about it."""
+    return f"no price is known for {few([f'`{model}`' for model in models])}; add {_it(models)} to prices.yaml"
+
+
+def _it(models: Sequence[str]) -> str:
+    return "it" if len(models) == 1 else "them"
+
+
+def reasons_together(reasons: Iterable[str]) -> list[str]:
+    """Each reason once, the models without a price in one sentence."""
+    found = list(dict.fromkeys(reasons))
+    unpriced = [match[1] for reason in found if (match := _NO_PRICE.fullmatch(reason))]
+    others = [reason for reason in found if not _NO_PRICE.fullmatch(reason)]
+    return [*others, *([no_price(unpriced)] if unpriced else [])]
+
+
+_NO_PRICE = re.compile(r"no price is known for `(.+)`; add it to prices\.yaml")
 
 
 def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
     """Money for what was spent; unknown, with a reason, where no price or no count is known."""
     if quote is None:
-        return Cost(amount=None, reason=f"no price is known for `{model}`; add it to prices.yaml")
+        return Cost(amount=None, reason=no_price([model]))
     price = quote.price
     free = not (price.input or price.output)
     if spent.unknown and not free and not (spent.paid_in or spent.paid_out):
@@ -307,7 +326,7 @@ class _Line(Struct):
 
 
 def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
-    """Everything a journal holds, attempts that were made again included: of the model, and of each judge."""
+    """Everything a journal holds, attempts that were retried included: of the model, and of each judge."""
     spent, judges = Spending(), dict[str, Spending]()
 
     def add(line: _Line) -> None:

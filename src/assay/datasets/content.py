@@ -1,4 +1,4 @@
-"""Where the samples of a dataset are had from, and the hash of what it holds."""
+"""Where the samples of a dataset come from, and the hash of its content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import msgspec
 from assay.core.seams import Dataset
 from assay.core.types import DatasetSpec
 
-IN_FILES = ("spec_file", "task_folder", "examples", "table", "inline", "folder", "task_result", "traces", "lm_eval")
+IN_FILES = (
+    "spec_file", "task_folder", "examples", "table", "inline", "folder", "task_result", "traces", "lm_eval", "built",
+    "promptfoo", "openai_evals", "inspect_log",
+)  # fmt: skip
 
 
 @runtime_checkable
@@ -23,7 +26,7 @@ class HasContentHash(Protocol):
 
 
 class Pin(NamedTuple):
-    """What to add to a dataset's options so that every run reads the rows that were found today."""
+    """What to add to a dataset's options so that every later run reads the same rows as now."""
 
     options: dict[str, Any]
     warning: str
@@ -31,18 +34,18 @@ class Pin(NamedTuple):
 
 @runtime_checkable
 class Pinnable(Protocol):
-    """A dataset of a server, which may hold other rows tomorrow."""
+    """A dataset on a server, whose rows may change."""
 
     @property
     def is_pinned(self) -> bool:
-        """Whether its options say already which rows they are."""
+        """Whether its options already pin the rows."""
 
     def pin(self) -> Pin:
         """Ask the server what it holds now."""
 
 
 def is_elsewhere(dataset: DatasetSpec) -> bool:
-    """Whether its samples are had only by asking a server, or by running code that is not ours."""
+    """Whether reading its samples means calling a server, or running code that is not ours."""
     return any(
         use not in IN_FILES and not (use == "generated" and options.get("path"))
         for use, options in sources_of(dataset.use, dataset.options)
@@ -59,12 +62,12 @@ def sources_of(use: str, options: Mapping[str, Any]) -> list[tuple[str, Mapping[
         if isinstance(part, Mapping) and isinstance(part.get("options"), Mapping):
             found.extend(sources_of(str(part.get("use")), part["options"]))
         else:
-            found.append((use, options))  # malformed, which its reader says
+            found.append((use, options))  # malformed, which its reader reports
     return found
 
 
 def content_hash(dataset: Dataset) -> str:
-    """What tells a dataset from another: part of the fingerprint of every task over it."""
+    """What identifies a dataset: part of the fingerprint of every task over it."""
     if isinstance(dataset, HasContentHash):
         return dataset.sha256
     digest = hashlib.sha256()

@@ -31,7 +31,7 @@ class Hub(RowDataset):
         self._kwargs = dict(load_dataset_kwargs or {})
         self._given_revision: str | None = revision or self._kwargs.pop("revision", None)
         if self._kwargs.get("trust_remote_code"):
-            raise UsageError(f"dataset `{self.name}`: `trust_remote_code` would run code of strangers; it is refused")
+            raise UsageError(f"dataset `{self.name}`: `trust_remote_code` would run third-party code; it is refused")
 
     @property
     def is_pinned(self) -> bool:
@@ -39,14 +39,14 @@ class Hub(RowDataset):
 
     def pin(self) -> Pin:
         warning = (
-            f"dataset `{self.name}`: {self.path} has no `revision`, so a number over it cannot be repeated once the "
+            f"dataset `{self.name}`: {self.path} has no `revision`, so scores on it cannot be reproduced once the "
             f"repository changes; write `revision: {self.revision}` into its source"
         )
         return Pin({"revision": self.revision}, warning)
 
     @cached_property
     def revision(self) -> str:
-        """The one that was given, or the newest that the hub has now."""
+        """The given revision, or the newest one on the hub."""
         if self._given_revision:
             return self._given_revision
         with self._told_what_failed():
@@ -76,8 +76,8 @@ class Hub(RowDataset):
                 f"dataset `{self.name}` is on the hub; install the reader with: pip install 'assay-eval[hub]'"
             ) from error
         except Exception as error:  # network, permissions, an unknown name: the package has no common ancestor for them
-            told = " ".join(str(error).split())[:300]
-            raise UsageError(f"dataset `{self.name}`: {self.path} could not be loaded: {told}") from error
+            reason = " ".join(str(error).split())[:300]
+            raise UsageError(f"dataset `{self.name}`: {self.path} could not be loaded: {reason}") from error
 
     def rows(self) -> Iterator[Row]:
         return (dict(row) for row in self._loaded)

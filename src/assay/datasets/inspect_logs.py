@@ -1,17 +1,19 @@
-"""Logs of Inspect as rows: `.eval` archives, one sample in memory at a time, and `.json` documents.
+"""Logs of Inspect, sample by sample and as rows: `.eval` archives, one sample in memory, and `.json` documents.
 
-An archive is a stranger's: nothing of it is unpacked to the disk, whatever its names say; how much comes out of each
+Archives are untrusted: nothing is unpacked to the disk, whatever its names say; how much comes out of each
 sample and of the whole is bounded by what is read, not by what the archive claims.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -35,19 +37,63 @@ ZSTANDARD = 93
 """The compression of current logs (APPNOTE.TXT, 4.4.5)."""
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _ATTACHMENT = "attachment://"
+_T = TypeVar("_T")
 
 
-class _Eval(Struct):
+class LogDataset(Struct):
+    """How the log names its samples, in their order."""
+
+    sample_ids: list[str | int] | None = None
+
+
+class LogEval(Struct):
+    """The task and the model."""
+
     task: str = ""
     model: str = ""
+    created: str = ""
+    dataset: LogDataset = field(default_factory=LogDataset)
+    config: dict[str, Any] = {}
+    model_generate_config: dict[str, Any] = {}
+    task_args: dict[str, Any] = {}
+    packages: dict[str, str] = {}
+    revision: dict[str, Any] | None = None
+    scorers: list[dict[str, Any]] | None = None
 
 
-class _Header(Struct):
-    eval: _Eval = field(default_factory=_Eval)
+class LogPlan(Struct):
+    """How the task was asked."""
+
+    steps: list[dict[str, Any]] = []
+    config: dict[str, Any] = {}
 
 
-class _Sample(Struct):
-    """The part of a sample that a row is made of; its events are passed over."""
+class LogResult(Struct):
+    """Inspect's own metrics of one value of one scorer, by one way to make one of the epochs of a sample."""
+
+    name: str = ""
+    scorer: str = ""
+    reducer: str | None = None
+    metrics: dict[str, dict[str, Any]] = {}
+
+
+class LogResults(Struct):
+    """Inspect's own numbers."""
+
+    scores: list[LogResult] = []
+    headline: dict[str, Any] | None = None
+
+
+class LogHeader(Struct):
+    """A log without its samples."""
+
+    eval: LogEval = field(default_factory=LogEval)
+    plan: LogPlan = field(default_factory=LogPlan)
+    results: LogResults | None = None
+
+
+class LogSample(Struct):
+    """The part of a sample that rows and records are made of; its events are passed over."""
 
     id: str | int
     epoch: int = 1
@@ -58,37 +104,67 @@ class _Sample(Struct):
     scores: dict[str, Any] | None = None
     metadata: dict[str, Any] = {}
     error: dict[str, Any] | None = None
+    limit: dict[str, Any] | None = None
+    choices: list[str] | None = None
+    model_usage: dict[str, dict[str, Any]] = {}
+    total_time: float | None = None
+    working_time: float | None = None
+    completed_at: str | None = None
     attachments: dict[str, str] = {}
 
 
-class _Log(_Header):
-    samples: list[_Sample] | None = None
+class _Log(LogHeader):
+    samples: list[LogSample] | None = None
 
 
 def inspect_rows(path: Path) -> Iterator[Row]:
     """A row for each sample and epoch."""
+    header = log_header(path)
+    return (_row(sample, header) for sample in log_samples(path))
+
+
+def log_header(path: Path) -> LogHeader:
+    """What a log says about all of its samples; a log whose program was killed has only its first part."""
     if path.suffix.lower() == ".json":
-        for _, log in json_values(path, msgspec.json.Decoder(_Log).decode):
-            if log.samples is None:
-                raise UsageError(f"{path}: holds no samples: it is no log of Inspect, or one written without them")
-            for sample in log.samples:
-                yield _row(sample, log)
-        return
-    yield from _archived_rows(path)
-
-
-def _archived_rows(path: Path) -> Iterator[Row]:
+        headers: Iterator[tuple[int, LogHeader]] = json_values(path, partial(_decoded, kind=LogHeader))
+        return next(header for _, header in headers)
     with closing(open_regular(path)) as file:
         archive = _Archive(file, path)
-        header = archive.decoded("header.json", _Header) or archive.decoded("_journal/start.json", _Header) or _Header()
+        found = archive.decoded("header.json", LogHeader) or archive.decoded("_journal/start.json", LogHeader)
+        return found or LogHeader()
+
+
+def log_samples(path: Path) -> Iterator[LogSample]:
+    """Every sample and epoch, as the log has them one after the other."""
+    if path.suffix.lower() == ".json":
+        for _, log in json_values(path, partial(_decoded, kind=_Log)):
+            if log.samples is None:
+                raise UsageError(f"{path}: holds no samples: it is not a log of Inspect, or was written without them")
+            yield from log.samples
+        return
+    with closing(open_regular(path)) as file:
+        archive = _Archive(file, path)
         for name in archive.samples:
-            sample = archive.decoded(name, _Sample)
+            sample = archive.decoded(name, LogSample)
             if sample is not None:
-                yield _row(sample, header)
+                yield sample
+
+
+def _decoded(data: bytes, kind: type[_T]) -> _T:
+    """A piece of a log. Inspect writes NaN, which is not JSON, for a score that it could not give: read as no score."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError as error:
+        try:
+            return msgspec.convert(json.loads(data, parse_constant=lambda _: None), kind)
+        except ValueError:
+            raise error from None
 
 
 class _Archive:
-    """A zip file whose members are read one at a time, never more of one than a sample may have."""
+    """A zip file whose members are read one at a time, each up to the size limit of a sample."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._file, self._path = file, path
@@ -115,14 +191,14 @@ class _Archive:
         self._left -= len(data)
         if len(data) > MAX_CONVERSATION_BYTES or self._left < 0:
             limit = MAX_CONVERSATION_BYTES if self._left >= 0 else MAX_UNPACKED_BYTES
-            raise UsageError(f"{where}: unpacks to more than {limit >> 20:,} MB, the most that is read of a log")
+            raise UsageError(f"{where}: unpacks to more than {limit >> 20:,} MB, the limit for a log")
         try:
-            return msgspec.json.decode(data, type=kind)
+            return _decoded(data, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"{where}: not what a log of Inspect holds: {error}") from error
 
     def _read(self, info: zipfile.ZipInfo) -> bytes:
-        """One byte more than there may be shows that there is too much."""
+        """Reads one byte more than the limit, to see that there is too much."""
         if info.compress_type != ZSTANDARD:
             with self._zip.open(info) as member:
                 return member.read(MAX_CONVERSATION_BYTES + 1)
@@ -134,14 +210,14 @@ class _Archive:
 
 
 def _refuse_large_index(file: BinaryIO, path: Path) -> None:
-    """The list of an archive's files is read whole, so it is looked at first how long it is."""
+    """The list of an archive's files is read whole, so its length is checked first."""
     end = file.seek(0, 2)
     start = max(0, end - (1 << 16) - 98)
     file.seek(start)
     tail = file.read()
     at = tail.rfind(b"PK\x05\x06")
     if at < 0 or len(tail) < at + 22:
-        raise UsageError(f"{path}: not an .eval log: it is no zip archive, or its end is missing")
+        raise UsageError(f"{path}: not an .eval log: it is not a zip archive, or it is cut off")
     (size,) = struct.unpack_from("<L", tail, at + 12)
     large = tail.rfind(b"PK\x06\x06", 0, at)
     if size == 0xFFFFFFFF and large >= 0 and len(tail) >= large + 48:
@@ -191,8 +267,8 @@ def _without_zstandard(packed: bytes, path: Path) -> bytes:
         raise ValueError(str(error)) from error
 
 
-def _row(sample: _Sample, header: _Header) -> Row:
-    messages = [_chat_message(each, sample.attachments) for each in sample.messages]
+def _row(sample: LogSample, header: LogHeader) -> Row:
+    messages = chat_messages(sample)
     row: Row = {
         "sample_id": numbered_id(sample.id, sample.epoch),
         **conversation_columns(messages),
@@ -204,15 +280,20 @@ def _row(sample: _Sample, header: _Header) -> Row:
         "epoch": sample.epoch,
     }
     if isinstance(sample.input, str):
-        row["input"] = _attached(sample.input, sample.attachments)
+        row["input"] = attached(sample.input, sample)
     if sample.error is not None:
         row |= {"error": str(sample.error.get("message") or "the sample failed"), "trace": None}
     return row
 
 
 def _score(score: Any) -> Any:
-    """The value of a score; what was said about it besides stays in the log."""
+    """The value of a score; its explanation and metadata stay in the log."""
     return score.get("value") if isinstance(score, dict) else score
+
+
+def chat_messages(sample: LogSample) -> list[dict[str, Any]]:
+    """The conversation in the shape chat servers speak."""
+    return [_chat_message(message, sample.attachments) for message in sample.messages]
 
 
 def _chat_message(message: dict[str, Any], attachments: dict[str, str]) -> dict[str, Any]:
@@ -240,7 +321,7 @@ def _chat_message(message: dict[str, Any], attachments: dict[str, str]) -> dict[
 
 
 def _text(content: Any, attachments: dict[str, str]) -> str:
-    """The text of a message; images, sounds and reasoning beside it are no part of an answer's text."""
+    """The text of a message; images, audio and reasoning are not part of an answer's text."""
     if isinstance(content, str):
         return _attached(content, attachments)
     parts = content if isinstance(content, list) else []
@@ -248,6 +329,19 @@ def _text(content: Any, attachments: dict[str, str]) -> str:
     return joined_texts(_attached(text, attachments) for text in texts)
 
 
+def input_text(sample: LogSample) -> str:
+    """What was asked, which may be a conversation."""
+    if isinstance(sample.input, str):
+        return attached(sample.input, sample)
+    messages = sample.input if isinstance(sample.input, list) else []
+    return joined_texts(_text(each.get("content"), sample.attachments) for each in messages if isinstance(each, dict))
+
+
+def attached(text: str, sample: LogSample) -> str:
+    """A text of a sample, in full."""
+    return _attached(text, sample.attachments)
+
+
 def _attached(text: str, attachments: dict[str, str]) -> str:
-    """Long texts of a log stand apart, and a reference in their place."""
+    """Long texts of a log are stored separately, with a reference in their place."""
     return attachments.get(text.removeprefix(_ATTACHMENT), text) if text.startswith(_ATTACHMENT) else text

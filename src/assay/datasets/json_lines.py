@@ -1,4 +1,4 @@
-"""Datasets in JSON Lines: one object per line, blank lines skipped, a column a row lacks is simply absent."""
+"""Datasets in JSON Lines: one object per line, blank lines skipped; a column may be missing from a row."""
 
 from __future__ import annotations
 

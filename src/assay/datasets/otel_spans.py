@@ -1,6 +1,6 @@
 """GenAI spans of OpenTelemetry as rows: OTLP in JSON, a line for each export, as the collector's file exporter writes.
 
-A row is a span of an operation that asked a model. The conversation is read wherever the semantic conventions have had
+A row is a span of an operation that called a model. The conversation is read wherever the semantic conventions have had
 it: `gen_ai.input.messages` and `gen_ai.output.messages` (as attributes, or of an event), events for each message and
 choice, and the numbered attributes of older instrumentations.
 """
@@ -70,13 +70,13 @@ def span_rows(path: Path, operations: Sequence[str] | None = None) -> Iterator[R
         for resource in export.resource_spans:
             for scope in resource.scope_spans:
                 for span in scope.spans:
-                    attributes = _plain(span.attributes)
+                    attributes = _attributes(span.attributes)
                     if _operation(attributes) in wanted:
                         yield _row(span, attributes)
 
 
 def _operation(attributes: dict[str, Any]) -> str:
-    """What the span did; older instrumentations say it otherwise, or leave it to be seen."""
+    """The operation of the span; older instrumentations use another attribute, or leave it to be inferred."""
     found = attributes.get("gen_ai.operation.name") or attributes.get("llm.request.type")
     if found is None and any(_NUMBERED.fullmatch(name) for name in attributes):
         return "chat"
@@ -112,7 +112,7 @@ def _is_short(value: Any) -> bool:
 def _conversation(span: _Span, attributes: dict[str, Any]) -> list[dict[str, Any]]:
     said = dict(attributes)
     for event in span.events:
-        said |= {name: value for name, value in _plain(event.attributes).items() if name not in said}
+        said |= {name: value for name, value in _attributes(event.attributes).items() if name not in said}
     for found in (_of_messages(said), _of_events(span.events), _of_numbered(attributes), _of_texts(said)):
         if is_conversation(found):
             return found
@@ -161,16 +161,16 @@ def _of_events(events: Sequence[_Event]) -> list[dict[str, Any]]:
     """An event for each message, and one for each choice, of which the first is the answer."""
     found: list[dict[str, Any]] = []
     for event in events:
-        said = _plain(event.attributes)
+        said = _attributes(event.attributes)
         if role := _MESSAGE_EVENTS.get(event.name):
-            found.append(_spoken(role, said))
+            found.append(_message(role, said))
         elif event.name == "gen_ai.choice" and int(said.get("index", 0) or 0) == 0:
             message = _json(said.get("message"))
-            found.append(_spoken("assistant", message if isinstance(message, dict) else said))
+            found.append(_message("assistant", message if isinstance(message, dict) else said))
     return found
 
 
-def _spoken(role: str, said: dict[str, Any]) -> dict[str, Any]:
+def _message(role: str, said: dict[str, Any]) -> dict[str, Any]:
     content = said.get("content")
     made: dict[str, Any] = {"role": role, "content": "" if content is None else str(content)}
     calls = _json(said.get("tool_calls"))
@@ -206,7 +206,7 @@ def _of_texts(said: dict[str, Any]) -> list[dict[str, Any]]:
         value = said.get(name)
         messages = _json(value)
         if isinstance(messages, list):
-            found.extend(_spoken(str(each.get("role", role)), each) for each in messages if isinstance(each, dict))
+            found.extend(_message(str(each.get("role", role)), each) for each in messages if isinstance(each, dict))
         elif isinstance(value, str):
             found.append({"role": role, "content": value})
     return found
@@ -222,7 +222,7 @@ def _json(value: Any) -> Any:
         return None
 
 
-def _plain(attributes: Sequence[_Attribute]) -> dict[str, Any]:
+def _attributes(attributes: Sequence[_Attribute]) -> dict[str, Any]:
     return {each.key: _value(each.value) for each in attributes}
 
 

@@ -29,7 +29,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 class Remote(RowDataset):
     """Rows of a `.jsonl`, `.csv`, `.tsv` or `.parquet` file at an address.
 
-    Nothing is fetched before somebody wants rows. What was fetched before is used where its sha256 is the one wanted.
+    Nothing is fetched until rows are needed. An earlier download is reused if it has the expected sha256.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Remote(RowDataset):
         dtypes: Mapping[str, str] | str | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(name=name or _stem(url), **options)
+        super().__init__(name=name or _path(url).stem or "url", **options)
         self.url = _checked_url(url, self.name)
         self._ending = _ending(url, file_format, self.name)
         self._dtypes = dtypes
@@ -60,7 +60,7 @@ class Remote(RowDataset):
 
     def pin(self) -> Pin:
         warning = (
-            f"dataset `{self.name}`: {self.url} is not pinned, so a number over it cannot be repeated once the file "
+            f"dataset `{self.name}`: {self.url} is not pinned, so scores on it cannot be reproduced once the file "
             f"changes; write `sha256: {self.sha256}` into its source"
         )
         return Pin({"sha256": self.sha256}, warning)
@@ -88,9 +88,7 @@ class Remote(RowDataset):
         try:
             sha256 = download(self.url, arrived)
             if self._wanted not in (None, sha256):
-                raise UsageError(
-                    f"{self.url} holds another file than the one wanted: its sha256 is {sha256}, not {self._wanted}"
-                )
+                raise UsageError(f"{self.url} is not the expected file: its sha256 is {sha256}, not {self._wanted}")
             path = DOWNLOADS / f"{sha256}{self._ending}"
             arrived.replace(path)
         except UsageError as error:
@@ -122,10 +120,6 @@ def _ending(url: str, file_format: str | None, name: str) -> str:
             f"dataset `{name}`: the address ends in none of {', '.join(READERS)}; say with `format` what the file is"
         )
     return ending
-
-
-def _stem(url: str) -> str:
-    return _path(url).stem or "url"
 
 
 def _path(url: str) -> PurePosixPath:

@@ -1,7 +1,7 @@
 """Ids that are given twice, found in four bytes per sample: a file of millions must not fill the memory with its ids.
 
-A quick walk before the careful one takes a 32-bit checksum of every id. Only ids whose checksum came up twice can be
-repeated, and only those are remembered, exactly, by the careful walk.
+A quick first pass takes a 32-bit checksum of every id. Only ids whose checksum came up twice can be
+repeated, and only those are remembered, exactly, by the full pass.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def first_lines(path: Path, id_field: str) -> FirstLines:
     try:
         small = path.stat().st_size <= SMALL_FILE_BYTES
     except (OSError, ValueError):
-        small = True  # the careful walk says what is wrong with the file
+        small = True  # the full pass reports what is wrong with the file
     return FirstLines(None if small else repeated(_checksums(path, id_field)))
 
 
@@ -53,11 +53,11 @@ def repeated(checksums: Iterable[int]) -> frozenset[int]:
 
 
 def _checksums(path: Path, id_field: str) -> Iterable[int]:
-    """Lines that are no records have no id here, and are told of by the careful walk."""
+    """Lines that are not records are skipped here; the full reader reports them."""
     kind = msgspec.defstruct("Named", [("id", str, msgspec.field(name=id_field))])
     decode = msgspec.json.Decoder(kind).decode
     with path.open("rb", buffering=1 << 20) as file:
-        # a line without end is taken in pieces, none of which is a record
+        # an overlong line is read in pieces, none of which is a record
         while line := file.readline(MAX_LINE_BYTES):
             try:
                 name: str = decode(line.removeprefix(b"\xef\xbb\xbf")).id  # type: ignore[attr-defined]

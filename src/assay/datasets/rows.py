@@ -1,7 +1,7 @@
 """What every row dataset shares: filters, columns, sample ids, and the walk that turns rows into samples.
 
 A dataset is read twice: once to count what its filters keep and to hash its content, then again, streaming, each time
-somebody walks over it. Nothing but the row at hand is kept in memory.
+it is iterated. Only the current row is kept in memory.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ from assay.core.types import Sample
 from assay.prompts.filters import Filter, FilterError
 
 Row = dict[str, Any]
+MOST_REPEATED = 5
+"""At most this many repeated sample ids are named."""
+
+
+class RepeatedIdsError(UsageError):
+    """Samples with the same id; code that only displays them may name them differently."""
 
 
 class RowDataset(ABC):
@@ -34,6 +40,7 @@ class RowDataset(ABC):
         num_samples: int | None = None,
         subsampling: str = "head",
         seed: int = 0,
+        renames_repeated: bool = False,
     ) -> None:
         self.name = name
         self._filters = [Filter(spec, where=f"dataset `{name}`: filters[{at}]") for at, spec in enumerate(filters)]
@@ -41,10 +48,11 @@ class RowDataset(ABC):
         self._num_samples = num_samples
         self._subsampling = subsampling
         self._seed = seed
+        self._renames_repeated = renames_repeated
 
     @property
     def where(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"dataset `{self.name}`"
 
     @abstractmethod
@@ -77,26 +85,36 @@ class RowDataset(ABC):
             return Sample(id=str(index), row=row)
         name = str(named)
         key = int(short_fingerprint(name), 16)
+        if key in seen and self._renames_repeated:
+            return Sample(id=f"{name} (row {index + 1})", row=row)
         if key in seen and self._is_given_before(name, index):
-            raise UsageError(f"{self.where}: row {index + 1}: the sample_id `{name}` is given twice")
+            raise _RepeatedIdError(self.where, name, index)
         seen.add(key)
         return Sample(id=name, row=row)
 
     def _is_given_before(self, name: str, index: int) -> bool:
-        """Two names may have one key by chance, so the rows themselves are asked."""
+        """Two names may have the same key by chance, so the rows themselves are compared."""
         return any(
             str(row.get("sample_id")) == name for _, row in takewhile(lambda at: at[0] < index, self._kept_rows())
         )
 
     @cached_property
     def _kept(self) -> int:
-        """How many rows the filters keep; names that are given twice are refused here, before anybody is asked."""
+        """How many rows the filters keep; names that are given twice are refused here, before any model call."""
         seen, count = KeySet(), 0
+        repeated: list[_RepeatedIdError] = []
         limit = self._num_samples if self._subsampling != "random" else None
         for index, row in self._kept_rows():
             if limit is None or count < limit:
-                self._sample(index, row, seen)
+                try:
+                    self._sample(index, row, seen)
+                except _RepeatedIdError as error:
+                    repeated.append(error)
+                    if len(repeated) > MOST_REPEATED:
+                        break
             count += 1
+        if repeated:
+            raise RepeatedIdsError(_all_repeated(repeated, self.where))
         return count
 
     @cached_property
@@ -128,6 +146,21 @@ class RowDataset(ABC):
             raise UsageError(f"{self.where}: row {index + 1}: columns: {unknown_name('column', missing[0], row)}")
         kept = set(self._columns or ())
         return {name: value for name, value in row.items() if name in kept or name == "sample_id"}
+
+
+class _RepeatedIdError(UsageError):
+    def __init__(self, where: str, name: str, index: int) -> None:
+        super().__init__(f"{where}: row {index + 1}: the sample_id `{name}` is given twice")
+        self.name, self.index = name, index
+
+
+def _all_repeated(repeated: Sequence[_RepeatedIdError], where: str) -> str:
+    """The first few of them; a whole column of equal ids is not a list to read."""
+    if len(repeated) == 1:
+        return str(repeated[0])
+    shown = ", ".join(f"`{each.name}` in row {each.index + 1}" for each in repeated[:MOST_REPEATED])
+    more = ", …" if len(repeated) > MOST_REPEATED else ""
+    return f"{where}: sample_ids that an earlier row has: {shown}{more}; each sample needs one of its own"
 
 
 def check_rows(rows: Iterable[Any], name: str) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from assay.snippets.payload import payload_of
 class RunResults(RowDataset):
     """A row for each attempt of one task, with the columns of recorded conversations (`traces.py`).
 
-    An attempt that failed has its `error` and no trace. A run that still has attempts to make is refused: its rows
-    would be others tomorrow.
+    An attempt that failed has its `error` and no trace. An unfinished run is refused: its rows would
+    still change.
     """
 
     def __init__(self, *, path: str, task: str | None = None, name: str | None = None, **options: Any) -> None:
@@ -69,11 +69,19 @@ def _task_of(run: RunFile, wanted: str | None, name: str) -> str:
     tasks = [definition.name for definition in run.definitions]
     if wanted is None:
         if len(tasks) != 1:
-            raise UsageError(f"dataset `{name}`: the run has several tasks; say which with `task`: {', '.join(tasks)}")
+            raise UsageError(
+                f"dataset `{name}`: the run has several tasks; say which with `task` in a dataset file with "
+                f"`source: {{type: task_result, run_path: …, task: …}}`: {', '.join(tasks)}"
+            )
         return tasks[0]
     if wanted not in tasks:
         raise UsageError(f"dataset `{name}`: {unknown_name('task of the run', wanted, tasks)}")
     return wanted
+
+
+def _target(targets: Sequence[str]) -> Row:
+    """The expected text, or a list of several; nothing where the task named none: its row is in `metadata.sample`."""
+    return {"target": targets[0] if len(targets) == 1 else list(targets)} if targets else {}
 
 
 def _row(record: Record, model: str) -> Row:
@@ -81,7 +89,7 @@ def _row(record: Record, model: str) -> Row:
         "sample_id": numbered_id(record.sample_id, record.attempt),
         "attempt": record.attempt,
         "model": model,
-        "target": list(record.targets),
+        **_target(record.targets),
         "scores": {score.name: dict(score.values) for score in record.scores},
         "metadata": dict(record.metadata),
         "trace": None,

@@ -30,7 +30,7 @@ _ENOUGH_TO_TELL = 1 << 16
 
 
 class TraceFile(FileDataset):
-    """Conversations of a file; without a `file_format` its name and its beginning tell which it is."""
+    """Conversations of a file; without a `file_format` it is detected from the name and the first bytes."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class TraceFile(FileDataset):
         name: str | None = None,
         **options: Any,
     ) -> None:
-        """`operations` are the kinds of spans that are samples, of OpenTelemetry."""
+        """`operations` are the kinds of OpenTelemetry spans that are samples."""
         super().__init__(path=path, name=name, **options)
         if file_format is not None and file_format not in FORMATS:
             raise UsageError(f"dataset `{self.name}`: `format` is one of {', '.join(FORMATS)}, got `{file_format}`")
@@ -104,7 +104,7 @@ def _decoded(text: bytes, decode: Callable[[bytes], Any], where: str) -> Any:
     try:
         return decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{where}: not what such a file holds: {error}") from error
+        raise UsageError(f"{where}: not valid for this format: {error}") from error
 
 
 def _chat_rows(path: Path) -> Iterator[Row]:

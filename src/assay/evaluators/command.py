@@ -1,6 +1,6 @@
 """Command evaluators: the payload on stdin, one JSON object on stdout, any language.
 
-By default a program is started anew for each evaluation. It may also be kept running, and be sent several at once.
+By default a new process is started for each evaluation. It may also be kept running, and be sent several at once.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class CommandEvaluator:
         try:
             line, child = await kept.ask(payload, timeout_seconds, task_model)
         except TimeoutError as error:
-            raise failed(self.name, "timeout", f"timed out after {timeout_seconds:g} s and was ended") from error
+            raise failed(self.name, "timeout", f"timed out after {timeout_seconds:g} s and was stopped") from error
         except EndedError as error:
             child = error.child
             if child.overflow:
@@ -216,7 +216,7 @@ class CommandEvaluator:
 
     def _too_long(self, stderr: bytes) -> EvaluatorError:
         limit = self._max_stdout_bytes
-        return self._broken("bad_output", f"stdout is longer than {limit} bytes, which is all we read", stderr)
+        return self._broken("bad_output", f"stdout is longer than {limit} bytes, the limit", stderr)
 
     def _broken(self, kind: str, message: str, stderr: bytes) -> EvaluatorError:
         text = stderr.decode("utf-8", "backslashreplace").strip()

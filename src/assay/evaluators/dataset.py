@@ -37,7 +37,7 @@ def load_dataset(path: Path | str) -> list[dict[str, Any]]:
             )
             break
         if len(problems) > MAX_RECORDS:
-            problems.append(f"{path}: the lines after {line.number} were not read; this is no file of JSON lines")
+            problems.append(f"{path}: the lines after {line.number} were not read; this is not a file of JSON lines")
             break
     if problems:
         raise DatasetError("\n".join(_reported(problems)))

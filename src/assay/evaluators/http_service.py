@@ -120,7 +120,7 @@ class HttpEvaluator:
 
     def _bad_status(self, status: int, location: str | None, body: bytes) -> EvaluatorError:
         seen = shortened(body.decode("utf-8", "backslashreplace"))
-        told = f": {seen}" if seen else ""
+        detail = f": {seen}" if seen else ""
         if 300 <= status < 400:
             where = f" to {self._redactor.text(_shown_target(location))}" if location else ""
             return failed(
@@ -128,7 +128,7 @@ class HttpEvaluator:
             )
         kind = "rate_limit" if status == 429 else "server_error" if status >= 500 else "bad_request"
         retryable = status == 429 or status >= 500
-        return failed(self.name, kind, f"status {status}{told}", {"body": seen}, retryable=retryable)
+        return failed(self.name, kind, f"status {status}{detail}", {"body": seen}, retryable=retryable)
 
 
 http_evaluator = HttpEvaluator

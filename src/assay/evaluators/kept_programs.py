@@ -25,7 +25,7 @@ class UnaskedError(Exception):
 
 
 class KeptPrograms:
-    """The programs of one evaluator, each with the environment of its task model; those that die are started anew."""
+    """The programs of one evaluator, each with the environment of its task model; those that die are restarted."""
 
     def __init__(self, name: str, start: Start) -> None:
         self._name = name

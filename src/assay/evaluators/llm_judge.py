@@ -77,7 +77,7 @@ class JudgeEvaluator:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The model and everything it is told."""
+        """The model and everything that is in its prompt."""
         return {
             "judge": identity_of(self._model),
             "objective": self._objective,
@@ -148,7 +148,7 @@ class JudgeEvaluator:
         except FailureError as error:
             if error.failure.kind not in ("bad_request", "unsupported"):
                 raise
-        # some servers know no response format; the same question without it tells whether that was the reason
+        # some servers support no response format; the same request without it shows whether that was the cause
         _, evaluation = await read_answer(self._model, plain, self._read)
         self._asks_for_json = False
         return evaluation
@@ -224,7 +224,7 @@ def _checked_dimensions(given: Mapping[str, float]) -> dict[str, float]:
         if not name.strip() or name in _RESERVED:
             raise UsageError(f"`{name}` cannot be the name of a quality dimension")
         if why_not_a_number(weight) is not None or weight <= 0:
-            raise UsageError(f"quality dimension `{name}`: its weight must be a number above 0, not {weight!r}")
+            raise UsageError(f"quality dimension `{name}`: its weight must be a number above 0, got {weight!r}")
     total = math.fsum(given.values())
     return {name: weight / total for name, weight in given.items()}
 

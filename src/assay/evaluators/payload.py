@@ -17,7 +17,7 @@ from msgspec import Struct
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
 from assay.printable import printable
-from assay.strict_json import StrictJsonError, decode_mended, decode_strictly
+from assay.strict_json import BOM, StrictJsonError, decode_mended, decode_strictly
 
 PROTOCOL_VERSION = 2
 
@@ -175,7 +175,7 @@ def _evaluation_or_error(result: Any, score_range: ScoreRange, part: str) -> Eva
 
 
 def _decoded(answer: bytes, part: str, source: str) -> Any:
-    answer = answer.removeprefix(_BOM)
+    answer = answer.removeprefix(BOM)
     try:
         return decode_strictly(answer)
     except StrictJsonError as error:
@@ -190,9 +190,6 @@ def _decoded(answer: bytes, part: str, source: str) -> Any:
         raise failed(
             part, "bad_output", f"{source} is {what}: {error.detail}. Seen: {shown}", {source: shown}
         ) from error
-
-
-_BOM = b"\xef\xbb\xbf"
 
 
 def _evaluation(result: Any, score_range: ScoreRange, part: str) -> Evaluation:
@@ -215,7 +212,7 @@ def check_score_range(score_range: str) -> ScoreRange:
 def check_timeout(timeout_seconds: float) -> float:
     """The patience for one evaluation as it was given, or a sentence when it is none."""
     if not 0 < timeout_seconds < math.inf:
-        raise UsageError(f"an evaluator's timeout must be more than 0 seconds, not {timeout_seconds:g}")
+        raise UsageError(f"an evaluator's timeout must be more than 0 seconds, got {timeout_seconds:g}")
     return timeout_seconds
 
 

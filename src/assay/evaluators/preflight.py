@@ -8,6 +8,7 @@ from typing import Any
 from assay.evaluators.command import CommandEvaluator
 from assay.evaluators.http_service import HttpEvaluator
 from assay.evaluators.payload import CandidateParts, Evaluation, Evaluator, EvaluatorError, failed
+from assay.evaluators.tries import TRIES, worth_another_try
 
 SENTINEL = "__optimize_anything_preflight__"
 """The probe's candidate: a slow evaluator may know it and answer at once with any valid score."""
@@ -22,9 +23,10 @@ async def preflight(
     patient: Evaluator | None = None,
 ) -> Evaluation:
     """Ask the evaluator for the sentinel, just as it will be asked for candidates: with the example, the task model and
-    its own time limit, kept running and in batches where that was asked for. `components` are the names that candidates
-    of several texts have; the sentinel stands under each. `patient` is the same evaluator as one
-    that is waited for when it says "not now"; one that does not listen is not.
+    its own time limit, kept running and in batches where that was asked for. One that fails is tried again as in the
+    search, so that a flaky evaluator may begin; one that takes too long or does not listen is not. `components` are the
+    names that candidates of several texts have; the sentinel stands under each. `patient` is the same evaluator as one
+    that is waited for when it says "not now".
 
     `UsageError` when something it needs is not there, `EvaluatorError` when its answer is not a valid score.
     """
@@ -32,15 +34,31 @@ async def preflight(
         evaluator.check()
     candidate = CandidateParts(dict.fromkeys(components, SENTINEL), SENTINEL) if components else SENTINEL
     try:
+        return await _tried(evaluator, patient, candidate, example, task_model)
+    except EvaluatorError as error:
+        raise _explained(error, evaluator) from error
+
+
+async def _tried(
+    evaluator: Evaluator,
+    patient: Evaluator | None,
+    candidate: str,
+    example: Mapping[str, Any] | None,
+    task_model: str | None,
+) -> Evaluation:
+    for _ in range(TRIES - 1):
         try:
             return await _once(evaluator, candidate, example, task_model)
         except EvaluatorError as error:
-            if patient is None or error.status is None or not error.failure.retryable:
+            if error.failure.kind == "timeout" or error.away == "unreachable":
+                raise  # nobody should wait for minutes until this is said
+            if patient is not None and error.failure.retryable and isinstance(evaluator, HttpEvaluator):
+                answer = await patient(candidate, example, task_model)
+                if evaluator.batch is None:
+                    return answer
+            elif error.status is not None or not worth_another_try(evaluator, error.failure):
                 raise
-            answer = await patient(candidate, example, task_model)
-            return answer if not _takes_batches(evaluator) else await _once(evaluator, candidate, example, task_model)
-    except EvaluatorError as error:
-        raise _explained(error, evaluator) from error
+    return await _once(evaluator, candidate, example, task_model)
 
 
 async def _once(
@@ -49,10 +67,6 @@ async def _once(
     if isinstance(evaluator, CommandEvaluator | HttpEvaluator) and evaluator.batch is not None:
         return await _batch(evaluator, evaluator.payload(candidate, example, task_model), evaluator.batch)
     return await evaluator(candidate, example, task_model)
-
-
-def _takes_batches(evaluator: Evaluator) -> bool:
-    return isinstance(evaluator, CommandEvaluator | HttpEvaluator) and evaluator.batch is not None
 
 
 async def _batch(evaluator: CommandEvaluator | HttpEvaluator, payload: dict[str, Any], size: int) -> Evaluation:
@@ -75,13 +89,11 @@ def in_words(evaluator: Evaluator) -> str | None:
 
 def _explained(error: EvaluatorError, evaluator: Evaluator) -> EvaluatorError:
     """With what was asked and how to do without: it may be fine, and only be asked in a way it does not know."""
-    hints = [f"This was the preflight: one evaluation of the candidate `{SENTINEL}`, before the work begins"]
+    hints = [f"This was the preflight: an evaluation of the candidate `{SENTINEL}`, before the work begins"]
     if error.failure.kind == "timeout":
-        hints.append(
-            "it has the time limit of every evaluation (--evaluator-timeout), and --no-preflight leaves it out"
-        )
+        hints.append("it has the time limit of every evaluation (--evaluator-timeout); --no-preflight skips it")
     if (how := in_words(evaluator)) is not None:
-        hints.append(f"{how}, as was asked for; without that it is asked in the plain way")
+        hints.append(f"{how}, as requested; without that option it gets plain requests of protocol v2")
     seen = error.failure.message.removeprefix(f"{evaluator.name}: ")
     message = f"{seen}{'' if seen.endswith(('.', '?', '!')) else '.'} {'; '.join(hints)}."
     made = failed(evaluator.name, error.failure.kind, message, error.side_info, retryable=error.failure.retryable)

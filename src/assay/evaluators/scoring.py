@@ -25,7 +25,7 @@ class ScoredExample(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ArtifactScore(Struct, frozen=True, kw_only=True):
-    """The scores of one artifact under one evaluator; failures are counted apart and are in no mean."""
+    """The scores of one artifact under one evaluator; failures are counted separately and excluded from the mean."""
 
     evaluator: str
     mean: float | None

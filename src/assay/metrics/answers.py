@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,4 +50,33 @@ def fuzzy_match(prediction: str, targets: Sequence[str], extras: Mapping[str, An
     """
     said = squad_normalized(prediction)
     wanted = [squad_normalized(target) for target in targets]
-    return float(bool(said) and any(target in said or said in target for target in wanted if target))
+    return float(any(target in said or said in target if said and target else said == target for target in wanted))
+
+
+def json_match(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
+    """1.0 when the prediction is the same JSON value as a target; `null` is equal to nothing, not even to itself.
+
+    Misleads when a target has a field that does not matter: every field must be there, and no other.
+    Example: json_match('{"b": [2], "a": 1}', ['{"a": 1, "b": [2]}'], {}) == 1.0
+    Reference: the `JsonMatch` class of OpenAI evals.
+    """
+    value = _json(prediction)
+    return float(any(_same_json(value, _json(target)) for target in targets))
+
+
+def _json(text: str) -> Any:
+    """The value; None, which equals nothing, where the text is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _same_json(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same_json(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same_json, one, other))
+    return bool(one == other)

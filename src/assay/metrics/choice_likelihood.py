@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Item = Mapping[str, Any]
@@ -20,6 +21,20 @@ def pick(items: Sequence[Item], normalize: str = "raw") -> int:
     """
     values = [NORMALIZATIONS[normalize](item) for item in items]
     return max(range(len(values)), key=lambda place: values[place])
+
+
+def probability_of(items: Sequence[Item], right: Iterable[int]) -> float:
+    """The share of the probability of all choices that falls on the right ones.
+
+    Misleads when choices differ in length: long ones are unlikely, right or wrong.
+    Example: probability_of([{"choice": "a", "logprob": -900.0}, {"choice": "b", "logprob": -900.0}], {1}) == 0.5
+    Reference: Lin et al. 2022, TruthfulQA, MC2.
+    """
+    highest = max(float(item["logprob"]) for item in items)  # or all of them underflow
+    if highest == -math.inf:
+        return 0.0
+    shares = [math.exp(float(item["logprob"]) - highest) for item in items]
+    return min(1.0, sum(shares[place] for place in set(right)) / sum(shares))
 
 
 def _raw(item: Item) -> float:

@@ -246,6 +246,18 @@ def extract_function_body(text: str) -> str:
     return _AFTER_THE_BODY.split(text, maxsplit=1)[0]
 
 
+def extract_last_code_block(text: str) -> str:
+    """What stands between the last two lines that hold three backticks; "" where there are fewer than two.
+
+    Misleads when a model ends with another block than its program, such as an example of its output.
+    Example: extract_last_code_block("```\\ndraft\\n```\\nBetter:\\n```python\\nprint(1)\\n```") == "print(1)"
+    Reference: the extraction of LiveCodeBench.
+    """
+    lines = text.split("\n")
+    fences = [number for number, line in enumerate(lines) if "```" in line]
+    return "\n".join(lines[fences[-2] + 1 : fences[-1]]) if len(fences) > 1 else ""
+
+
 _CLOSED = re.compile(r"\[DONE\]|\[/?BEGIN\]")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from assay.metrics.languages import language_of
 
-Check = Callable[..., bool]
+InstructionCheck = Callable[..., bool]
 
 
 def follows(text: str, instruction: Mapping[str, Any]) -> bool:
@@ -235,7 +235,7 @@ def _quotation(text: str) -> bool:
     return len(bare) > 1 and bare.startswith('"') and bare.endswith('"')
 
 
-CHECKS: dict[str, Check] = {
+CHECKS: dict[str, InstructionCheck] = {
     "change_case:capital_word_frequency": _capital_words,
     "change_case:english_capital": _all_capital,
     "change_case:english_lowercase": _all_lowercase,

@@ -3,20 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-
-from assay.wording import hint
-
-
-def post_process(text: str, rule: str) -> str:
-    """Apply a rule by its name.
-
-    Example: post_process("The answer is B.", "extract_letter") == "B"
-    """
-    try:
-        return POST_PROCESS[rule](text)
-    except KeyError:
-        raise ValueError(f"unknown post-process rule `{rule}`. {hint(rule, POST_PROCESS)}") from None
 
 
 def nothing_extracted(raw: str, rule: str, result: str) -> bool:
@@ -114,13 +100,3 @@ def extract_first_line(text: str) -> str:
 
 # what `str.splitlines` splits at
 _LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-
-
-POST_PROCESS: dict[str, Callable[[str], str]] = {
-    "none": none,
-    "strip_whitespace": strip_whitespace,
-    "lower": lower,
-    "extract_letter": extract_letter,
-    "extract_code_block": extract_code_block,
-    "extract_first_line": extract_first_line,
-}

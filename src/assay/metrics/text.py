@@ -12,7 +12,7 @@ from typing import Any
 def exact_match(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
     """1.0 when the prediction equals a target, surrounding whitespace ignored.
 
-    Misleads when the answer is right but dressed: "Paris." is not "Paris", and neither is "paris". Clean it with a
+    Misleads when the answer is right but not bare: "Paris." is not "Paris", and neither is "paris". Clean it with a
     post-process rule first, or use `normalized_exact_match`.
     Example: exact_match("41\\n", ["41", "forty-one"], {}) == 1.0
     Reference: the frozen task spec, where post-processing comes before the metric.

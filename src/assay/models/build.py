@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.catalog import arguments_for, is_name, names, resolve, unknown_name
 from assay.core.errors import UsageError
-from assay.core.seams import Model
+from assay.core.seams import Capabilities, Model, capabilities_of
 from assay.models.adapters.python_callable import as_model, load_model
 from assay.wording import nearest
 
@@ -29,6 +29,21 @@ def make_model(spec: str, options: Mapping[str, Any] | None = None) -> Model:
         raise UsageError(f"{error}. Did you mean the model `{near}:{argument}`?") from error
 
 
+def known_capabilities(spec: str, options: Mapping[str, Any] | None = None) -> Capabilities | None:
+    """What the model that a spec names can do, where that is known without importing the user's own Python.
+
+    One that cannot be built here, for want of a key or a package, can do what its class declares.
+    """
+    prefix = spec.partition(":")[0]
+    if not is_name("model", prefix):
+        return None
+    try:
+        return capabilities_of(make_model(spec, options))
+    except UsageError:
+        factory = resolve("model", prefix)
+        return capabilities_of(factory) if isinstance(factory, type) else None
+
+
 def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) -> Model:
     if argument is None and not is_name("model", prefix):
         raise UsageError(f"{unknown_name('model', prefix, names('model'))}{_how_to_name(prefix)}")
@@ -38,10 +53,12 @@ def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) ->
 
 
 def _how_to_name(name: str) -> str:
-    """What a bare name that is no model may have been meant as: a module here, or a model of some server."""
+    """What a bare name that is not a model may have been meant as: a module here, or a model of some server."""
     if name.isidentifier() and Path(f"{name}.py").is_file():
         return f"\n{name}.py is here: name what is in it too, `{name}:NAME`"
-    return f"\na model of a server is written `SERVER:{name}`, such as `openai:{name}`; your own Python `module:name`"
+    return (
+        f"\nfor a model on a server write `SERVER:{name}`, such as `openai:{name}`; for your own Python `module:name`"
+    )
 
 
 def _check_options(spec: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:
@@ -56,7 +73,7 @@ def _made(spec: str, factory: Callable[..., Any], arguments: tuple[str, ...], op
         signature.bind(*arguments, **options)
     except TypeError as error:
         if arguments:
-            raise UsageError(f"the model `{spec}` takes nothing after its name, not `{arguments[0]}`") from error
+            raise UsageError(f"the model `{spec}` takes no argument; got `{spec}:{arguments[0]}`") from error
         needed = next(iter(signature.parameters), "argument")
         raise UsageError(f"the model `{spec}` needs more than its name: `{spec}:{needed.upper()}`") from error
     return factory(*arguments, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,24 +12,24 @@ from msgspec import Struct
 
 from assay.core.config import RunConfig
 from assay.core.model_stack import (
-    LONGEST_BACKOFF_SECONDS,
-    LONGEST_RETRY_AFTER_SECONDS,
     Cached,
     Limited,
-    Retrying,
     Timed,
     innermost,
 )
 from assay.core.run import Stop
 from assay.core.seams import FillsBatches, Model, TakesBatches, capabilities_of, close_part, identity_of
-from assay.costs.budget import Judging
+from assay.core.usage import anything_answered
+from assay.costs.budget import CountedAsJudge
 from assay.models.build import make_model
 from assay.models.layers.batched import Batched
 from assay.models.layers.outage import NAP_SECONDS, WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
+from assay.models.layers.retrying import LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS, Retrying
 from assay.models.layers.settings import WithSettings
 from assay.models.layers.thinking import WithoutThinking
 from assay.user.folder import secret_for_cache
+from assay.wording import count_of
 
 if TYPE_CHECKING:
     from assay.core.cache import CompletionCache
@@ -45,27 +45,24 @@ class RequestState(Struct, frozen=True, kw_only=True):
     in_flight: int
     limit: int
     waiting: str | None
-    """Why nothing new is sent; None when something is."""
+    """What holds requests back in addition to the limit; None when nothing does."""
 
 
-class Patience(Struct, frozen=True, kw_only=True):
-    """How long a server that went away is waited for, and the flag that says so."""
-
-    seconds: float = 3600.0
-    flag: str = "--patience"
+PATIENCE_SECONDS = 3600.0
+"""How long a server that went away is waited for."""
 
 
 class ModelPool:
     """Hands out wrapped models by what a user writes for them; the same words give the same model."""
 
-    def __init__(self, config: RunConfig, *, patience_flag: str = "--patience") -> None:
+    def __init__(self, config: RunConfig) -> None:
         self._config = config
-        self._patience_flag = patience_flag
         self._plain: list[Model] = []
-        self._judges: dict[str, Judging] = {}
+        self._judges: dict[str, CountedAsJudge] = {}
         self._rate_limited: list[RateLimited] = []
         self._outage_waiters: list[WaitsOutOutages] = []
-        self._adaptive: list[Adaptive] = []
+        self._limits: list[Adaptive | Limited] = []
+        self._retrying: list[Retrying] = []
         self._cache: CompletionCache | None = None
         self._stop = Stop()
 
@@ -92,11 +89,11 @@ class ModelPool:
                 concurrency=concurrency,
                 timeout_seconds=timeout_seconds,
             )
-            self._judges[key] = Judging(WithSettings(wrapped, generation) if generation else wrapped)
+            self._judges[key] = CountedAsJudge(WithSettings(wrapped, generation) if generation else wrapped)
         return self._judges[key]
 
     @property
-    def judges(self) -> list[Judging]:
+    def judges(self) -> list[CountedAsJudge]:
         """The other models that have been asked for, with their names as prices know them."""
         return list(self._judges.values())
 
@@ -123,52 +120,76 @@ class ModelPool:
         if limits:
             wrapped = Timed(wrapped, min(limits))
         if config.adaptive and concurrency is None and can.remote:
-            from assay.models.layers.adaptive import LONGEST_PAUSE_SECONDS, Adaptive  # models here need none
-
-            pause = min(config.patience_seconds or LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
-            adaptive = Adaptive(wrapped, most=WIDEST, longest_pause_seconds=pause, sleep=self._wait_for_server)
-            self._adaptive.append(adaptive)
-            wrapped = adaptive
+            limit: Adaptive | Limited = self._adaptive(wrapped)
         else:
-            wrapped = Limited(wrapped, min(concurrency or config.concurrency, config.concurrency))
+            limit = Limited(wrapped, min(concurrency or config.concurrency, config.concurrency))
+        self._limits.append(limit)
+        wrapped = limit
         if requests_per_minute or config.tokens_per_minute:
             limited = RateLimited(
-                wrapped, requests_per_minute=requests_per_minute, tokens_per_minute=config.tokens_per_minute
+                wrapped,
+                requests_per_minute=requests_per_minute,
+                tokens_per_minute=config.tokens_per_minute,
+                is_over=self._is_over_for_who_has_no_answer,
             )
             self._rate_limited.append(limited)
             wrapped = limited
         if config.patience_seconds and can.remote:
-            waiter = WaitsOutOutages(wrapped, patience_seconds=config.patience_seconds, flag=self._patience_flag)
+            waiter = WaitsOutOutages(wrapped, patience_seconds=config.patience_seconds)
             self._outage_waiters.append(waiter)
             wrapped = waiter
         if config.retries:
             # no wait is longer than the patience; without any, a server is still given the time of a back-off
             longest = min(config.patience_seconds or LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS)
-            wrapped = Retrying(
+            retrying = Retrying(
                 wrapped, retries=config.retries, longest_retry_after_seconds=longest, sleep=self._wait_for_server
             )
+            self._retrying.append(retrying)
+            wrapped = retrying
         if can.cacheable if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
         return wrapped if keep_thinking else WithoutThinking(wrapped)
 
+    def _adaptive(self, model: Model) -> Adaptive:
+        """As many requests at once as the server turns out to take."""
+        from assay.models.layers.adaptive import LONGEST_PAUSE_SECONDS, Adaptive  # models here need none
+
+        return Adaptive(
+            model,
+            most=WIDEST,
+            longest_pause_seconds=min(self._config.patience_seconds or LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS),
+            sleep=self._wait_for_server,
+            is_over=self._is_over_for_who_has_no_answer,
+        )
+
     def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
-        """Whom to tell when a server is away, what to end when it stays away, and what ends waiting to retry."""
+        """Set what reports an outage, what to end when it lasts too long, and what ends waiting to retry."""
         self._stop = stop
         for model in self._outage_waiters:
             model.tell(stop, say)
 
     def request_state(self) -> RequestState | None:
-        """Of all servers together; None where nothing counts requests, as with models in this process."""
-        if not self._adaptive:
+        """Of all models together; None before there is one."""
+        if not self._limits:
             return None
-        away = [sentence for each in self._outage_waiters if (sentence := each.away) is not None]
-        paused = max(each.paused_seconds for each in self._adaptive)
-        waiting = away[0] if away else f"the server wants a pause of {paused:.0f} s" if paused >= 1 else None
         return RequestState(
-            in_flight=sum(each.in_flight for each in self._adaptive),
-            limit=sum(each.width for each in self._adaptive),
-            waiting=waiting,
+            in_flight=sum(each.in_flight for each in self._limits),
+            limit=sum(each.width for each in self._limits),
+            waiting=next(self._reasons_to_wait(), None),
         )
+
+    def _reasons_to_wait(self) -> Iterator[str]:
+        """What holds requests back, the weightiest first."""
+        yield from (sentence for each in self._outage_waiters if (sentence := each.away) is not None)
+        refused = [each.last_failure.message for each in self._retrying if each.waiting and each.last_failure]
+        because = f": {refused[0]}" if refused else ""
+        paused = max((each.paused_seconds for each in self._limits if not isinstance(each, Limited)), default=0.0)
+        if paused >= 1:
+            yield f"the server asked for a pause, {paused:.0f} s left{because}"
+        if retries := sum(each.waiting for each in self._retrying):
+            yield f"{count_of(retries, 'request')} to be retried{because}"
+        if turns := sum(each.waiting for each in self._rate_limited):
+            yield f"{count_of(turns, 'request')} held back by the limit per minute (--rpm, --tpm)"
 
     def keep_to_share(self, share: float) -> None:
         """Use only this part of the run's limits a minute: other processes have the rest."""
@@ -180,6 +201,10 @@ class ModelPool:
             await close_part(model)
         if self._cache is not None:
             self._cache.close()
+
+    def _is_over_for_who_has_no_answer(self) -> bool:
+        """Whether the run is to end, and the attempt at hand, which has had no answer yet, is not to begin."""
+        return self._stop.asked and not anything_answered()
 
     async def _wait_for_server(self, seconds: float) -> bool:
         """Whether the run is to end meanwhile: what would be asked then is something new."""
@@ -206,15 +231,15 @@ def wrap_alone(
     timeout_seconds: float | None = None,
     say: Callable[[str], None],
     stop: Stop | None = None,
-    patience: Patience = Patience(),  # noqa: B008 - it does not change
+    patience_seconds: float = PATIENCE_SECONDS,
 ) -> Model:
     """A model that is asked outside a run, such as a proposer or the judge of `score`: as in a run, without a cache.
 
-    `say` hears of a server that has gone away; nobody waits for one once `stop` was asked. Whoever closes the model
+    `say` is called when a server is down; nothing waits for one once `stop` was asked. Closing the model
     closes all there is.
     """
-    config = RunConfig(model=model.name, concurrency=concurrency, cache=False, patience_seconds=patience.seconds)
-    pool = ModelPool(config, patience_flag=patience.flag)
+    config = RunConfig(model=model.name, concurrency=concurrency, cache=False, patience_seconds=patience_seconds)
+    pool = ModelPool(config)
     wrapped = pool.wrap(model, timeout_seconds=timeout_seconds)
     pool.tell(stop or Stop(), say)
     return wrapped

@@ -32,22 +32,22 @@ class CallEstimate(Struct, frozen=True, kw_only=True):
             f"(up to {self.per_proposal} calls each, {self.per_accepted} more for each accepted one)"
         )
         if self.outside_the_budget:
-            said += f"; the testset costs up to {self.outside_the_budget} calls besides"
+            said += f"; the testset costs up to {self.outside_the_budget} more calls"
         return said
 
     def refuse_too_small(self) -> None:
-        """A budget that is gone when the seed is scored buys no search."""
+        """A budget that scoring the seed uses up leaves nothing for a search."""
         if self.budget <= self.for_the_seed:
             raise UsageError(
-                f"--budget {self.budget} buys no proposal: scoring the seed takes {self.for_the_seed} evaluator calls. "
-                f"{self.recommended} or more would be usual."
+                f"--budget {self.budget} leaves no call for a proposal: scoring the seed takes "
+                f"{self.for_the_seed} evaluator calls. {self.recommended} or more is usual."
             )
 
     def warning(self) -> str | None:
-        """Why the budget is too small to expect anything of it; None when it is not."""
+        """Why the budget is too small to be useful; None when it is not."""
         if self.fewest_proposals >= 3:
             return None
-        return f"this budget is too small for three accepted proposals; {self.recommended} or more would be usual"
+        return f"this budget is too small for three accepted proposals; {self.recommended} or more is usual"
 
 
 def estimate(budget: int, *, dataset: int, valset: int, testset: int, minibatch: int, repeat: int = 1) -> CallEstimate:

@@ -28,6 +28,8 @@ class Found(Struct, frozen=True, kw_only=True):
     iteration: int
     calls: int
     """Evaluator calls used when it had been scored."""
+    merged_with: int | None = None
+    """The other candidate whose components it has in addition to those of its parent."""
     outcomes: list[ScoreOrFailure]
     """On the valset, in its order."""
 
@@ -39,7 +41,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> int:
-        return sum(outcome.failure is not None for outcome in self.outcomes)
+        return len([outcome for outcome in self.outcomes if outcome.failure is not None])
 
 
 class Rejected(Struct, frozen=True, kw_only=True):
@@ -64,6 +66,8 @@ class Search:
         self.rejected: list[Rejected] = []
         self.stop_reason: StopReason | None = None
         self.iterations = 0
+        self.kept_again = 0
+        """Proposals that were accepted and turned out to be a text that is kept already."""
         self.repeated = 0
         """Proposals of texts that had been proposed or scored before."""
         self.answers_since_new = 0
@@ -79,6 +83,11 @@ class Search:
         if self._best is None:
             raise LookupError("nothing was scored yet")
         return self._best
+
+    @property
+    def proposals(self) -> int:
+        """So many were evaluated."""
+        return len(self.found) - 1 + len(self.rejected) + self.kept_again
 
     @property
     def tried_nothing_new(self) -> bool:

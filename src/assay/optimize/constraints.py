@@ -37,7 +37,7 @@ class Constraints(Struct, frozen=True, kw_only=True):
         return None
 
     def in_words(self, component: str = ONE) -> str:
-        """The rules as the proposer is told them; empty when there are none."""
+        """The rules as written in the proposer's prompt; empty when there are none."""
         rules = []
         if placeholders := self.placeholders.get(component):
             rules.append(f"Keep these placeholders exactly as they are: {', '.join(placeholders)}.")

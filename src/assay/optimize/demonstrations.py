@@ -21,7 +21,7 @@ PLACE = "{demonstrations}"
 
 
 class Demonstrations:
-    """Picks so many records, always the same ones for the same question."""
+    """Picks a number of records, always the same ones for the same question."""
 
     def __init__(self, records: Sequence[dict[str, Any]], count: int, random_seed: int) -> None:
         self._records = records

@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from random import Random
 from typing import IO, Any, Literal
 
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.core.fingerprint import short_fingerprint
 from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import ScoreRange
 from assay.optimize.candidates import Found, Rejected, Search, StopReason
@@ -29,7 +29,7 @@ from assay.optimize.sets import SearchSets, SetExample
 from assay.printable import printable
 
 BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
-"""What the engine is told of a failure: so low that one of them outweighs every score beside it, on a minibatch as on a
+"""The score of a failure in the engine: so low that one of them outweighs every score beside it, on a minibatch as on a
 whole set. `any` leaves room for adding up ten thousand of them."""
 
 REPEATS_IN_A_ROW = 4
@@ -51,7 +51,7 @@ class SearchStrategy(Struct, frozen=True, kw_only=True):
     merges: int = 0
     """So many times at most, the components of two texts are put together."""
     objectives: tuple[str, ...] = ()
-    """What the frontier looks at besides the score; none takes the sub-scores as they come."""
+    """What the frontier uses in addition to the score; none takes the sub-scores as they come."""
     chosen_by: str = SCORE
 
 
@@ -61,7 +61,7 @@ class SearchLimits(Struct, frozen=True, kw_only=True):
     budget: int
     max_proposals: int
     target_score: float | None = None
-    patience: int | None = None
+    max_stale_proposals: int | None = None
     """So many proposals without a better text on the valset."""
     failures_in_a_row: int = 25
     money: SearchBudget | None = None
@@ -102,8 +102,11 @@ def search(
 ) -> None:
     """Search until a limit is met. `result` is filled as it goes, so that an interrupted search has one too."""
     from gepa.api import optimize
+    from gepa.strategies.batch_sampler import EpochShuffledBatchSampler
     from gepa.strategies.proposal_sampling import IndependentSampling, SameParentSampling
 
+    _keep_from_drawing()
+    chance = Random(random_seed)
     failure = BELOW_EVERY_SCORE[score_range]
     watch = _Watch(result, evaluations, proposer, sets, limits, strategy, failure, bool(strategy.merges))
     listeners: Any = [watch]  # it listens to some of the events, which is all the engine asks
@@ -115,12 +118,12 @@ def search(
         trainset=sets.dataset,
         valset=sets.valset,
         adapter=adapter,
-        candidate_selection_strategy=strategy.selector,
+        candidate_selection_strategy=_pareto_selector(chance) if strategy.selector == "pareto" else strategy.selector,
+        batch_sampler=EpochShuffledBatchSampler(minibatch, chance),
         frontier_type=strategy.frontier,
         acceptance_criterion=watch,
         sampling_strategy=samplings[strategy.sampling](strategy.proposals) if strategy.proposals > 1 else None,
         reflection_strategy=_Reflecting(watch, proposer, ask, remember),
-        reflection_minibatch_size=minibatch,
         module_selector=strategy.components,
         # asking to improve on a perfect minibatch is a proposal thrown away
         skip_perfect_score=perfect is not None,
@@ -137,6 +140,50 @@ def search(
     )
     if watch.error is not None:
         raise watch.error
+
+
+@cache
+def _keep_from_drawing() -> None:
+    """The engine redraws all candidates for each one it keeps, for trackers; a search of ours has none."""
+    from gepa.core import engine
+
+    engines: Any = engine.GEPAEngine
+    try:
+        draw = engines._log_candidate_tree
+    except AttributeError:
+        return  # another version may not draw
+
+    def draw_for_others(self: Any, state: Any) -> None:
+        if not isinstance(self.logger, _Log):
+            draw(self, state)
+
+    engines._log_candidate_tree = draw_for_others
+
+
+def _pareto_selector(chance: Random) -> Any:
+    """The engine's own, which looks for the front only when there is another candidate."""
+    from gepa.strategies.candidate_selector import ParetoCandidateSelector
+
+    class Selector(ParetoCandidateSelector):
+        rng: Any
+
+        def __init__(self) -> None:
+            self.rng = self
+            self._known = 0
+            self._front: list[int] = []
+
+        def select_candidate_idx(self, state: Any) -> int:
+            if self._known == len(state.program_candidates):
+                return chance.choice(self._front)
+            self._known = len(state.program_candidates)
+            return int(super().select_candidate_idx(state))
+
+        def choice(self, front: list[int]) -> int:
+            """What the engine's own draws with."""
+            self._front = front
+            return chance.choice(front)
+
+    return Selector()
 
 
 class _Adapter:
@@ -165,7 +212,7 @@ class _Adapter:
         return batches
 
     def make_reflective_dataset(self, candidate: Texts, batch: Any, components: list[str]) -> dict[str, Any]:
-        return {name: [{"shown": shown} for shown in batch.trajectories] for name in components}
+        return {name: [{"shown": Shown(*shown)} for shown in batch.trajectories] for name in components}
 
     def _batch(self, texts: Texts, batch: list[SetExample], outcomes: Sequence[ScoreOrFailure]) -> Any:
         from gepa.core.adapter import EvaluationBatch
@@ -173,7 +220,7 @@ class _Adapter:
         return EvaluationBatch(
             outputs=[None] * len(batch),
             scores=[self._failure if outcome.score is None else outcome.score for outcome in outcomes],
-            trajectories=[Shown(*each) for each in zip(outcomes, batch, strict=True)],
+            trajectories=list(zip(outcomes, batch, strict=True)),
             objective_scores=None
             if self._strategy.frontier == "instance"
             else [self._objectives(outcome, texts) for outcome in outcomes],
@@ -260,8 +307,8 @@ class _Watch:
         self._numbers: list[int] = []
         """Of the engine's candidates, in its order."""
         self._merged: Texts = {}
-        self._seen: set[str] = set()
-        """Every candidate that was scored or proposed, by its hash."""
+        self._seen: set[frozenset[tuple[str, str]]] = set()
+        """The texts of every candidate that was scored or proposed."""
         self._spent = (0, 0)
         self._idle = 0
         self._repeats = 0
@@ -295,27 +342,28 @@ class _Watch:
         """The last rewritings of this component of this candidate that were not kept."""
         number = self._evaluations.journal.number_of(dict(texts))
         latest: dict[str, RejectedText] = {}
-        for each in self._result.rejected:
+        for each in reversed(self._result.rejected):
+            if len(latest) == most:
+                break
             after = each.texts[component]
-            if each.parent == number and after != texts[component]:
-                latest.pop(after, None)  # a text that was rejected twice is shown once, at its last place
+            # a text that was rejected twice is shown once, at its last place
+            if each.parent == number and after != texts[component] and after not in latest:
                 latest[after] = RejectedText(before=texts[component], after=after, reason=self._in_words(each))
-        found = list(latest.values())
-        return found[len(found) - min(most, len(found)) :]
+        return list(latest.values())[::-1]
 
     def proposed(self, candidates: Sequence[Texts], *, answers: int) -> None:
         """The candidates of one round of proposals, before any is evaluated."""
         new = 0
         for texts in candidates:
-            key = short_fingerprint(texts)
-            new += key not in self._seen
-            self._seen.add(key)
+            known = frozenset(texts.items())
+            new += known not in self._seen
+            self._seen.add(known)
         self._result.repeated += len(candidates) - new
         self._result.answers_since_new = 0 if new else self._result.answers_since_new + answers
         if candidates:
             self._repeats = 0 if new else self._repeats + 1
 
-    # -- what it tells ---------------------------------------------------------------------------------------------
+    # -- events of the engine --------------------------------------------------------------------------------------
 
     def on_iteration_start(self, event: dict[str, Any]) -> None:
         self._result.iterations += 1
@@ -348,7 +396,8 @@ class _Watch:
         limits, used = self._limits, self._evaluations
         best = self._result.best
         target = limits.target_score
-        tries = len(self._result.found) - 1 + len(self._result.rejected)
+        tries = self._result.proposals
+        stale, most_stale = tries - self._proposals_at_best, limits.max_stale_proposals
         reasons: list[tuple[StopReason, bool]] = [
             ("proposer_failed", self._proposer.failure is not None),
             ("evaluator_failed", used.failed_in_a_row >= limits.failures_in_a_row or best.mean is None),
@@ -356,7 +405,7 @@ class _Watch:
             ("spent", limits.money is not None and limits.money.used_up is not None),
             ("budget", used.calls >= limits.budget),
             ("proposals", tries >= limits.max_proposals),
-            ("no_improvement", limits.patience is not None and tries - self._proposals_at_best >= limits.patience),
+            ("no_improvement", most_stale is not None and stale >= most_stale),
             ("repeating", self._repeats >= REPEATS_IN_A_ROW),
             ("nothing_left", self._idle > 2 * len(self._sets.valset) + 50),
         ]
@@ -386,21 +435,31 @@ class _Watch:
         shown = "failed" if after is None else f"{after:.3f}"
         self._result.news(f"rejected ({shown} on its minibatch)")
 
-    def _add_found(self, texts: Texts, parents: Sequence[int]) -> None:
+    def _add_found(self, texts: Texts, parents: Sequence[int | None]) -> None:
+        number = self._evaluations.journal.number_of(texts)
+        known = number in self._numbers
+        # of several parents the first is the one that a diff is shown against
+        of = [self._numbers[parent] for parent in parents if parent is not None]
+        self._numbers.append(number)
+        if known:  # the engine keeps a text once more when it comes from another parent, or from a merge
+            self._result.kept_again += 1
+            self._result.repeated += len(of) > 1  # rewritings that repeat a text are counted when they are proposed
+            self._result.news("accepted, but known already")
+            return
         found = Found(
-            number=self._evaluations.journal.number_of(texts),
+            number=number,
             texts=texts,
-            parent=self._numbers[parents[0]] if parents else None,
+            parent=of[0] if of else None,
+            merged_with=of[1] if len(of) > 1 else None,
             iteration=self._result.iterations,
             calls=self._evaluations.calls,
             outcomes=self._evaluations.latest(texts, self._sets.valset),
         )
         if found.parent is None:
             refuse_unknown((self._result.chosen_by, *self._objectives), found.texts, found.outcomes)
-        self._numbers.append(found.number)
-        self._seen.add(short_fingerprint(texts))
+        self._seen.add(frozenset(texts.items()))
         if self._result.keep(found):
-            self._proposals_at_best = len(self._result.found) - 1 + len(self._result.rejected)
+            self._proposals_at_best = self._result.proposals
         shown = "failed everywhere" if found.mean is None else f"{found.mean:.3f}"
         self._result.news(f"seed scored {shown}" if found.parent is None else f"accepted ({shown} on the whole set)")
 

@@ -22,13 +22,12 @@ from assay.core.types import Failure, Usage
 from assay.core.usage import Account, usage_of
 from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import Evaluator, failure_of
-from assay.models.pool import Patience
+from assay.evaluators.tries import TRIES, worth_another_try
+from assay.models.pool import PATIENCE_SECONDS
 from assay.optimize.journal import SearchEntry, SearchJournal, Texts, candidate_of
 from assay.optimize.sets import SetExample
 from assay.runs.patient_evaluator import PatientEvaluator
 
-TRIES = 3
-"""So often an evaluation is tried that fails, for every candidate alike."""
 _BREATH_SECONDS = 0.01
 
 
@@ -39,7 +38,7 @@ class SearchEnded(BaseException):
     """
 
 
-class ScoreOrFailure(Struct, frozen=True, kw_only=True):
+class ScoreOrFailure(Struct, frozen=True, kw_only=True, gc=False):
     """What one evaluation gave: a score or a failure, never both."""
 
     score: float | None
@@ -48,22 +47,32 @@ class ScoreOrFailure(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     usage: tuple[Usage, ...] = ()
     cost: float | None = None
-    """In money; None where no model was asked, or one whose price nobody knows."""
+    """Cost; None where no model was called, or one without a known price."""
     repeats: tuple[float, ...] = ()
     """The scores that `score` is the mean of, when the evaluation was repeated."""
 
 
-class _Wanted(NamedTuple):
-    """A pair of candidate and example, and the key of each of its repetitions."""
+class _Candidate:
+    """A candidate as its evaluations need it: what is said of it is worked out once."""
 
-    number: int
-    texts: Texts
+    def __init__(self, number: int, texts: Texts, about: bytes) -> None:
+        self.number = number
+        self.sent = candidate_of(texts)
+        self.prefix = hashlib.blake2b(about + canonical_json(texts), digest_size=16).digest()
+        self.keys: dict[str, Sequence[str]] = {}
+        """The key of each repetition, by the digest of the example."""
+
+
+class _Wanted(NamedTuple):
+    """An evaluation that is not known yet."""
+
+    candidate: _Candidate
     example: SetExample
-    keys: Sequence[str]
+    repeat: int
 
 
 class Evaluations:
-    """Asks the evaluator for what is not known yet, so many at a time."""
+    """Calls the evaluator for what is not known yet, a limited number at a time."""
 
     def __init__(
         self,
@@ -77,7 +86,7 @@ class Evaluations:
         money: SearchBudget | None = None,
         repeat: int = 1,
         say: Callable[[str], None] = lambda sentence: None,
-        patience: Patience = Patience(),  # noqa: B008 - it does not change
+        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self.calls = 0
         """Evaluations the search has used, test set aside: what an undisturbed run would have asked for."""
@@ -91,7 +100,8 @@ class Evaluations:
         self.failed_in_a_row = 0
         self.journal = journal
         self.repeat = repeat
-        self._evaluator = PatientEvaluator(evaluator, stop, say, patience=patience)
+        self._plain = evaluator
+        self._evaluator = PatientEvaluator(evaluator, stop, say, patience_seconds=patience_seconds)
         self._asked = 0
         self._about = canonical_json([identity, task_model])
         self._task_model = task_model
@@ -100,8 +110,7 @@ class Evaluations:
         self._money = money
         self._known: dict[str, ScoreOrFailure] = {}
         self._failed: dict[str, ScoreOrFailure] = {}
-        self._prefixes: dict[int, bytes] = {}
-        self._keys: dict[tuple[int, str], list[str]] = {}
+        self._candidates: dict[int, _Candidate] = {}
 
     @property
     def made(self) -> int:
@@ -116,78 +125,93 @@ class Evaluations:
         self, pairs: Sequence[tuple[Texts, SetExample]], *, counted: bool = True
     ) -> list[ScoreOrFailure]:
         """The outcome of each pair of candidate and example, in order; what only failed so far is asked for again."""
-        wanted = self._wanted(pairs)
+        candidates = self._candidates_of(pairs)
+        keys = self._keys(candidates, pairs)
         todo = {
-            key: (each, repeat) for each in wanted for repeat, key in enumerate(each.keys, 1) if key not in self._known
+            key: _Wanted(candidate, pair[1], repeat)
+            for candidate, pair, of_pair in zip(candidates, pairs, keys, strict=True)
+            for repeat, key in enumerate(of_pair, 1)
+            if key not in self._known
         }
         made = await self._make(todo)
         self.cached += len(pairs) * self.repeat - len(todo)
-        for key, (each, _) in todo.items():
+        for key, wanted in todo.items():
             outcome, reused = made[key]
             if counted:
-                self._count(outcome, each.example, reused)
+                self._count(outcome, wanted.example, reused)
             (self._known if outcome.failure is None else self._failed)[key] = outcome
-        return [self._outcome(each.keys) for each in wanted]
+        return list(map(self._outcome, keys))
 
     def if_known(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[ScoreOrFailure] | None:
-        """The outcomes where nobody has to be asked for any of them."""
-        wanted = self._wanted(pairs)
-        if any(key not in self._known for each in wanted for key in each.keys):
-            return None
+        """The outcomes, if all of them are already known."""
+        keys = self._keys(self._candidates_of(pairs), pairs)
+        known = self._known
+        for of_pair in keys:
+            for key in of_pair:
+                if key not in known:
+                    return None
         self.cached += len(pairs) * self.repeat
-        return [self._outcome(each.keys) for each in wanted]
+        return list(map(self._outcome, keys))
 
     def latest(self, texts: Texts, examples: Sequence[SetExample]) -> list[ScoreOrFailure]:
         """What the evaluations of a candidate that were made gave last."""
-        return [self._outcome(each.keys) for each in self._wanted([(texts, example) for example in examples])]
+        pairs = [(texts, example) for example in examples]
+        return list(map(self._outcome, self._keys(self._candidates_of(pairs), pairs)))
 
-    def _wanted(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[_Wanted]:
-        numbers: dict[int, int] = {}
-        wanted = []
-        for texts, example in pairs:
-            number = numbers.get(id(texts))  # a batch has few candidates, and each of them many times
-            if number is None:
-                number = numbers[id(texts)] = self.journal.number_of(texts)
-            keys = self._keys.get((number, example.digest))
+    def _candidates_of(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[_Candidate]:
+        """The candidate of each pair: a batch has few of them, each many times in a row."""
+        found = []
+        before: Texts | None = None
+        candidate: _Candidate | None = None
+        for texts, _ in pairs:
+            if texts is not before or candidate is None:
+                before, number = texts, self.journal.number_of(texts)
+                candidate = self._candidates.get(number)
+                if candidate is None:
+                    candidate = self._candidates[number] = _Candidate(number, texts, self._about)
+            found.append(candidate)
+        return found
+
+    def _keys(self, candidates: Sequence[_Candidate], pairs: Sequence[tuple[Texts, SetExample]]) -> list[Sequence[str]]:
+        """Of each pair: of evaluator, task model, texts, example and repetition, whatever set it is in."""
+        found = []
+        for candidate, (_, example) in zip(candidates, pairs, strict=True):
+            keys = candidate.keys.get(example.digest)
             if keys is None:
-                keys = [self._key(number, texts, example, repeat) for repeat in range(1, self.repeat + 1)]
-                self._keys[number, example.digest] = keys
-            wanted.append(_Wanted(number, texts, example, keys))
-        return wanted
+                prefix, digest = candidate.prefix, example.digest
+                keys = candidate.keys[digest] = [
+                    hashlib.blake2b(prefix + f"{digest}/{repeat}".encode(), digest_size=8).hexdigest()
+                    for repeat in range(1, self.repeat + 1)
+                ]
+            found.append(keys)
+        return found
 
     def _outcome(self, keys: Sequence[str]) -> ScoreOrFailure:
-        outcomes = [self._known.get(key) or self._failed[key] for key in keys]
-        return outcomes[0] if len(outcomes) == 1 else mean_of(outcomes)
+        if len(keys) == 1:
+            return self._known.get(keys[0]) or self._failed[keys[0]]
+        return mean_of([self._known.get(key) or self._failed[key] for key in keys])
 
-    async def _make(self, todo: Mapping[str, tuple[_Wanted, int]]) -> dict[str, tuple[ScoreOrFailure, bool]]:
+    async def _make(self, todo: Mapping[str, _Wanted]) -> dict[str, tuple[ScoreOrFailure, bool]]:
         """Every outcome, so many at a time; when the search ends in between, only after what was begun is finished."""
         made: dict[str, tuple[ScoreOrFailure, bool]] = {}
         remaining = iter(todo.items())
 
         async def work() -> None:
             breathed = monotonic()
-            for key, (wanted, repeat) in remaining:
-                made[key] = await self._one(key, wanted, repeat)
-                # an evaluator that never waits would keep signals from being heard
+            for key, wanted in remaining:
+                made[key] = await self._one(key, wanted)
+                # an evaluator that never waits would keep signals from being handled
                 if monotonic() - breathed > _BREATH_SECONDS:
                     await asyncio.sleep(0)
                     breathed = monotonic()
 
-        await asyncio.gather(*(_until_the_end(work()) for _ in range(min(self._concurrency, len(todo)))))
+        await _together(work, min(self._concurrency, len(todo)))
         if len(made) < len(todo):
             raise SearchEnded
         return made
 
-    def _key(self, number: int, texts: Texts, example: SetExample, repeat: int) -> str:
-        """Of evaluator, task model, texts, example and repetition; the set it is in makes no difference."""
-        prefix = self._prefixes.get(number)
-        if prefix is None:
-            about = self._about + canonical_json(texts)
-            prefix = self._prefixes[number] = hashlib.blake2b(about, digest_size=16).digest()
-        return hashlib.blake2b(prefix + f"{example.digest}/{repeat}".encode(), digest_size=8).hexdigest()
-
-    async def _one(self, key: str, wanted: _Wanted, repeat: int) -> tuple[ScoreOrFailure, bool]:
-        entry = self.journal.find("evaluation", key) or await self._made(key, wanted, repeat)
+    async def _one(self, key: str, wanted: _Wanted) -> tuple[ScoreOrFailure, bool]:
+        entry = self.journal.find("evaluation", key) or await self._made(key, wanted)
         found = ScoreOrFailure(
             score=entry.score,
             side_info=entry.side_info,
@@ -198,46 +222,49 @@ class Evaluations:
         )
         return found, entry.reused
 
-    async def _made(self, key: str, wanted: _Wanted, repeat: int) -> SearchEntry:
+    async def _made(self, key: str, wanted: _Wanted) -> SearchEntry:
         """An evaluation that this search has not made yet, in its journal: of another search, or made now."""
-        example = wanted.example
-        asked = SearchEntry(
-            kind="evaluation", key=key, candidate=wanted.number, part=example.part, index=example.index, repeat=repeat
+        number, example = wanted.candidate.number, wanted.example
+        borrowed = self.journal.find_elsewhere(
+            "evaluation", key, candidate=number, part=example.part, index=example.index
         )
-        borrowed = self.journal.find_elsewhere(asked)
         if borrowed is not None:
             return borrowed
         if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
             raise SearchEnded
         began = monotonic()
         with Account() as account:
-            outcome = await self._ask(wanted.texts, example)
-        entry = msgspec.structs.replace(
-            asked,
-            score=outcome.score,
-            side_info=outcome.side_info,
-            failure=outcome.failure,
+            score, side_info, failure = await self._ask(wanted.candidate.sent, example)
+        entry = SearchEntry(
+            kind="evaluation",
+            key=key,
+            candidate=number,
+            part=example.part,
+            index=example.index,
+            repeat=wanted.repeat,
+            score=score,
+            side_info=side_info,
+            failure=failure,
             seconds=round(monotonic() - began, 6),
             usage=usage_of(account),
         )
         self.journal.add(entry)
         return entry
 
-    async def _ask(self, texts: Texts, example: SetExample) -> ScoreOrFailure:
+    async def _ask(self, sent: str, example: SetExample) -> tuple[float | None, dict[str, Any], Failure | None]:
         self._asked += 1
         for tried in range(1, TRIES + 1):
             try:
-                evaluation = await self._evaluator(candidate_of(texts), example.record, self._task_model)
+                evaluation = await self._evaluator(sent, example.record, self._task_model)
             except Exception as error:
                 # whatever one example does must not lose the hours spent on the others
                 failure, side_info = failure_of(error, self._evaluator.name)
-                if failure.kind == "interrupted" or self._stop.asked:  # given up because the search is to end
+                if failure.kind == "interrupted" or self._stop.asked:  # abandoned because the search is to end
                     raise SearchEnded from error
-                # what is retryable was waited for and tried again by then; a text that cannot be sent stays one
-                if failure.retryable or failure.kind == "bad_candidate" or tried == TRIES:
-                    return ScoreOrFailure(score=None, side_info=side_info, failure=failure)
+                if tried == TRIES or not worth_another_try(self._plain, failure):
+                    return None, side_info, failure
             else:
-                return ScoreOrFailure(score=evaluation.score, side_info=evaluation.side_info)
+                return evaluation.score, evaluation.side_info, None
         raise AssertionError("unreachable: the last try returns")
 
     def _count(self, outcome: ScoreOrFailure, example: SetExample, reused: bool) -> None:
@@ -267,6 +294,26 @@ def mean_of(outcomes: Sequence[ScoreOrFailure]) -> ScoreOrFailure:
     return ScoreOrFailure(score=mean, side_info=worst.side_info, repeats=scores, **spent)
 
 
-async def _until_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def _together(work: Callable[[], Coroutine[Any, Any, None]], count: int) -> None:
+    """So many workers at once; the others join when the first one waits, which an evaluator in process never does."""
+    others: list[asyncio.Future[None]] = []
+
+    def join() -> None:
+        others.extend(asyncio.ensure_future(_until_the_end(work)) for _ in range(count - 1))
+
+    joining = asyncio.get_running_loop().call_soon(join)
+    try:
+        await _until_the_end(work)
+        joining.cancel()
+        if others:
+            await asyncio.gather(*others)
+    except BaseException:
+        joining.cancel()
+        for other in others:
+            other.cancel()
+        raise
+
+
+async def _until_the_end(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     with suppress(SearchEnded):
-        await work
+        await work()

@@ -1,4 +1,4 @@
-"""What listeners hear of a search as it happens: its start, each line of its journal, each step, its end."""
+"""What listeners receive from a search as it happens: its start, each line of its journal, each step, its end."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Events:
         if self._listeners:
             self._listeners.search_event(SearchEvent(event=event, **self._of, **facts))
 
-    async def heard(self) -> None:
-        await self._listeners.heard()
+    async def drain(self) -> None:
+        await self._listeners.drain()
 
 
 class CallbackListener:
-    """A function of one's own that is called with each event."""
+    """A function of yours that is called with each event."""
 
     def __init__(self, callback: Callable[[SearchEvent], object]) -> None:
         self.search_event = callback

@@ -14,17 +14,17 @@ from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.sets import SetExample
 
 ROOM = 8000
-"""Characters of one record, where nobody says otherwise."""
+"""Characters of one record, by default."""
 OUTPUTS = ("output", "prediction", "response", "answer", "completion")
 """What evaluators call what the candidate led to."""
 _SHARES = (("seen", 0.5), ("output", 0.2), ("example", 0.3))
 _GAP = object()
 _SMALLEST = 80
-"""A shorter piece of a list tells nothing: fewer pieces are shown instead."""
+"""A shorter piece of a list is useless: fewer pieces are shown instead."""
 
 
 def feedback(outcome: ScoreOrFailure, example: SetExample, room: int = ROOM) -> tuple[str, bool]:
-    """One record as Markdown, in about so many characters, and whether something was cut."""
+    """One record as Markdown, limited to about this many characters, and whether something was cut."""
     head: dict[str, Any] = (
         {"error": outcome.failure.message} if outcome.failure is not None else {"score": outcome.score}
     )
@@ -35,6 +35,9 @@ def feedback(outcome: ScoreOrFailure, example: SetExample, room: int = ROOM) -> 
     parts = {"seen": seen, "output": outputs, "example": {} if example.record is None else {"example": example.record}}
     if "example" in seen:
         parts["example"] = {}
+    whole = rendered({**head, **parts["seen"], **parts["output"], **parts["example"]})
+    if len(whole) <= room:
+        return whole, False
     top = _fitted(head, room // 2)
     rooms = _rooms({name: _size(part) for name, part in parts.items()}, max(0, room - _size(top)))
     shown = {name: _fitted(part, rooms[name]) for name, part in parts.items()}
@@ -77,7 +80,7 @@ def _rooms(sizes: Mapping[str, int], room: int) -> dict[str, int]:
 
 
 def _fitted(value: Any, room: int) -> Any:
-    """The value in about so many characters of Markdown."""
+    """The value in about this many characters of Markdown."""
     if _size(value) <= room:
         return value
     if isinstance(value, dict):
@@ -117,12 +120,12 @@ def _water_fill(sizes: Sequence[int], room: int) -> list[int]:
 
 def _cut(text: str, room: int) -> str:
     """Head and tail of a text, and how much is missing between them."""
-    told = f" … ({len(text)} characters in all) … "
-    keep = max(20, room - len(told))
-    if len(text) <= keep + len(told):
+    note = f" … ({len(text)} characters in total) … "
+    keep = max(20, room - len(note))
+    if len(text) <= keep + len(note):
         return text
     tail = keep // 3
-    return f"{text[: keep - tail]}{told}{text[len(text) - tail :]}"
+    return f"{text[: keep - tail]}{note}{text[len(text) - tail :]}"
 
 
 def _size(value: Any) -> int:

@@ -1,4 +1,4 @@
-"""The folder of a search: begun, resumed, put aside or lent from, and what is written there at the end."""
+"""The folder of a search: started, resumed, moved aside or reused from, and what is written there at the end."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def candidate_of(texts: Texts) -> str:
     return texts[ONE] if list(texts) == [ONE] else CandidateParts(texts)
 
 
-class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One line: a candidate, an evaluation of one, or a proposer's answer."""
 
     key: str
@@ -45,7 +45,7 @@ class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     texts: Texts = {}
     part: str = ""
     """The set of the example, and its place there; of a proposal, the component that was to be rewritten."""
-    index: int = 0
+    index: int | None = None
     repeat: int = 1
     score: float | None = None
     side_info: dict[str, Any] = {}
@@ -73,12 +73,12 @@ class SearchJournal:
     def __init__(self, path: Path) -> None:
         self.spent: dict[tuple[str, str], Spending] = {}
         """By role and name of the model, what was used, also for what failed and in earlier sessions."""
-        self.on_entry: Callable[[SearchEntry], object] = lambda entry: None
+        self.on_entry: Callable[[SearchEntry], object] | None = None
         """Hears of each line that is written."""
         self.candidates: list[Texts] = []
         self.proposers: list[str] = []
         """Every model that a proposal came from, in order."""
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[frozenset[tuple[str, str]], int] = {}
         self._entries: dict[tuple[str, str], SearchEntry] = {}
         self._evaluated: dict[str, SearchEntry] = {}
         self._unusable: list[SearchEntry] = []
@@ -102,7 +102,7 @@ class SearchJournal:
         proposed: list[str] = []
         for _, entry in read_both(path, SearchEntry):
             if entry.kind == "repeats":
-                _forget(self._borrowed, proposed, entry.index)
+                _forget(self._borrowed, proposed, entry.index or 0)
             elif entry.kind in kinds and entry.failure is None and entry.unusable is None:
                 self._borrowed[entry.kind, entry.key] = entry
                 proposed += [entry.key] if entry.kind == "proposal" else []
@@ -110,26 +110,35 @@ class SearchJournal:
 
     def evaluations(self) -> list[SearchEntry]:
         """Every evaluation as it stands, failures included, by candidate, set and place."""
-        return sorted(self._evaluated.values(), key=lambda each: (each.candidate, each.part, each.index, each.repeat))
+        of = self._evaluated.values()
+        return sorted(of, key=lambda each: (each.candidate, each.part, each.index or 0, each.repeat))
 
     def number_of(self, texts: Texts) -> int:
         """The number of a candidate, which it gets when it is first met."""
-        key = short_fingerprint(texts)
-        if key not in self._numbers:
+        known = frozenset(texts.items())
+        if known not in self._numbers:
+            key = short_fingerprint(texts)
             self.add(SearchEntry(kind="candidate", key=key, candidate=len(self.candidates), texts=texts))
-        return self._numbers[key]
+        return self._numbers[known]
 
     def find(self, kind: Literal["evaluation", "proposal"], key: str) -> SearchEntry | None:
         """What was answered before, if it was an answer."""
         return self._entries.get((kind, key))
 
-    def find_elsewhere(self, entry: SearchEntry) -> SearchEntry | None:
+    def find_elsewhere(
+        self,
+        kind: Literal["evaluation", "proposal"],
+        key: str,
+        *,
+        candidate: int | None,
+        part: str,
+        index: int | None = None,
+    ) -> SearchEntry | None:
         """What another search was answered to this question, as an answer of this one."""
-        found = self._borrowed.get((entry.kind, entry.key))
+        found = self._borrowed.get((kind, key))
         if found is None:
             return None
-        place = {"candidate": entry.candidate, "part": entry.part, "index": entry.index}
-        taken = msgspec.structs.replace(found, **place, usage=(), reused=True)
+        taken = msgspec.structs.replace(found, candidate=candidate, part=part, index=index, usage=(), reused=True)
         self.add(taken)
         return taken
 
@@ -137,7 +146,8 @@ class SearchJournal:
         """Write one line; it survives the death of this process from here on."""
         self._journal.write([_encode(entry)])
         self._keep(entry)
-        self.on_entry(entry)
+        if self.on_entry is not None:
+            self.on_entry(entry)
 
     def close(self) -> None:
         self._journal.close()
@@ -146,13 +156,14 @@ class SearchJournal:
         for usage in entry.usage:
             self.spent.setdefault((_role(entry, usage), usage.model), Spending()).add_usage(usage)
         if entry.kind == "candidate":
-            if entry.key not in self._numbers:
-                self._numbers[entry.key] = len(self.candidates)
+            known = frozenset(entry.texts.items())
+            if known not in self._numbers:
+                self._numbers[known] = len(self.candidates)
                 self.candidates.append(entry.texts)
         elif entry.kind == "proposal":
             self._keep_proposal(entry)
         elif entry.kind == "repeats":
-            _forget(self._entries, self._proposed, entry.index)
+            _forget(self._entries, self._proposed, entry.index or 0)
         elif entry.kind == "evaluation":
             self._evaluated[entry.key] = entry
             if entry.failure is None:
@@ -170,7 +181,7 @@ class SearchJournal:
 
 
 def _forget(entries: dict[tuple[str, str], SearchEntry], proposed: list[str], count: int) -> None:
-    """Let the last so many proposals be asked for again."""
+    """Let the last N proposals be requested again."""
     for _ in range(min(count, len(proposed))):
         entries.pop(("proposal", proposed.pop()), None)
 

@@ -32,7 +32,7 @@ class ParetoFront(Struct, frozen=True, kw_only=True):
 def sub_scores(outcome: ScoreOrFailure) -> dict[str, float]:
     """What the evaluator names under `scores`, as far as it is numbers."""
     scores = outcome.side_info.get("scores")
-    if not isinstance(scores, Mapping):
+    if scores is None or not isinstance(scores, Mapping):
         return {}
     return {str(name): float(value) for name, value in scores.items() if why_not_a_number(value) is None}
 

@@ -1,4 +1,4 @@
-"""The page of a search: one HTML file without scripts or anything from elsewhere, readable where it lies."""
+"""The page of a search: one HTML file without anything from elsewhere, readable where it lies."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from assay.reports.html.element import Child, Html, tag
 _SHOWN_EXAMPLES = 500
 _SHOWN_EVALUATIONS = 50
 _WHOLE = 1_000_000
+_DEEPEST = 40
+"""Levels of the lineage; a browser that is given hundreds draws no more."""
 _encode = msgspec.json.Encoder(enc_hook=repr).encode
 
 _Seen = dict[tuple[int, str, int], list[EvaluationRow]]
@@ -44,9 +46,9 @@ def page(result: Result) -> str:
         ("diff", "Best text against the seed", changes(result.seed, result.best)),
         ("examples", "Examples, seed and best side by side", examples(result, seen)),
         *([("front", "Objectives", front(result))] if result.front else []),
-        ("lineage", "Lineage", tree(result, None, _by_candidate(result.evaluations))),
+        ("lineage", "Lineage", tree(result, _by_candidate(result.evaluations))),
         ("rejected", "Rejected proposals", rejected_table(result)),
-        ("best", "Best text", html.said(result.best, _WHOLE)),
+        ("best", "Best text", html.text_block(result.best, _WHOLE)),
     ]
     return html.page("assay optimize", head(result), sections)
 
@@ -131,7 +133,7 @@ def _example(each: ExampleOutcomes, best: int, seen: _Seen) -> Html:
                 tag("div", tag("h4", side), _outcome(seen.get((number, each.part, each.index), []), failure))
                 for side, number, failure in sides
             ],
-            None if each.record is None else tag("div", tag("h4", "record"), html.said(_as_text(each.record))),
+            None if each.record is None else tag("div", tag("h4", "record"), html.text_block(_as_text(each.record))),
             class_="sides",
         ),
     )
@@ -142,9 +144,9 @@ def _outcome(rows: Sequence[EvaluationRow], failure: str | None) -> Child:
     for row in rows:
         took = f"score {_score(row.score)}, {row.seconds:.2g} s" + (f", cost {row.cost:.4g}" if row.cost else "")
         parts.append(tag("p", took, ", reused" if row.reused else None, class_="soft"))
-        parts.append(html.said(row.output) if row.output is not None else None)
+        parts.append(html.text_block(row.output) if row.output is not None else None)
         rest = {name: value for name, value in row.side_info.items() if value != row.output}
-        parts.append(html.said(_as_text(rest)) if rest else None)
+        parts.append(html.text_block(_as_text(rest)) if rest else None)
     return parts
 
 
@@ -169,16 +171,24 @@ def front(result: Result) -> Child:
     ]
 
 
-def tree(result: Result, parent: int | None, rows: _Rows) -> Html | None:
-    """Every kept text below its parent, with what changed and what it scored."""
-    children = [each for each in result.lineage if each.parent == parent]
-    if not children:
-        return None
-    branches = [
-        tag("li", _kept(each, result.best_number, rows.get(each.number, [])), tree(result, each.number, rows))
-        for each in children
-    ]
-    return tag("ul", branches, class_="tree")
+def tree(result: Result, rows: _Rows) -> Html:
+    """Every kept text below its parent, with what changed and what it scored; beyond some depth, beside it."""
+    depth: dict[int | None, int] = {None: 0}
+    below: dict[int, int | None] = {}
+    for each in result.lineage:
+        beside = depth[each.parent] == _DEEPEST
+        below[each.number] = below[each.parent] if beside and each.parent is not None else each.parent
+        depth[each.number] = depth[each.parent] + (not beside)
+    branches: dict[int | None, list[Html]] = {None: []}
+    for each in reversed(result.lineage):  # so that the children of each are there before it
+        shown = _kept(each, result.best_number, rows.get(each.number, []))
+        branch = tag("li", shown, _branches(branches.get(each.number)))
+        branches.setdefault(below[each.number], []).append(branch)
+    return _branches(branches[None]) or tag("p", "None.")
+
+
+def _branches(last_first: list[Html] | None) -> Html | None:
+    return tag("ul", last_first[::-1], class_="tree") if last_first else None
 
 
 def _by_candidate(evaluations: Sequence[EvaluationRow]) -> _Rows:
@@ -190,6 +200,7 @@ def _by_candidate(evaluations: Sequence[EvaluationRow]) -> _Rows:
 
 def _kept(each: KeptCandidate, best: int, rows: Sequence[EvaluationRow]) -> Html:
     name = "seed" if each.number == 0 else f"candidate {each.number}"
+    name += f", merged from {each.parent} and {each.merged_with}" if each.merged_with is not None else ""
     mean = "no score" if each.mean is None else f"{each.mean:.4f}"
     failed = f" ({each.failed} failed)" if each.failed else ""
     mark = tag("span", "best", class_="tag good") if each.number == best else None
@@ -223,7 +234,7 @@ def rejected_table(result: Result) -> Child:
             "" if each.parent is None else f"{each.parent}",
             _score(each.parent_score),
             _score(each.score),
-            [each.reason, html.folded("text", html.said("\n\n".join(each.texts.values()), _WHOLE))],
+            [each.reason, html.folded("text", html.text_block("\n\n".join(each.texts.values()), _WHOLE))],
         ]
         for each in result.rejected[:_SHOWN_EXAMPLES]
     ]

@@ -32,9 +32,9 @@ from assay.optimize.reflection import ReflectionSettings, RejectedText, first_dr
 from assay.optimize.sets import SetExample
 
 UNUSABLE_IN_A_ROW = 6
-"""So many unusable answers one after another, and the proposer counts as broken."""
+"""After this many consecutive unusable answers the proposer counts as broken."""
 TRIES = 2
-"""So often one text is asked for; the second time the proposer is told what was wrong with the first."""
+"""Attempts per text; the second prompt says what was wrong with the first text."""
 
 ProposerFunction = Callable[[Texts, Mapping[str, Sequence[Mapping[str, Any]]], list[str]], Any]
 """`(candidate, feedback, components) -> {component: text}`, as GEPA has it; plain or async."""
@@ -132,14 +132,14 @@ class Proposer:
         complaints = dict.fromkeys(range(len(wanted)), "")
         for tried in range(1, TRIES + 1):
             todo = [at for at in complaints if texts[at] is None and self.failure is None]
-            answers = await asyncio.gather(
-                *(
-                    self._answer(fingerprint([*keys[at], tried]), prompts[at], complaints[at], wanted[at], tried)
-                    for at in todo
-                )
-            )
+            asking = [
+                self._answer(fingerprint([*keys[at], tried]), prompts[at], complaints[at], wanted[at], tried)
+                for at in todo
+            ]
+            # one at a time is what most searches do, and needs no task of its own
+            answers = [await asking[0]] if len(asking) == 1 else await asyncio.gather(*asking) if asking else []
             for at, entry in zip(todo, answers, strict=True):
-                # in the order of asking, whoever answered first
+                # in the order of the requests, whichever was answered first
                 texts[at], complaints[at] = self._used(entry, wanted[at])
         return texts
 
@@ -188,7 +188,9 @@ class Proposer:
     ) -> SearchEntry | Failure:
         number = self._journal.number_of(wanted.texts) if wanted.shown else None
         asked = SearchEntry(kind="proposal", key=key, candidate=number, part=wanted.component, repeat=tried)
-        found = self._journal.find("proposal", key) or self._journal.find_elsewhere(asked)
+        found = self._journal.find("proposal", key) or self._journal.find_elsewhere(
+            "proposal", key, candidate=number, part=wanted.component
+        )
         if found is not None:
             return found
         if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):

@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from assay.optimize.feedback import ROOM
 from assay.optimize.journal import ONE, Texts
 
 CURRENT, RESULTS = "<curr_param>", "<side_info>"
-"""Where a template of one's own has the current text and the results, by the names that GEPA gave them."""
+"""Where your own template has the current text and the results, by the names that GEPA gave them."""
 _LONGEST_ATTEMPT = 600
 
 DEFAULT_OBJECTIVE = "Rewrite the text so that its evaluations score higher."
@@ -78,7 +79,7 @@ def reflection_prompt(
         f"## Evaluation Results\n\nHow the current component did on some of its cases:\n\n{shown.rstrip()}",
         _tried(rejected),
         "## Your Task\n\nLook for patterns in what failed and in what worked, and for their causes. Then write a "
-        "version that mends the causes, keeps what works, and would also do better on cases that are not shown here.",
+        "version that fixes the causes, keeps what works, and would also do better on cases that are not shown here.",
         _answer_format(fence),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -127,6 +128,7 @@ def _tried(rejected: Sequence[RejectedText]) -> str:
     )
 
 
+@lru_cache(maxsize=128)  # each is shown with every rewriting of its parent until others take its place
 def _change(each: RejectedText) -> str:
     lines = list(difflib.unified_diff(each.before.splitlines(), each.after.splitlines(), lineterm="", n=0))[2:]
     said = "\n".join(line for line in lines if not line.startswith("@@")) or "(the same text)"

@@ -33,14 +33,14 @@ STOPPED = {
     "nothing_left": "the best text is perfect on the dataset, so there is nothing to learn from",
     "proposer_failed": "the proposer failed",
     "evaluator_failed": "the evaluator kept failing",
-    "evaluator_away": "the evaluator went away",
+    "evaluator_away": "the evaluator became unavailable",
     "interrupted": "it was interrupted",
     "spent": "the budget of money or tokens was used up; rerun with a larger one to resume",
 }
 
 
 class SetScore(Struct, frozen=True, kw_only=True):
-    """One text on one set; failures are in no mean."""
+    """One text on one set; failures are excluded from the mean."""
 
     mean: float | None
     scored: int
@@ -81,9 +81,11 @@ class KeptCandidate(Struct, frozen=True, kw_only=True):
     """Against its parent, as a unified diff."""
     components: Texts = {}
     """When it has several."""
+    merged_with: int | None = None
+    """The candidate whose components it has in addition to those of its parent, when it is a merge."""
 
 
-class EvaluationRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class EvaluationRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One evaluation: of which candidate, on what, and everything that came of it."""
 
     candidate: int
@@ -132,7 +134,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """Why the search cannot be trusted to have done its work; None when nothing speaks against it."""
     verdict: str
     better: bool | None
-    """Whether the best text is better than the seed on data that nothing was selected on; None when nobody knows."""
+    """Whether the best text is better than the seed on data that nothing was selected on; None when unknown."""
     best: str
     seed: str
     best_number: int
@@ -197,7 +199,7 @@ def comparison(
         word = "no example was scored under both texts" if difference is None else f"changed by {difference:+.4g}"
         sure["verdict"] = f"{word}; selected on, so biased upwards"
     else:
-        # equal records tell the same thing twice
+        # equal records are not independent
         records = [pair[2] for pair in pairs]
         found = compare(before, after, groups=records if len(set(records)) < len(records) else None, level=level)
         sure = {
@@ -253,7 +255,7 @@ def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | 
         scores = " to ".join(
             "no score" if each.mean is None else f"{each.mean:.4g}" for each in (valset.seed, valset.best)
         )
-        return f"{scores}; without examples there is nothing that this could be held against"
+        return f"{scores}; without examples there is nothing to verify it on"
     if sets.testset:
         return "none: the search ended before the testset was scored"
     return (
@@ -277,6 +279,7 @@ def lineage(found: Sequence[Found]) -> list[KeptCandidate]:
             if each.parent is None
             else unified(texts[each.parent], texts[each.number], each.parent, each.number),
             components=each.texts if len(each.texts) > 1 else {},
+            merged_with=each.merged_with,
         )
         for each in found
     ]
@@ -300,7 +303,7 @@ def problem_of(
         return f"the proposer failed: {proposer_failure.message}"
     if found.stop_reason == "evaluator_failed":
         return f"the evaluator kept failing.{last}"
-    if len(found.found) + len(found.rejected) == 1 and found.stop_reason not in (
+    if not found.proposals and found.stop_reason not in (
         "target_reached",
         "interrupted",
         "spent",
@@ -310,7 +313,7 @@ def problem_of(
         return "the proposer only gave the seed back, so nothing was searched"
     if unresolved:
         count = "1 evaluation of a kept text" if unresolved == 1 else f"{unresolved} evaluations of kept texts"
-        return f"{count} gave no score however often tried.{last}"
+        return f"{count} gave no score after all retries.{last}"
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +33,7 @@ from assay.optimize.evaluations import Evaluations, ScoreOrFailure, SearchEnded
 from assay.optimize.events import Events, listeners_of
 from assay.optimize.feedback import output_of
 from assay.optimize.folder import SearchFolder, earlier_search, lenders_of, prepare_folder, write_files
-from assay.optimize.in_the_loop import InTheLoop
+from assay.optimize.in_the_loop import InTheLoop, run_by_turns
 from assay.optimize.journal import FILE, ONE, SearchEntry, SearchJournal, Texts, candidate_of
 from assay.optimize.objectives import pareto_front
 from assay.optimize.proposer import FunctionInPlaceOfModel, Proposer, ProposerFunction
@@ -92,7 +92,9 @@ async def aoptimize(
         raise UsageError("a search needs a proposer: a model, or a function of your own")
     models = evaluator.model_names if isinstance(evaluator, AsksModels) else ()
     models = models if propose is not None else (model.name, *models)
-    limits = SpendingLimits(max_tokens=settings.max_total_tokens, max_cost=settings.max_cost, prices=settings.prices)
+    limits = SpendingLimits(
+        budget_tokens=settings.budget_tokens, budget_cost=settings.budget_cost, prices=settings.prices
+    )
     prices_for(models, limits)  # a price that is missing is reported before anything is written
     sets = settings.sets()
     path = where.path or Path("runs") / f"optimize-{fingerprint(settings.identity(evaluator, sets))[:8]}"
@@ -107,10 +109,11 @@ async def aoptimize(
     stop = Stop()
     events = Events(hearing, progress.warn, folder=path, fingerprint=now.fingerprint, budget=settings.budget)
     with closing(SearchJournal(path / FILE)) as journal, signals(stop, progress):
-        journal.on_entry = lambda entry: events.tell("entry", entry=entry)
+        if hearing:
+            journal.on_entry = lambda entry: events.tell("entry", entry=entry)
         events.tell("began")
         try:
-            with Watch(None, stop, progress.warn):
+            with _watch_over_scorers(evaluator, stop, progress):
                 for lender, kinds in lenders:
                     progress.say(f"{lender}: {journal.borrow(lender / FILE, kinds)} answers may be reused")
                 _announce(planned, sets, len(journal), progress)
@@ -128,14 +131,19 @@ async def aoptimize(
             await evaluator.close()
             if proposer is not None:
                 await close_part(proposer)
-            await events.heard()
+            await events.drain()
             progress.end()
     return result
 
 
 def optimize(settings: SearchSettings, evaluator: Evaluator, proposer: Model | None, **options: Any) -> Result:
-    """`aoptimize` for who does not write `await`; the options are the same."""
-    return run_blocking(aoptimize(settings, evaluator, proposer, **options), "aoptimize")
+    """`aoptimize` for callers without `await`; the options are the same."""
+    return run_blocking(aoptimize(settings, evaluator, proposer, **options), "aoptimize", run_by_turns)
+
+
+def _watch_over_scorers(evaluator: Evaluator, stop: Stop, progress: Progress) -> AbstractContextManager[None]:
+    """Those of tasks, which ask a model first; programs and services score in processes of their own."""
+    return Watch(None, stop, progress.warn) if isinstance(evaluator, AsksModels) else nullcontext()
 
 
 def _announce(planned: CallEstimate, sets: SearchSets, known: int, progress: Progress) -> None:
@@ -187,7 +195,7 @@ class _Work:
             money=money,
             repeat=settings.repeat,
             say=progress.say,
-            patience=settings.outage_patience,
+            patience_seconds=settings.patience_seconds,
         )
         self._money = money
         records = [example.record for example in sets.dataset if example.record is not None]
@@ -213,7 +221,7 @@ class _Work:
                 seed = dict(self._settings.texts or await self._first_draft())
                 if self._demonstrations is not None:
                     seed[COMPONENT] = self._demonstrations.first()
-                await self._ask.in_a_thread(partial(self._search, seed, found, log))
+                await self._ask.run(partial(self._search, seed, found, log))
             except SearchEnded:
                 found.stop_reason = self._why_ended()
         if not found.found:
@@ -252,7 +260,7 @@ class _Work:
                 budget=settings.budget,
                 max_proposals=settings.max_proposals or settings.budget,
                 target_score=settings.target_score,
-                patience=settings.patience,
+                max_stale_proposals=settings.max_stale_proposals,
                 failures_in_a_row=settings.failures_in_a_row,
                 money=self._money,
             ),
@@ -277,8 +285,8 @@ class _Work:
         if self._stop.reason is not None:
             raise UsageError(f"the seed was not scored: {self._stop.reason}. Rerun the same command to resume.")
         raise UsageError(
-            f"{self._money.used_up} before the seed was scored; raise it and run the same command again: "
-            "what was paid for is kept"
+            f"{self._money.used_up} before the seed was scored; raise it and rerun the same command: "
+            "finished evaluations are kept"
         )
 
     async def _first_draft(self) -> Texts:
@@ -321,7 +329,6 @@ class _Work:
         best, seed, sets = found.best, found.found[0], self._sets
         stop_reason = found.stop_reason or "interrupted"
         spent = self._money.spent()
-        unusable = self._proposer.unusable
         valset = comparison(sets.valset, seed.outcomes, best.outcomes, selected_on=True)
         testset = comparison(sets.testset, *tested, selected_on=False) if tested else None
         on_testset = [outcome for each in tested or () for outcome in each]
@@ -347,26 +354,13 @@ class _Work:
             best_is_seed=best is seed,
             best_components=best.texts if len(best.texts) > 1 else {},
             seed_components=seed.texts if len(seed.texts) > 1 else {},
-            proposals={
-                "made": len(found.found) - 1 + len(found.rejected),
-                "accepted": len(found.found) - 1,
-                "rejected": len(found.rejected),
-                "repeated": found.repeated,
-                "unusable": sum(unusable.values()),
-            },
-            unusable=dict(sorted(unusable.items())),
+            proposals=self._proposal_counts(found),
+            unusable=dict(sorted(self._proposer.unusable.items())),
             evaluator_failures=dict(sorted(used.failures.items())),
             failure_messages=dict(sorted(used.messages.items())),
             unresolved=unresolved,
             proposer_failure=self._proposer.failure,
-            calls={
-                "asked": self._settings.budget,
-                "used": used.calls,
-                "from_cache": used.cached,
-                "reused": used.reused,
-                "made_now": used.made,
-                "retries": used.retries,
-            },
+            calls=self._call_counts(),
             feedback_cut=self._proposer.cut,
             estimate=planned,
             valset=valset,
@@ -384,6 +378,26 @@ class _Work:
             cost=total_cost([row.cost for row in spent]),
         )
 
+    def _proposal_counts(self, found: Search) -> dict[str, int]:
+        return {
+            "made": found.proposals,
+            "accepted": len(found.found) - 1,
+            "rejected": len(found.rejected),
+            "repeated": found.repeated,
+            "unusable": sum(self._proposer.unusable.values()),
+        }
+
+    def _call_counts(self) -> dict[str, int]:
+        used = self._evaluations
+        return {
+            "asked": self._settings.budget,
+            "used": used.calls,
+            "from_cache": used.cached,
+            "reused": used.reused,
+            "made_now": used.made,
+            "retries": used.retries,
+        }
+
     def _front(self, found: Sequence[Found]) -> Any:
         kept = {each.number: (each.texts, each.outcomes) for each in found}
         strategy = self._settings.strategy
@@ -393,7 +407,7 @@ class _Work:
         return EvaluationRow(
             candidate=entry.candidate or 0,
             part=entry.part,
-            index=entry.index,
+            index=entry.index or 0,
             repeat=entry.repeat,
             score=entry.score,
             output=output_of(entry.side_info),
@@ -427,7 +441,7 @@ async def _probe(
     evaluator: Evaluator, settings: SearchSettings, journal: SearchJournal, stop: Stop, progress: Progress
 ) -> None:
     example = settings.dataset[0] if settings.dataset else None
-    patient = PatientEvaluator(evaluator, stop, progress.say, patience=settings.outage_patience)
+    patient = PatientEvaluator(evaluator, stop, progress.say, patience_seconds=settings.patience_seconds)
     names = settings.component_names
     probing = asyncio.ensure_future(
         preflight(evaluator, example, settings.task_model, components=names, patient=patient)

@@ -1,6 +1,6 @@
 """The examples of a search: what it learns from, what it selects on, and what nothing was selected on.
 
-Equal records never stand on both sides of a border: whoever learned one has seen the other.
+Equal records are never on both sides of a split: learning one means having seen the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint, short_fingerprint
 
 HOLDOUT = 0.3
-"""The part of the data that is held out for the verdict, where nobody says otherwise."""
+"""The part of the data that is held out for the verdict, by default."""
 FEWEST_HELD_OUT = 6
 """Five right answers more, out of five, are still no evidence at the 95 % level."""
 
@@ -101,7 +101,7 @@ def _why_none(dataset: Records, valset: Records | None, share: float) -> str:
 
 
 def hold_out(records: Records | None, share: float, random_seed: int) -> tuple[Records | None, Records]:
-    """What stays, and what is held out; nothing is where too little would be to say anything."""
+    """What stays, and what is held out; nothing is held out where it would be too little to be useful."""
     if records is None or not share or round(len(records) * share) < FEWEST_HELD_OUT:
         return records, []
     stays, held = _cut(records, [len(records) - round(len(records) * share), round(len(records) * share)], random_seed)
@@ -112,7 +112,7 @@ def split(records: Records, shares: str, random_seed: int) -> list[list[dict[str
     """`50/25/25`: parts of about these sizes, none of them empty; records keep their order within a part."""
     parts = _cut(records, _sizes(shares, len(records)), random_seed)
     if not all(parts):
-        raise UsageError(f"--split {shares}: too few different records to be cut in {len(parts)}")
+        raise UsageError(f"--split {shares}: too few different records to split into {len(parts)}")
     return parts
 
 
@@ -152,11 +152,11 @@ def _sizes(shares: str, total: int) -> list[int]:
     if len(numbers) not in (2, 3) or not all(0 < number < math.inf for number in numbers):
         raise UsageError(f"--split {shares}: expected two or three shares above 0, such as 60/40 or 50/25/25")
     if total < len(numbers):
-        raise UsageError(f"--split {shares}: {total} records are too few to be cut in {len(numbers)}")
+        raise UsageError(f"--split {shares}: {total} records are too few to split into {len(numbers)}")
     sizes = [max(1, int(total * (number / sum(numbers)))) for number in numbers]
     sizes[0] += total - sum(sizes)
     if sizes[0] < 1:
-        raise UsageError(f"--split {shares}: {total} records are too few to be cut like this")
+        raise UsageError(f"--split {shares}: {total} records are too few for this split")
     return sizes
 
 

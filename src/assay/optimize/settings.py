@@ -13,7 +13,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.seams import Model, identity_of
 from assay.core.types import Request
 from assay.evaluators.payload import Evaluator, ScoreRange
-from assay.models.pool import Patience
+from assay.models.pool import PATIENCE_SECONDS
 from assay.optimize.budget import CallEstimate, estimate
 from assay.optimize.constraints import Constraints
 from assay.optimize.engine import SearchStrategy, engine_version
@@ -57,12 +57,12 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     budget: int = 100
     max_proposals: int | None = None
     target_score: float | None = None
-    patience: int | None = None
+    max_stale_proposals: int | None = None
     failures_in_a_row: int = 25
     concurrency: int = 4
-    max_cost: float | None = None
-    max_total_tokens: int | None = None
-    outage_patience: Patience = Patience(flag="--outage-patience")
+    budget_cost: float | None = None
+    budget_tokens: int | None = None
+    patience_seconds: float = PATIENCE_SECONDS
     """How long a service that scores is waited for when it goes away."""
     prices: str | None = None
     """The price file; None takes the one in the folder, else assay's own."""
@@ -118,7 +118,7 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
         return {name: fingerprint(part) for name, part in parts.items()}
 
     def changeable(self, proposer: Model, sets: SearchSets) -> dict[str, str]:
-        """What may change while the search goes on; that it did is reported."""
+        """What may change when a search is resumed; a change is reported."""
         parts = {
             "proposer": identity_of(proposer),
             "proposer settings": self.proposer_request,
@@ -126,8 +126,8 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
             "reflection": [self.template, self.feedback_characters, self.remember],
             "constraints": self.constraints,
             "testset": [example.digest for example in sets.testset],
-            "budget": [self.budget, self.max_cost, self.max_total_tokens],
-            "when to stop": [self.max_proposals, self.target_score, self.patience],
+            "budget": [self.budget, self.budget_cost, self.budget_tokens],
+            "when to stop": [self.max_proposals, self.target_score, self.max_stale_proposals],
         }
         return {name: fingerprint(part) for name, part in parts.items()}
 
@@ -154,11 +154,11 @@ def check_settings(settings: SearchSettings) -> None:
     ):
         if number < 0:
             raise UsageError(f"{flag} must be 0 or more, got {number}")
-    for name in ("minibatch", "concurrency", "max_proposals", "patience", "repeat"):
+    for name in ("minibatch", "concurrency", "max_proposals", "max_stale_proposals", "repeat"):
         value = getattr(settings, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
-    for flag, limit in (("--max-cost", settings.max_cost), ("--max-tokens", settings.max_total_tokens)):
+    for flag, limit in (("--budget-cost", settings.budget_cost), ("--budget-tokens", settings.budget_tokens)):
         if limit is not None and not limit > 0:
             raise UsageError(f"{flag} must be above 0, got {limit}")
     if settings.target_score is not None and settings.target_score != settings.target_score:

@@ -58,7 +58,7 @@ class TaskFitness:
         self.records = list(self._records())
         self.name = f"tasks {', '.join(self._tasks)} with model `{parts.model.name}`"
         self.model_names = (parts.model.name, *(judge.name for judge in parts.models.judges))
-        """Who is asked, as prices know them."""
+        """The models that are called, by the names that price files use."""
         run = parts.run_file
         self.identity: dict[str, Any] = {
             "tasks": run.tasks,

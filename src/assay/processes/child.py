@@ -264,4 +264,4 @@ def _wait(process: Process, loop: asyncio.AbstractEventLoop, exited: WeakMethod[
         if (tell := exited()) is not None:
             loop.call_soon_threadsafe(tell)
     except RuntimeError:
-        pass  # the loop was closed: nobody wants to know
+        pass  # the loop was closed: nothing waits for it

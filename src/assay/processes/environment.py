@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from assay.processes.privacy import keep_environment_private
 
 PASSED = "ASSAY_PASS_ENV"
-"""The variable that names what every program of the user's may have besides, separated by commas or blanks."""
+"""The variable that lists further names every program of the user may inherit, separated by commas or blanks."""
 
 LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "SYSTEMROOT")
 """Without these some interpreters do not find their own library."""

@@ -50,7 +50,7 @@ def end_orphans(leader: int, mark: str) -> None:
     """Kill all that an ended program has left behind, whatever session it is in; returns when it is gone."""
     if sys.platform != "linux":
         return
-    for _ in range(_ROUNDS):  # whoever is killed leaves its own children to us
+    for _ in range(_ROUNDS):  # a killed process leaves its own children to us
         found = [pid for pid in _children_after(leader) if _descends(pid, leader, mark)]
         if not found:
             return
@@ -100,4 +100,4 @@ def _kill_and_reap(pid: int) -> None:
         while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
             time.sleep(0.001)
     except (ProcessLookupError, ChildProcessError, PermissionError):
-        pass  # somebody else has looked first, or it has become another user's
+        pass  # it was already reaped, or it now belongs to another user

@@ -23,7 +23,7 @@ class EndedError(Exception):
 
 
 class Service(Generic[Answer]):
-    """One running program at a time, whoever asks."""
+    """One running program at a time, for all callers."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Service(Generic[Answer]):
             async with asyncio.timeout(timeout_seconds):
                 return await answer
         except TimeoutError:
-            self.drop(child)  # who hangs does not come back; the other requests it held may be made again
+            self.drop(child)  # a hanging child does not recover; its other requests may be retried
             raise
         finally:
             del self._waiting[number]
@@ -123,7 +123,7 @@ class Service(Generic[Answer]):
             return
         if answer is not None:
             _, waiting = self._waiting.get(answer[0], (child, None))
-            # an answer nobody waits for any more belongs to a request that was given up
+            # an answer without a waiting caller belongs to an abandoned request
             if waiting is not None and not waiting.done():
                 waiting.set_result(answer[1])
 

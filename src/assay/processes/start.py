@@ -55,7 +55,7 @@ def kill_group(leader: int) -> None:
     try:
         os.killpg(leader, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        pass  # nobody of the group is left
+        pass  # no process of the group is left
 
 
 def wait_or_kill(process: Process, grace_seconds: float) -> int:

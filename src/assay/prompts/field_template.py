@@ -9,7 +9,7 @@ from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Stage
 from assay.prompts.jinja_rules import RenderError
-from assay.prompts.template import Template
+from assay.prompts.template import Template, template_reads
 
 
 class FieldTemplate:
@@ -27,9 +27,20 @@ class FieldTemplate:
         try:
             return self._template.render(variables)
         except RenderError as error:
-            raise self.failure("template", str(error), sample) from error
+            raise self.failure("template", f"{error}{self._others_missing(str(error), sample)}", sample) from error
+
+    def _others_missing(self, message: str, sample: Sample) -> str:
+        """Rendering ends at the first column that is not there; the others are named with it."""
+        if sample.row is None:
+            return ""
+        read = template_reads(self.source)
+        columns = dict.fromkeys(path[1] for path in read.paths if path[0] == "sample" and len(path) > 1)
+        others = [name for name in columns if name not in sample.row and f"`{name}`" not in message]
+        if not others or "sample" in read.guarded:
+            return ""
+        return f"; there is no {', '.join(f'`sample.{name}`' for name in others)} either"
 
     def failure(self, kind: str, message: str, sample: Sample) -> FailureError:
         """A failure of this field at this sample."""
-        told = f"{self._where}, sample `{sample.id}`: {message}"
-        return FailureError(Failure(stage=self._stage, part=self._part, field=self._field, kind=kind, message=told))
+        sentence = f"{self._where}, sample `{sample.id}`: {message}"
+        return FailureError(Failure(stage=self._stage, part=self._part, field=self._field, kind=kind, message=sentence))

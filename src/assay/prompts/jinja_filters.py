@@ -35,19 +35,25 @@ def _fromjson(value: str) -> Any:
 
 def _tojson(value: Any, indent: int | None = None) -> str:
     """JSON as it is, without escapes for HTML: prompts are not web pages."""
-    return json.dumps(_plain(value), ensure_ascii=False, indent=indent)
+    return json.dumps(_json_value(value), ensure_ascii=False, indent=indent)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Views give their plain form; everything else is JSON already or an error."""
     as_json = getattr(value, "to_json", None)
     if callable(as_json):
         return as_json()
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     return value
+
+
+def _dump(value: Any, indent: int | None = None) -> str:
+    """JSON as JavaScript writes it."""
+    separators = None if indent else (",", ":")
+    return json.dumps(_json_value(value), ensure_ascii=False, indent=indent, separators=separators)
 
 
 def _json_escape(value: Any) -> str:
@@ -152,5 +158,22 @@ def _environment(
 
 TEXT = _environment(Rules, finalize=printable_value)
 NATIVE = _environment(NativeRules, finalize=printable_value)
-FORGIVING = _environment(Rules, ChainableUndefined, as_javascript)
+
+
+class JavascriptRules(Rules):
+    """The same bounds, and the one property that texts and lists have in JavaScript."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if attribute == "length" and isinstance(obj, str | list | tuple):
+            return len(obj.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(obj, str) else len(obj)
+        return super().getattr(obj, attribute)
+
+
+FORGIVING = _environment(JavascriptRules, ChainableUndefined, as_javascript)
 """For files of programs in JavaScript, which take an unknown name for an empty text."""
+FORGIVING.filters |= {
+    "dump": _dump,
+    "load": _fromjson,
+    "safe": lambda value: value,
+    "pairs": lambda value: list(value.items()) if isinstance(value, Mapping) else value,
+}

@@ -73,13 +73,18 @@ _WRITTEN = {"target": "ground_truth", "targets": "ground_truths", "system": "sys
 
 def parse_list(text: str) -> list[Any]:
     """A rendered list: JSON, or the Python form that printing a list gives."""
-    try:
-        found = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        try:
-            found = ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-            raise ValueError("not a list") from error
+    found = parse_printed(text)
     if not isinstance(found, (list, tuple)):
         raise ValueError("not a list")
     return list(found)
+
+
+def parse_printed(text: str) -> Any:
+    """A rendered value: JSON, or the Python form that printing a list or a mapping gives."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        try:
+            return ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
+            raise ValueError("not a list or another printed value") from error

@@ -94,7 +94,7 @@ def _braced(source: str) -> str:
 def _reads(tree: nodes.Template) -> Reads:
     try:
         free = meta.find_undeclared_variables(tree) - TEXT.globals.keys()
-    except TemplateSyntaxError:  # an unknown filter: which names are free cannot be told
+    except TemplateSyntaxError:  # an unknown filter: the free names cannot be determined
         free = set()
     guarded = frozenset(name for guard in _guards(tree) for path in _paths(guard) for name in path[:1])
     paths = dict.fromkeys(path for path in _paths(tree) if path[0] in free)
@@ -214,12 +214,12 @@ class _FailsOnUse:
 # --- the fast path ----------------------------------------------------------------------------------------------
 
 Path = tuple[str, ...]
-Piece = str | Path
+TemplatePiece = str | Path
 
 
-def _plain_pieces(tree: nodes.Template) -> list[Piece] | None:
+def _plain_pieces(tree: nodes.Template) -> list[TemplatePiece] | None:
     """Text and dotted names, when the template has nothing else; None when it needs Jinja."""
-    pieces: list[Piece] = []
+    pieces: list[TemplatePiece] = []
     for node in tree.body:
         if not isinstance(node, nodes.Output):
             return None
@@ -247,7 +247,7 @@ def _dotted_name(node: nodes.Expr) -> Path | None:
     return (*inner, attribute) if inner is not None and not attribute.startswith("_") else None
 
 
-def _joined(pieces: list[Piece]) -> Callable[[Mapping[str, Any]], str]:
+def _joined(pieces: list[TemplatePiece]) -> Callable[[Mapping[str, Any]], str]:
     def render(variables: Mapping[str, Any]) -> str:
         text = "".join([piece if isinstance(piece, str) else _text_of(_follow(piece, variables)) for piece in pieces])
         if len(text) > MAX_OUTPUT:

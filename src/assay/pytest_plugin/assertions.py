@@ -16,7 +16,7 @@ LONGEST_NAME = 60
 
 
 def read_assertions(asserted: Sequence[Any]) -> list[dict[str, Any]]:
-    """Objects with `type` and `value`, or texts `type: value`; an unknown type is told while tests are collected."""
+    """Objects with `type` and `value`, or texts `type: value`; an unknown type is an error at collection."""
     if isinstance(asserted, str | Mapping) or not asserted:
         raise pytest.UsageError("the marker assay_assertions takes a list of assertions")
     return [_read(each) for each in asserted]
@@ -27,7 +27,9 @@ def _read(asserted: Any) -> dict[str, Any]:
         kind, _, value = asserted.partition(":")
         asserted = {"type": kind.strip(), **({"value": value.strip()} if value else {})}
     if not isinstance(asserted, Mapping) or not isinstance(asserted.get("type"), str):
-        raise pytest.UsageError(f"{show(asserted)} is no assertion: write `contains: Paris` or an object with `type`")
+        raise pytest.UsageError(
+            f"{show(asserted)} is not an assertion: write `contains: Paris` or an object with `type`"
+        )
     kind = asserted["type"].removeprefix("not-")
     if kind not in ASSERTIONS:
         raise pytest.UsageError(unknown_name("assertion", asserted["type"], ASSERTIONS))

@@ -19,7 +19,7 @@ from assay.printable import one_line
 from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
 from assay.reports.measure import Measure, measure_of
 from assay.reports.per_example import PerExample, per_example
-from assay.reports.worst_first import worst_first
+from assay.reports.worst_attempts import worst_attempts
 from assay.runs.evaluate import RunResult
 
 WORST = 3
@@ -76,7 +76,7 @@ class Board(Mapping[str, "MeasuredTask"]):
 
     def worst(self, task: str | None = None) -> list[str]:
         """A line for each of the attempts worth reading first."""
-        found = worst_first(self.result.folder / "journal.jsonl", self._measures, WORST, task=task)
+        found = worst_attempts(self.result.folder / "journal.jsonl", self._measures, WORST, task=task)
         seen = [(record, per_example(record, self._measures[record.task])) for record in found]
         return [self._line(*each) for each in seen if each[1].failure is not None or each[1].score != 1.0]
 
@@ -132,6 +132,14 @@ class MeasuredTask:
         return f"<{row.task}: {'no score' if row.score is None else format(row.score, '.3f')}, {self.failed} failed>"
 
 
+def _comparing(compare: Callable[[float, float], bool]) -> Callable[[MeasuredScore, object], bool]:
+    def compared(score: MeasuredScore, other: object) -> bool:
+        __tracebackhide__ = True
+        return score._decided(compare, other)
+
+    return compared
+
+
 class MeasuredScore(float):
     """A score that compares as a number, unless failed attempts could have decided otherwise, and explains itself."""
 
@@ -170,12 +178,12 @@ class MeasuredScore(float):
     @property
     def missing(self) -> int:
         """Attempts without a score: they failed, or were not made."""
-        return sum(row.failed + row.timeouts + row.owed for row in self.rows)
+        return sum(row.failed + row.timeouts + row.remaining for row in self.rows)
 
     def missing_in_words(self) -> str:
         kinds = [f"{count} × {kind}" for row in self.rows for kind, count in row.failures.items()]
-        owed = sum(row.owed for row in self.rows)
-        kinds += [f"{owed} not made"] if owed else []
+        remaining = sum(row.remaining for row in self.rows)
+        kinds += [f"{remaining} not made"] if remaining else []
         total = sum(row.total for row in self.rows)
         return f"{self.missing} of {total} attempts have no score ({', '.join(kinds)})"
 
@@ -187,7 +195,7 @@ class MeasuredScore(float):
         if not self.missing:
             return compare(float(self), number)
         bounds = self.bounds
-        if bounds is not None and not any(row.owed for row in self.rows) and compare is not operator.eq:
+        if bounds is not None and not any(row.remaining for row in self.rows) and compare is not operator.eq:
             worst, best = compare(bounds.low, number), compare(bounds.high, number)
             if worst == best:
                 return worst
@@ -198,26 +206,11 @@ class MeasuredScore(float):
             f"What broke: {one_line(broke, 400)}. See: assay show {self.board.result.folder}"
         )
 
-    def __ge__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._decided(operator.ge, other)
-
-    def __gt__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._decided(operator.gt, other)
-
-    def __le__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._decided(operator.le, other)
-
-    def __lt__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._decided(operator.lt, other)
-
-    def __eq__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._decided(operator.eq, other)
-
+    __ge__ = _comparing(operator.ge)
+    __gt__ = _comparing(operator.gt)
+    __le__ = _comparing(operator.le)
+    __lt__ = _comparing(operator.lt)
+    __eq__ = _comparing(operator.eq)
     __hash__ = float.__hash__
 
     def __repr__(self) -> str:

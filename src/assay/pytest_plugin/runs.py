@@ -8,10 +8,10 @@ from typing import Any
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
-from assay.core.types import Failure, TaskDefinition
+from assay.core.types import TaskDefinition
 from assay.harness import inline_task
 from assay.pytest_plugin.measured import Board, CannotMeasureError
-from assay.reports.worst_first import attempts_of
+from assay.reports.worst_attempts import attempts_of
 from assay.runs.evaluate import RunResult, evaluate_tasks
 from assay.tasks.folder.rules import Example
 from assay.wording import show
@@ -62,7 +62,8 @@ class Runs:
         board = self(inline_task(f"prompt-{short_fingerprint([prompt, list(assertions)])[:8]}", [example]), model)
         [record] = attempts_of(board.result.folder / "journal.jsonl", "prompt")
         if record.trace is None or record.failures:
-            raise CannotMeasureError(f"{show(prompt)} was not answered: {_told(record.failures)}")
+            broke = "; ".join(f"{each.stage}/{each.kind}: {each.message}" for each in record.failures)
+            raise CannotMeasureError(f"{show(prompt)} was not answered: {broke or 'nothing came'}")
         return record.trace.prediction
 
     def take_rows(self) -> list[dict[str, Any]]:
@@ -98,16 +99,12 @@ def _rows_of(run: RunResult) -> list[dict[str, Any]]:
             "score": row.score,
             "interval": None if row.interval is None else [row.interval.low, row.interval.high],
             "failed": row.failed + row.timeouts,
-            "owed": row.owed,
+            "remaining": row.remaining,
             "total": row.total,
             "cost": cost.amount if cost is not None else None,
         }
         for row in run.leaderboard.tasks
     ]
-
-
-def _told(failures: Sequence[Failure]) -> str:
-    return "; ".join(f"{failure.stage}/{failure.kind}: {failure.message}" for failure in failures) or "nothing came"
 
 
 def _count(text: str | None) -> int | None:

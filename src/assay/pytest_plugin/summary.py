@@ -21,7 +21,7 @@ def summary_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             one_line(row["metric"], 40),
             number(row["score"]),
             "–" if row["interval"] is None else " to ".join(map(number, row["interval"])),
-            str(row["failed"] + row["owed"]),
+            str(row["failed"] + row["remaining"]),
             str(row["total"]),
         ]
         for row in rows

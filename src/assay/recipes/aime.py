@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.metrics.extraction import plain_number
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 INSTRUCTION = "Please reason step by step, and put your final answer within \\boxed{}."
 
@@ -48,9 +48,17 @@ RECIPE = Recipe(
     variants={"zero-shot": "the problem and a request to reason and to put the answer into a box; the number counts"},
     default_shots=0,
     make=_make,
-    sha256={},
+    sha256={"aime25.jsonl": "b4e273c02d3e7fe1b74b59eae768fc8230bfb0f79539890cb56f4361caac0331"},
+    downloads=(
+        PublishedFile(
+            "aime25.jsonl",
+            "https://huggingface.co/datasets/math-ai/aime25/resolve/563bb8404243c5f09de6ec262f2db674fe5bce9b/test.jsonl",
+            20_000,
+        ),
+    ),
     notes=(
-        "no sha256 of the published files is known here: they need --accept-other-source",
+        "`fetch` downloads the exams of 2025, checked by the sha256 that others have recorded; other files need "
+        "--accept-other-source",
         "fifteen problems an exam: use --repeat, and read the interval",
         "parquet files need the extra `parquet`",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 SETS = {"Challenge": "arc-challenge", "Easy": "arc-easy"}
 
@@ -61,9 +61,18 @@ RECIPE = Recipe(
     },
     default_shots=25,
     make=_make,
-    sha256={},
+    sha256={"ARC-V1-Feb2018.zip": "6d2d5ab50b2ceec6ba5f79c921be77cf2de712ea25a2b3f4fff3acc101cecfa0"},
+    downloads=(
+        PublishedFile(
+            "ARC-V1-Feb2018.zip",
+            "https://ai2-public-datasets.s3.amazonaws.com/arc/ARC-V1-Feb2018.zip",
+            680_841_265,
+            members=("ARC-*-Test.jsonl", "ARC-*-Train.jsonl"),
+        ),
+    ),
     notes=(
-        "no sha256 of the published files is known here: they need --accept-other-source",
-        "the worked examples are the first ones of the training file, the same for every question",
+        "the sha256 of the archive is known, those of its files are not: they need `assay recipe fetch`, or "
+        "--accept-other-source",
+        "the few-shot examples are the first ones of the training file, the same for every question",
     ),
 )

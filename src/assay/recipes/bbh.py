@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.core.errors import UsageError
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 THINK = "Let's think step by step."
 
@@ -138,6 +138,14 @@ RECIPE = Recipe(
         "web_of_lies.json": "3e60323f8514a107fdb4edf35f8832a9171c5a09c0eaa47823559de905e8ab8b",
         "word_sorting.json": "2a6132d2c99f00d0d2eb1113ac6b4a918bd969d863c48749210d969713db8d43",
     },
+    downloads=(
+        PublishedFile(
+            "BIG-Bench-Hard-main.zip",
+            "https://github.com/suzgunmirac/BIG-Bench-Hard/archive/refs/heads/main.zip",
+            4_000_000,
+            members=("*.json", "*.txt"),
+        ),
+    ),
     notes=(
         "without cot-prompts/ the first questions of a task are shown, with answers and no reasoning, and not asked",
         "the sha256 of the files in cot-prompts/ is not known here: they need --accept-other-source, and are recorded",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.metrics.extraction import plain_number
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 INSTRUCTION = "Solve the problem step by step. End with a line that holds `#### ` and the final number alone."
 
@@ -59,5 +59,17 @@ RECIPE = Recipe(
         "train-first-200.jsonl": "03a8e89683ff5335dd79e1d8468ede692f263b4de113e59025833eeadc0f05a9",
         "train.jsonl": "17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465",
     },
-    notes=("the worked examples are the first ones of the training file, the same for every question",),
+    downloads=(
+        PublishedFile(
+            "test.jsonl",
+            "https://raw.githubusercontent.com/openai/grade-school-math/master/grade_school_math/data/test.jsonl",
+            749_738,
+        ),
+        PublishedFile(
+            "train.jsonl",
+            "https://raw.githubusercontent.com/openai/grade-school-math/master/grade_school_math/data/train.jsonl",
+            4_166_206,
+        ),
+    ),
+    notes=("the few-shot examples are the first ones of the training file, the same for every question",),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 INSTRUCTION = "Complete the following Python function. Answer with the whole function in one code block.\n\n"
 
@@ -53,6 +53,13 @@ RECIPE = Recipe(
     default_shots=0,
     make=_make,
     sha256={"HumanEval.jsonl.gz": "b796127e635a67f93fb35c04f4cb03cf06f38c8072ee7cee8833d7bee06979ef"},
+    downloads=(
+        PublishedFile(
+            "HumanEval.jsonl.gz",
+            "https://raw.githubusercontent.com/openai/human-eval/master/data/HumanEval.jsonl.gz",
+            44_877,
+        ),
+    ),
     notes=(
         "pass@k: run with --repeat N and a temperature; the leaderboard then holds the unbiased estimate",
         "a program that hangs is a failed test of that program, not a failure of the run",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 
 def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
@@ -42,10 +42,17 @@ RECIPE = Recipe(
     default_shots=0,
     make=_make,
     sha256={"input_data.jsonl": "67ffeee0fcb87c317c5b08a2de85557b4a7e96ada6178aa645b4954fe4b53d49"},
+    downloads=(
+        PublishedFile(
+            "input_data.jsonl",
+            "https://raw.githubusercontent.com/google-research/google-research/master/instruction_following_eval/data/input_data.jsonl",
+            207_111,
+        ),
+    ),
     notes=(
         "the leaderboard also has prompt_loose, instruction_strict and instruction_loose",
-        "languages are told by script and common words, and sentences by their marks, with no outside library: "
-        "rare differences to the published checker are to be expected in these two",
+        "languages are detected by script and common words, and sentences by punctuation, without another library: "
+        "in these two, rare differences from the published checker are to be expected",
     ),
     scales=False,
 )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 TEST_TASKS = range(11, 511)
 EXAMPLE_TASKS = (2, 3, 4)
@@ -78,5 +78,17 @@ RECIPE = Recipe(
         "mbpp.jsonl": "ccf64ceae9c5403bf50a044cb6d505bfd2a2963ee58338ba268fd65beab92a9f",
         "sanitized-mbpp.json": "ca95deaa9a01ef0a6f439f88bcf0dd3db3563d22f22aad6cae04ebb9a8d8c8e9",
     },
+    downloads=(
+        PublishedFile(
+            "mbpp.jsonl",
+            "https://raw.githubusercontent.com/google-research/google-research/master/mbpp/mbpp.jsonl",
+            563_743,
+        ),
+        PublishedFile(
+            "sanitized-mbpp.json",
+            "https://raw.githubusercontent.com/google-research/google-research/master/mbpp/sanitized-mbpp.json",
+            255_053,
+        ),
+    ),
     notes=("an answer ends at [DONE], and after 1,024 tokens",),
 )

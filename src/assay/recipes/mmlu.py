@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 LETTERS = "ABCD"
 
@@ -61,6 +61,7 @@ RECIPE = Recipe(
     default_shots=5,
     make=_make,
     sha256={
+        "data.tar": "bec563ba4bac1d6aaf04141cd7d1605d7a5ca833e38f994051e818489592989b",
         "astronomy_test.csv": "87c9c3cb5a55395c70dd9ed521dd7d2629fd4ff236c5ab647102e007f52a9341",
         "computer_security_test.csv": "8e40f809858db9dd8585036b53984e570b6101f72be2214b85e979c7fafa307f",
         "elementary_mathematics_test.csv": "50aca74e92c6ffa50ada650f9b14af333490ea7c6649c73ccde48b78051dc27c",
@@ -74,5 +75,16 @@ RECIPE = Recipe(
         "high_school_geography_dev.csv": "e43fc27b9fa8b808773a2871007b39e012a1cc1ec902f85d85cc9c27cc12883d",
         "miscellaneous_dev.csv": "72f74676c37fe477720d8b55e84517bd21daf1fe24f99dd33f1b0a636d31782e",
     },
-    notes=("the sha256 of six subjects is known; the other 51 need --accept-other-source",),
+    downloads=(
+        PublishedFile(
+            "data.tar",
+            "https://people.eecs.berkeley.edu/~hendrycks/data.tar",
+            166_184_960,
+            members=("*_test.csv", "*_dev.csv"),
+        ),
+    ),
+    notes=(
+        "the sha256 of six subjects is known, and that of the archive with all; the other 51 need `assay recipe fetch "
+        "mmlu`, or --accept-other-source",
+    ),
 )

@@ -1,4 +1,4 @@
-"""MMLU-Pro: up to ten choices, answered step by step after five worked examples; one task per category."""
+"""MMLU-Pro: up to ten choices, answered step by step after five few-shot examples; one task per category."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.recipes.choices import lettered
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 FORMS = ("jsonl", "json", "parquet")
 STEPS = "Let's think step by step."
@@ -62,13 +62,29 @@ RECIPE = Recipe(
     licence="MIT",
     reference="Wang et al. 2024, MMLU-Pro: A More Robust and Challenging Multi-Task Language Understanding Benchmark",
     variants={
-        "chain-of-thought": "worked examples of the same category, then step by step; the announced letter counts"
+        "chain-of-thought": "few-shot examples of the same category, then step by step; the announced letter counts"
     },
     default_shots=5,
     make=_make,
-    sha256={},
+    sha256={
+        "test-00000-of-00001.parquet": "0e24a191921c2f453518a537a8b2117bd137e7714d4ef1565e9ba06c1ecb9ad8",
+        "validation-00000-of-00001.parquet": "139423c23722e480c807ac4a191409a710cfce4eba744c1d641cf88e730e2078",
+    },
+    downloads=(
+        PublishedFile(
+            "test-00000-of-00001.parquet",
+            "https://huggingface.co/datasets/TIGER-Lab/MMLU-Pro/resolve/b189ec765aa7ed75c8acfea42df31fdae71f97be/data/test-00000-of-00001.parquet",
+            4_144_185,
+        ),
+        PublishedFile(
+            "validation-00000-of-00001.parquet",
+            "https://huggingface.co/datasets/TIGER-Lab/MMLU-Pro/resolve/b189ec765aa7ed75c8acfea42df31fdae71f97be/data/validation-00000-of-00001.parquet",
+            42_857,
+        ),
+    ),
     notes=(
-        "no sha256 of the published files is known here: they need --accept-other-source",
+        "the sha256 are those of the Parquet files, as others have recorded them; other forms need "
+        "--accept-other-source",
         "an answer in which no letter is found is wrong; the published script guesses at random",
         "parquet files need the extra `parquet`",
     ),

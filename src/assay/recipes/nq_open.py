@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 
 def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
@@ -44,5 +44,12 @@ RECIPE = Recipe(
     default_shots=5,
     make=_make,
     sha256={"NQ-open.dev.jsonl": "f15567f38099f3615f5b8a685c0aef449c11ad90d3da3735e8d1b98115b40616"},
+    downloads=(
+        PublishedFile(
+            "NQ-open.dev.jsonl",
+            "https://raw.githubusercontent.com/google-research-datasets/natural-questions/master/nq_open/NQ-open.dev.jsonl",
+            391_316,
+        ),
+    ),
     notes=("the solved questions are the first of the same file, which are then not asked",),
 )

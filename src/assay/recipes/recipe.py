@@ -12,13 +12,14 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from assay.catalog import own_version, unknown_name
 from assay.core.errors import UsageError
 from assay.core.run_file import write_text
+from assay.recipes.fetched import own_fetched_files
 
 Row = dict[str, Any]
 """One line of a task folder."""
@@ -27,11 +28,14 @@ NAMES = {
     "aime": "assay.recipes.aime",
     "arc": "assay.recipes.arc",
     "bbh": "assay.recipes.bbh",
+    "drop": "assay.recipes.drop",
     "gsm8k": "assay.recipes.gsm8k",
     "gpqa": "assay.recipes.gpqa",
     "hellaswag": "assay.recipes.hellaswag",
     "humaneval": "assay.recipes.humaneval",
     "ifeval": "assay.recipes.ifeval",
+    "livecodebench": "assay.recipes.livecodebench",
+    "math-500": "assay.recipes.math500",
     "mbpp": "assay.recipes.mbpp",
     "mmlu": "assay.recipes.mmlu",
     "mmlu-pro": "assay.recipes.mmlu_pro",
@@ -42,12 +46,28 @@ NAMES = {
 }
 
 
+class PublishedFile(NamedTuple):
+    """A file of a benchmark at a public address."""
+
+    name: str
+    url: str
+    size: int
+    """In bytes, as far as known."""
+    members: tuple[str, ...] = ()
+    """Of an archive: patterns of the names inside it that the recipe reads."""
+
+    @property
+    def most_bytes(self) -> int:
+        """More than this is another file."""
+        return self.size + self.size // 4 + (1 << 20)
+
+
 class RecipeSettings(Struct, frozen=True, kw_only=True):
     """What the caller chose."""
 
     variant: str
     shots: int
-    """Worked examples before each question."""
+    """Few-shot examples before each question."""
 
 
 class Recipe(Struct, frozen=True, kw_only=True):
@@ -65,10 +85,12 @@ class Recipe(Struct, frozen=True, kw_only=True):
     """(task name, its rows) for each task."""
     sha256: dict[str, str]
     """File name -> the sha256 of the published file."""
+    downloads: tuple[PublishedFile, ...] = ()
+    """What `assay recipe fetch` brings; an archive's own sha256 stands in `sha256` under its name."""
     notes: tuple[str, ...] = ()
-    """Where it departs from the publication, and what to know besides."""
+    """Where it departs from the publication, and other notes."""
     scales: bool = field(default=True)
-    """Whether the number of worked examples can be chosen."""
+    """Whether the number of few-shot examples can be chosen."""
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -86,15 +108,18 @@ class Sources:
         if not data.exists():
             raise UsageError(f"{data}: there is no such file or folder; give the benchmark's original files")
         self._data = data
-        self._known = known
+        fetched = own_fetched_files(data)
+        members = {name: each["sha256"] for name, each in fetched.items() if "archive" in each and each["published"]}
+        self._known = {**known, **members}
+        self._fetched = {entry["sha256"] for entry in fetched.values()}
         self._accept_unknown = accept_unknown
         self.used: dict[str, Source] = {}
         self.of_task: dict[str, Source] = {}
-        """Those among them that were read for the task at hand."""
+        """Those that were read for the current task."""
         self.remarks: list[str] = []
 
     def remark(self, sentence: str) -> None:
-        """What whoever makes the task should know about these files; said once."""
+        """Notes about these files for the user who makes the task; reported once."""
         if sentence not in self.remarks:
             self.remarks.append(sentence)
 
@@ -149,11 +174,11 @@ class Sources:
     def _check(self, path: Path, found: str) -> None:
         expected = self._known.get(path.name)
         known = found == expected or found in self._known.values()
-        if not known and not self._accept_unknown:
+        if not known and found not in self._fetched and not self._accept_unknown:
             wanted = f"not {expected}" if expected else "which this recipe does not know"
             raise UsageError(
                 f"{path}: its sha256 is {found}, {wanted}. If it is the file you mean to use, add "
-                "--accept-other-source: it is then taken as it is, and recipe.json says that it is another"
+                "--accept-other-source: it is then used as it is, and recipe.json records that it differs"
             )
         self.used[path.name] = self.of_task[path.name] = Source(path=path, sha256=found, known=known)
 
@@ -194,14 +219,14 @@ def write_tasks(
 ) -> dict[str, int]:
     """The task folder of a benchmark; how many samples each task has. Nothing is left half-written.
 
-    `say` hears what departs from the publication because of the files at hand.
+    `say` is called with what departs from the publication because of these files.
     """
     chosen = variant or next(iter(recipe.variants))
     if chosen not in recipe.variants:
         raise UsageError(unknown_name(f"variant of {recipe.name}", chosen, recipe.variants))
     settings = RecipeSettings(variant=chosen, shots=recipe.default_shots if shots is None else shots)
     if settings.shots < 0:
-        raise UsageError(f"--shots must be at least 0, not {settings.shots}")
+        raise UsageError(f"--num-fewshot must be 0 or more, got {settings.shots}")
     sources = Sources(data, recipe.sha256, accept_unknown=accept_unknown)
     counts: dict[str, int] = {}
     texts: dict[str, str] = {}
@@ -209,16 +234,16 @@ def write_tasks(
         for task, rows in recipe.make(sources, settings):
             lines = [json.dumps(_marked(row, sources), ensure_ascii=False) for row in rows]
             if not lines or not _TASK_NAME.fullmatch(task):
-                raise ValueError("no sample is in it" if not lines else f"{task!r} is no name of a task")
+                raise ValueError("no sample is in it" if not lines else f"{task!r} is not a valid task name")
             counts[task] = len(lines)
             used = ", ".join(map(_named, sources.of_task.values()))
-            head = f"# {recipe.title}, variant {chosen}, {settings.shots} worked examples; from {used}"
+            head = f"# {recipe.title}, variant {chosen}, {settings.shots} few-shot examples; from {used}"
             texts[task] = "\n".join([head, *lines]) + "\n"
             sources.of_task.clear()
     except NOT_IN_SHAPE as error:
         last = next(reversed(sources.used), str(data))
         raise UsageError(
-            f"{last}: is not in the shape that the files of {recipe.title} have: {type(error).__name__}: {error}"
+            f"{last}: is not in the format of the files of {recipe.title} have: {type(error).__name__}: {error}"
         ) from error
     if not counts:
         raise UsageError(f"{data}: no file of {recipe.title} is here; give those of {recipe.source}")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from assay.metrics.extraction import plain_number
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 
 def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
@@ -39,6 +39,9 @@ RECIPE = Recipe(
     default_shots=0,
     make=_make,
     sha256={"SVAMP.json": "5be77703a6d891ae476d7c082787ad361392aa02453b132516cdd5f4e7934e3e"},
+    downloads=(
+        PublishedFile("SVAMP.json", "https://raw.githubusercontent.com/arkilpatel/SVAMP/main/SVAMP.json", 339_970),
+    ),
     notes=("published for fine-tuned models; the zero-shot prompt is the one usual for language models",),
     scales=False,
 )

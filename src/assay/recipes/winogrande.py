@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.recipes.choices import letter_at
-from assay.recipes.recipe import Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
 
 
 def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
@@ -51,9 +51,18 @@ RECIPE = Recipe(
     variants={"likelihood": "how likely the rest of the sentence is after each option; the likelier option is taken"},
     default_shots=5,
     make=_make,
-    sha256={},
+    sha256={"winogrande_1.1.zip": "3619ab104d8be2977b25c90ff420cb42d491707dcc75362a1e5d22bc082b7318"},
+    downloads=(
+        PublishedFile(
+            "winogrande_1.1.zip",
+            "https://storage.googleapis.com/ai2-mosaic/public/winogrande/winogrande_1.1.zip",
+            3_395_492,
+            members=("dev.jsonl", "train_xl.jsonl"),
+        ),
+    ),
     notes=(
-        "no sha256 of the published files is known here: they need --accept-other-source",
+        "the sha256 of the archive is known, those of its files are not: they need `assay recipe fetch`, or "
+        "--accept-other-source",
         "scored on the rest of the sentence (partial evaluation, Trinh and Le 2018), as the field reports it",
     ),
 )

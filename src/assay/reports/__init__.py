@@ -1,1 +1,1 @@
-"""What is made of a finished run: leaderboards, tables, pages, differences."""
+"""What a finished run is turned into: leaderboards, tables, pages, differences."""

@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import msgspec
 
 from assay.core.config import RunConfig
-from assay.core.types import Failure, Record
+from assay.core.types import Failure, Record, Score
 from assay.printable import one_line, printable
 from assay.reports.board.weak_passes import is_weak_pass
-from assay.reports.conversation import Part, ends_kept, expected_in, framed_turns, question_in, turns_of
+from assay.reports.conversation import Part, call_text, ends_kept, framed_turns, question_in, without_examples
+from assay.reports.document import Span, Style, text_of
 from assay.reports.documents.leaderboard import number
 from assay.reports.measure import Measure
-from assay.reports.per_example import per_example
+from assay.reports.per_example import PerExample, judge_prompt, judge_words, per_example
+from assay.reports.terminal import Row, sentence_lines
+
+INDENT = " " * 13
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptText:
+    """One attempt in words: which it is, and its named fields."""
+
+    title: tuple[Span, ...]
+    fields: Sequence[tuple[str, str]]
+
+    def text(self) -> str:
+        """Every field on its own line or lines, without wrapping."""
+        said = (_label(name) + text.replace("\n", f"\n{INDENT}") for name, text in self.fields)
+        return "\n".join([text_of(self.title), *said])
+
+    def lines(self, width: int) -> list[Row]:
+        """The same wrapped to fit a terminal, with the names in a column."""
+        rows = sentence_lines(self.title, width)
+        for name, text in self.fields:
+            for place, line in enumerate(text.split("\n")):
+                rows += sentence_lines(line, width, first=_label(name) if not place else INDENT if line else "")
+        return rows
 
 
 def attempt_text(
@@ -25,35 +51,47 @@ def attempt_text(
     longest: int | None,
     beginnings: Mapping[str, str] = MappingProxyType({}),
     config: RunConfig | None = None,
-) -> str:
-    """One attempt for a terminal, turn by turn; with `longest`, one line for the question and one for the answer.
+) -> AttemptText:
+    """One attempt, turn by turn; with `longest`, one line for the question and one for the answer.
 
-    `beginnings` is what the questions of each task begin with: that is left out of the line. `config` is that of the
-    run, whose system message and prefill stand around what was asked.
+    `beginnings` is the shared beginning of each task's questions: left out of the line, and the few-shot examples
+    in it out of the turns. `config` is the run's, whose system message and prefill surround each request.
     """
     seen = per_example(record, measures.get(record.task, Measure()))
     verdict = "failed" if seen.failure is not None else f"score {number(seen.score)}"
     if any(is_weak_pass(score.values, score.metadata) for score in record.scores):
         verdict += ", a weak pass"
-    lines = [
-        _plain(f"{record.task} / {seen.id}   attempt {seen.attempt}   {verdict}   {seen.latency_ms:,.0f} ms", None)
-    ]
+    title = (
+        Span(_fitted(f"{record.task} / {seen.id}", None), "strong"),
+        Span(f"   attempt {seen.attempt}   "),
+        Span(verdict, _style_of(seen)),
+        Span(f"   {seen.latency_ms:,.0f} ms", "quiet"),
+    )
     said = [
         *(
-            _conversation(record, config or RunConfig())
+            _conversation(record, config or RunConfig(), beginnings)
             if longest is None
             else _in_one_line(record, seen.prediction, longest, beginnings)
         ),
         ("read as", seen.answer),
         ("targets", " / ".join(seen.targets) or None),
-        ("expected", None if seen.targets else expected_in(msgspec.to_builtins(record))),
+        ("expected", seen.expected or None),
         *(line for failure in record.failures for line in _failure_lines(failure, longest)),
         *((score.name, _values(score.values)) for score in record.scores),
-        *((f"{score.name}, why", score.reason) for score in record.scores),
+        *(line for score in record.scores for line in _reasons(score, longest)),
         ("left out by", ", ".join(record.excluded) or None),
     ]
-    lines += [f"  {name + ':':<10} {_plain(text, longest)}" for name, text in said if text is not None]
-    return "\n".join(lines)
+    return AttemptText(title, [(name, _fitted(text, longest)) for name, text in said if text is not None])
+
+
+def _label(name: str) -> str:
+    return f"  {name + ':':<10} "
+
+
+def _style_of(seen: PerExample) -> Style:
+    if seen.failure is not None or seen.score == 0.0:
+        return "bad"
+    return "good" if seen.score == 1.0 else "plain"
 
 
 def _in_one_line(
@@ -64,18 +102,18 @@ def _in_one_line(
     yield "answered", prediction
 
 
-def _conversation(record: Record, config: RunConfig) -> Iterator[tuple[str, str]]:
-    for turn in framed_turns(turns_of(msgspec.to_builtins(record)), config.system, config.prefill):
+def _conversation(record: Record, config: RunConfig, beginnings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    turns = without_examples(msgspec.to_builtins(record), beginnings.get(record.task, ""))
+    for turn in framed_turns(turns, config.system, config.prefill):
         name = {"user": "asked", "assistant": "answered"}.get(turn.role, turn.role)
         for part in turn.parts or (Part(kind="text"),):
             yield from _part_lines(name, part)
 
 
 def _part_lines(name: str, part: Part) -> Iterator[tuple[str, str]]:
-    """A part in words; of a picture or a sound only that it is there."""
+    """A part in words; an image or a sound is only mentioned."""
     if part.kind == "call":
-        arguments = part.value if isinstance(part.value, str) else json.dumps(part.value, ensure_ascii=False)
-        yield "called", f"{part.name}({arguments})"
+        yield "called", call_text(part)
         for inner in part.result or ():
             yield from _part_lines("result", inner)
     elif part.kind in ("image", "audio"):
@@ -92,14 +130,33 @@ def _failure_lines(failure: Failure, longest: int | None) -> Iterator[tuple[str,
         yield "raised", failure.traceback
 
 
+def _reasons(score: Score, longest: int | None) -> Iterator[tuple[str, str | None]]:
+    """Why it scored so, by its checks and by its judge; where there is room, also what the judge was asked."""
+    yield f"{score.name}, why", score.reason
+    for note in _evidence_notes(score):
+        yield f"{score.name}, found", note
+    model, words = judge_words(score)
+    if longest is None and model is not None:
+        for role, text in judge_prompt(score):
+            yield f"{model} was asked ({role})", text
+    yield f"{model or 'the judge'} said", words if words != score.reason else None
+
+
+def _evidence_notes(score: Score) -> Iterator[str]:
+    """What a metric found, beside the places in the text that a page marks."""
+    found = (score.metadata or {}).get("evidence")
+    for each in found if isinstance(found, list) else ():
+        if isinstance(each, dict) and each.get("kind") != "span" and isinstance(each.get("note"), str):
+            sign = "✓ " if each.get("good") is True else "✗ " if each.get("good") is False else ""
+            yield sign + each["note"]
+
+
 def _values(values: Mapping[str, object]) -> str:
     return ", ".join(
         f"{name} {value:z.3f}" if type(value) is float else f"{name} {value}" for name, value in values.items()
     )
 
 
-def _plain(text: str, longest: int | None) -> str:
-    """Text that cannot move the cursor or colour the terminal; whole, and indented, unless it must be one line."""
-    if longest is not None:
-        return one_line(text, longest)
-    return printable(text).replace("\n", "\n             ")
+def _fitted(text: str, longest: int | None) -> str:
+    """Text that cannot move the cursor or colour the terminal; whole, unless it must be one line."""
+    return printable(text) if longest is None else one_line(text, longest)

@@ -1,6 +1,6 @@
-"""What was said in an attempt, turn by turn in the order in which it happened: the one reading of a record for people.
+"""What was said in an attempt, turn by turn and in order: the one human-readable form of a record.
 
-From a record as plain data, of which nothing is taken for granted: the viewer, reports and the terminal show the same
+Built from a record as unchecked plain data: the viewer, reports and the terminal show the same
 turns. A tool call stands with its result, and reasoning before the words it led to.
 """
 
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, AnyStr
+from typing import Any, AnyStr, Protocol
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.wording import count_of
 
 SHORT_QUESTION = 60
-"""Characters: a last paragraph below it ("Answer:") is no question by itself."""
+"""Characters: a last paragraph shorter than this ("Answer:") is not a question by itself."""
 
 
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,7 +30,7 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
     """Of a tool; of a sound, its format."""
     value: Any = None
-    """The arguments of a call as data, or as the text that they are; what nobody knows how to read."""
+    """The arguments of a call, parsed or as text; or content of an unknown type."""
     result: tuple[Part, ...] | None = None
     """What a call gave back."""
 
@@ -56,7 +60,7 @@ def turns_of(record: Mapping[str, Any]) -> list[Turn]:
 
 
 def framed_turns(turns: Sequence[Turn], system: str | None, prefill: str | None) -> list[Turn]:
-    """The turns with what the run said around each request, which its records leave out: it is the same in all.
+    """The turns with the run's additions to each request, which its records leave out because all share them.
 
     The system message stands first, before a task's own in the same turn; the prefill before the last answer.
     """
@@ -81,6 +85,40 @@ def asked_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     if messages and messages[-1].get("role") == "assistant":
         messages.pop()
     return [(str(each.get("role", "")), words_of(each.get("content"))) for each in messages]
+
+
+class HasPrediction(Protocol):
+    """A trace, decoded as far as its reader needs it."""
+
+    @property
+    def prediction(self) -> str: ...
+
+
+def answer_of(trace: HasPrediction) -> str:
+    """What the model answered, in words: what it said, or the calls that it made instead."""
+    said = trace.prediction
+    return said if said and not said.isspace() else answer_in(msgspec.json.decode(msgspec.json.encode(trace)))
+
+
+def answer_in(trace: Mapping[str, Any]) -> str:
+    """The same of a trace as plain data."""
+    said = trace.get("prediction", "")
+    said = said if isinstance(said, str) else str(said)
+    if said and not said.isspace():
+        return said
+    turns = turns_of({"trace": trace})
+    calls = [part for part in turns[-1].parts if part.kind == "call"] if turns else []
+    return "\n".join(map(call_text, calls)) or said
+
+
+def call_text(call: Part) -> str:
+    """A call as it is written in a program: `get_weather(city="Oslo")`; what is not named arguments, as it is."""
+    given = call.value
+    if isinstance(given, dict) and all(isinstance(name, str) and name.isidentifier() for name in given):
+        inside = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in given.items())
+    else:
+        inside = given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
+    return f"{call.name}({inside})"
 
 
 def words_of(content: Any) -> str:
@@ -162,19 +200,19 @@ def question_in(record: Mapping[str, Any], beginnings: Mapping[str, str]) -> str
 
 
 def expected_in(record: Mapping[str, Any]) -> str | None:
-    """What the answer was held against where the sample has no targets: what its scorers wrote down."""
+    """What the answer was compared with where the sample has no targets: what its scorers recorded."""
     scores = record.get("scores")
     for score in scores if isinstance(scores, list | tuple) else ():
-        told = score.get("metadata") if isinstance(score, dict) else None
-        if not isinstance(told, dict):
+        metadata = score.get("metadata") if isinstance(score, dict) else None
+        if not isinstance(metadata, dict):
             continue
-        columns = told.get("expected")
+        columns = metadata.get("expected")
         if isinstance(columns, dict) and columns:
             alone = len(columns) == 1
             return "\n".join(str(cell) if alone else f"{name}: {cell}" for name, cell in columns.items())
         for name in ("answer_gt", "ground_truth_correct_choice"):
-            if isinstance(told.get(name), str):
-                return str(told[name])
+            if isinstance(metadata.get(name), str):
+                return str(metadata[name])
     return None
 
 
@@ -187,7 +225,7 @@ def ends_kept(text: str, longest: int) -> str:
 
 
 def question_end(text: str, longest: int) -> str:
-    """What a long prompt ends with: its last paragraphs, which hold the question where worked examples come before."""
+    """What a long prompt ends with: its last paragraphs, which hold the question after few-shot examples."""
     if len(text) <= longest:
         return text
     paragraphs = text.rstrip().split("\n\n")
@@ -195,6 +233,28 @@ def question_end(text: str, longest: int) -> str:
     while paragraphs and len(kept) < SHORT_QUESTION and len(kept) + len(paragraphs[-1]) < longest:
         kept = f"{paragraphs.pop()}\n\n{kept}"
     return f"… {kept[-longest:]}"
+
+
+def without_examples(record: Mapping[str, Any], beginning: str) -> list[Turn]:
+    """The turns of an attempt; few-shot examples that every sample of its task begins with are only counted."""
+    turns, asked = turns_of(record), asked_of(record)
+    shared = shared_beginning(beginning, asked)
+    begin = next((at for at, turn in enumerate(turns) if turn.role not in ("system", "developer")), 0)
+    shown, cut = turns[begin : shared.turns], shared.characters
+    examples = sum(turn.role == "assistant" for turn in shown)
+    if examples:
+        return [*turns[:begin], _turn("user", _counted(examples)), *turns[shared.turns :]]
+    place = shared.turns
+    examples = worked_examples(asked[place][1], cut) if cut else 0
+    if not examples or turns[place].parts[0].kind != "text":
+        return turns
+    first, *rest = turns[place].parts
+    parts = (Part(kind="text", text=f"{_counted(examples)}\n\n{first.text[cut:]}"), *rest)
+    return [*turns[:place], replace(turns[place], parts=parts), *turns[place + 1 :]]
+
+
+def _counted(examples: int) -> str:
+    return f"({count_of(examples, 'few-shot example')}, the same in every sample)"
 
 
 def worked_examples(text: str, characters: int) -> int:

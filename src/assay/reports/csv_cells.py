@@ -1,4 +1,4 @@
-"""Cells of CSV files: what a stranger wrote can neither steer a terminal nor run in a spreadsheet."""
+"""Cells of CSV files: untrusted text can neither control a terminal nor run in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def harmless(cell: str) -> str:
-    """The text with a quote before it where a spreadsheet would take it for a formula; a plain number is none."""
+    """The text with a quote before it where a spreadsheet would take it for a formula; plain numbers are left alone."""
     if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
         cell = f"'{cell}"
     return printable(cell)

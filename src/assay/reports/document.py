@@ -1,4 +1,4 @@
-"""A document: headings, sentences, lists and tables as data, before anybody decides how wide or colourful they are.
+"""A document: headings, sentences, lists and tables as data, independent of width and colour.
 
 Texts are plain: nothing in them is escaped. `markdown.py` turns a document into Markdown, `terminal.py` into lines that
 fit a terminal.
@@ -30,7 +30,7 @@ Line: TypeAlias = str | Span | tuple[str | Span, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
-    """Rows under a header, and what becomes of it where there is no room."""
+    """Rows under a header, and how the table shrinks where there is no room."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]

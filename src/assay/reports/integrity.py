@@ -1,7 +1,7 @@
-"""Whether a run folder is what was written: its fingerprints recomputed, every journal line looked at, counts compared.
+"""Whether a run folder is unchanged: its fingerprints recomputed, every journal line checked, counts compared.
 
-Everything is read, nothing is imported, run or asked. What is found shows damage, accidents and edits by hand; it
-proves nothing against somebody who recomputes what is recomputed here.
+Files are only read: nothing is imported or run, and no model is called. It shows damage, accidents and manual edits; it
+proves nothing against a forger who recomputes the checksums.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from assay.reports.view import view_of
 from assay.user.seal import is_vouched_for
 
 MOST = 1000
-"""Problems that are told one by one."""
+"""Problems that are listed one by one."""
 OWN_SCALE = ("python", "python_all_samples", "system_evidence", "text_likelihood")
-"""Scorers of the catalog whose numbers are whatever their author, or the text, makes them."""
+"""Scorers of the catalog whose numbers may have any range."""
 
 
 class IntegrityProblem(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class RunIntegrity(Struct, frozen=True, kw_only=True):
 
 
 def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunIntegrity:
-    """Look at everything in a run folder. `known_keys` are those of all attempts, where the samples are at hand."""
+    """Check everything in a run folder. `known_keys` are those of all attempts, where the samples are available."""
     run = read_run_file(folder)
     problems = list(_run_problems(run))
     walk = _Walk(run, known_keys)
@@ -134,7 +134,7 @@ class _Line(AttemptOutcome, kw_only=True):
 
 
 class _Walk:
-    """One walk through a journal that stops at nothing."""
+    """One pass over a journal that continues after errors."""
 
     def __init__(self, run: RunFile, known_keys: Container[int] | None) -> None:
         self._sizes = {each.name: run.config.samples_of(each) for each in run.definitions}
@@ -143,7 +143,7 @@ class _Walk:
         self._known_keys = known_keys
         self._decode = msgspec.json.Decoder(_Line).decode
         self._next_number: int | None = 1
-        """That of the line to come; None where it cannot be known."""
+        """The number of the next line; None where it is unknown."""
         self._places = KeySet()
         self.finished = KeySet()
         self.rule = Counting(self.finished)
@@ -157,7 +157,7 @@ class _Walk:
             self.lines += 1
             if not line.endswith(b"\n"):
                 if len(line) <= MAX_LINE_BYTES:
-                    self._tell("cut", "the last line has no end; resuming the run makes its attempt again")
+                    self._tell("cut", "the last line has no end; resuming the run retries its attempt")
                     return
                 self._next_number = None
                 self._tell_unreadable(f"longer than {MAX_LINE_BYTES >> 20:,} MB")
@@ -170,7 +170,7 @@ class _Walk:
         number = number_of(line)
         if not is_unchanged(line):
             self.unreadable = True
-            self._tell("edited", "its checksum does not fit: it was changed after it was written")
+            self._tell("edited", "its checksum does not match: it was changed after it was written")
             # the number may be what was edited
             self._next_number = number + 1 if number is not None and number == self._next_number else None
             return
@@ -203,7 +203,7 @@ class _Walk:
         counts = self.rule.counts(key, bool(record.failures), self.lines)
         if had_finished:
             again = "fails after it had finished" if record.failures else "is finished a second time"
-            self._tell("doubled", f"{who} {again}; the line counts for nothing")
+            self._tell("doubled", f"{who} {again}; the line is ignored")
         size = self._sizes.get(record.task)
         if size is None:
             self._tell("foreign", f"run.json has no task `{record.task}`")
@@ -213,7 +213,7 @@ class _Walk:
         elif counts and not record.failures and not self._places.add(_place(record)):
             self._tell("foreign", f"{who} takes the place of another sample: position {record.index} has two")
         if self._known_keys is not None and key not in self._known_keys:
-            self._tell("foreign", f"{who}: its key fits no sample of these task files")
+            self._tell("foreign", f"{who}: its key matches no sample of these task files")
         self._check_scores(record)
 
     def _check_scores(self, record: _Line) -> None:
@@ -250,7 +250,7 @@ def _place(record: _Line) -> int:
 
 
 def _board_problems(folder: Path, run: RunFile, notes: list[str]) -> Iterator[IntegrityProblem]:
-    """Whether the files made of the journal are those that it makes now."""
+    """Whether the files derived from the journal match it."""
     path = folder / "leaderboard.json"
     if not path.exists():
         notes.append("there is no leaderboard.json to compare")
@@ -263,20 +263,20 @@ def _board_problems(folder: Path, run: RunFile, notes: list[str]) -> Iterator[In
     made = build_leaderboard(folder, view_of(run.config, folder))
     differences = list(_differences(written, made))
     for message in differences:
-        yield IntegrityProblem(file=path.name, what="board", message=f"{message}; `assay report` makes it anew")
+        yield IntegrityProblem(file=path.name, what="board", message=f"{message}; `assay report` rebuilds it")
     if differences or not (folder / "report.md").exists():
         return
     if not read_regular(folder / "report.md").decode(errors="replace").startswith(report_page(written).rstrip()):
         yield IntegrityProblem(
             file="report.md",
             what="board",
-            message="not the report of leaderboard.json; `assay report` makes it anew",
+            message="not the report of leaderboard.json; `assay report` rebuilds it",
         )
 
 
 def _differences(written: Leaderboard, made: Leaderboard) -> Iterator[str]:
     if written.run_fingerprint != made.run_fingerprint:
-        yield "it is of another run"
+        yield "it belongs to another run"
         return
     rows = {row.task: row for row in written.tasks}
     for row in made.tasks:
@@ -287,17 +287,17 @@ def _differences(written: Leaderboard, made: Leaderboard) -> Iterator[str]:
         for name in COMPARED:
             said, found = getattr(other, name), getattr(row, name)
             if said != found:
-                yield f"{row.task}.{name} is {_shown(said)}, and the journal makes {_shown(found)} of it"
-    yield from (f"it has a row for `{name}`, which the run has not" for name in rows)
+                yield f"{row.task}.{name} is {_shown(said)}, but the journal gives {_shown(found)} of it"
+    yield from (f"it has a row for `{name}`, which the run does not have" for name in rows)
     if written.overall_score != made.overall_score:
-        yield f"the overall score is {written.overall_score}, and the journal makes {made.overall_score} of it"
+        yield f"the overall score is {written.overall_score}, but the journal gives {made.overall_score} of it"
     if written.fingerprint != made.fingerprint:
         yield "its fingerprint is not that of the journal's attempts"
 
 
 COMPARED = (
     *("metric", "signature", "sha256", "score", "interval"),
-    *("total", "correct", "scored", "failed", "timeouts", "excluded", "owed"),
+    *("total", "correct", "scored", "failed", "timeouts", "excluded", "remaining"),
 )
 assert {*COMPARED} <= {*TaskRow.__struct_fields__}  # noqa: S101 - a field that is renamed must be renamed here
 

@@ -15,9 +15,9 @@ def markdown(document: Document | Block) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that can neither break out of a table cell, nor become a tag, picture or link, nor steer a terminal."""
+    """Text that can neither break out of a table cell, nor become a tag, image or link, nor control a terminal."""
     plain = printable(_BREAK.sub(" ", text))
-    # a backslash of the text's own would undo ours
+    # a backslash in the text would undo ours
     return _MARKUP.sub(lambda found: found[1] * 2 + "\\" + found[2], plain)
 
 

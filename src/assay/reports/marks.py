@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -22,13 +22,14 @@ from assay.core.errors import UsageError
 from assay.core.journal import counting_lines
 from assay.core.regular_file import open_to_append, read_regular
 from assay.core.run_file import read_run_file
+from assay.reports.board.journal_table import AttemptLine
 from assay.reports.measure import Measure, measure_of, share_of_marks
 from assay.stats.agreement import Agreement, agreement
 from assay.stats.intervals import Interval
 
 FILE_NAME = "marks.jsonl"
 THRESHOLD = 0.5
-Verdict = Literal["right", "wrong", "unclear"]
+MarkVerdict = Literal["right", "wrong", "unclear"]
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,14 +39,14 @@ class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task: str
     sample_id: str
     attempt: int = 1
-    verdict: Verdict | None = None
+    verdict: MarkVerdict | None = None
     """None takes an earlier mark back."""
     note: str = ""
     time: str = ""
     by: str = ""
     """Who said so."""
     blind: bool = False
-    """Whether score, outcome and reasons were out of sight until it was said."""
+    """Whether score, outcome and reasons were hidden until the mark was made."""
 
 
 class MarksAgreement(Struct, frozen=True, kw_only=True):
@@ -88,7 +89,7 @@ def standing_marks(folder: Path) -> list[Mark]:
         try:
             mark = msgspec.json.decode(line, type=Mark)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path}, line {number}: not a mark ({error}). Mend or delete this line.") from error
+            raise UsageError(f"{path}, line {number}: not a mark ({error}). Fix or delete this line.") from error
         found.pop((mark.key, mark.by), None)
         if mark.verdict is not None:
             found[mark.key, mark.by] = mark
@@ -179,25 +180,12 @@ def _agreement(pairs: list[tuple[str, str, str]], level: float) -> Agreement:
     return agreement([human for _, human, _ in pairs], [machine for _, _, machine in pairs], level=level)
 
 
-class _ScorePart(Struct):
-    name: str
-    values: dict[str, Any] = {}
-
-
-class _Line(Struct):
-    key: str
-    task: str
-    scores: tuple[_ScorePart, ...] = ()
-    failures: tuple[Any, ...] = ()
-    excluded: tuple[Any, ...] = ()
-
-
 def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:
     """What share of full marks the marked attempts have, from the journal."""
     measures = {definition.name: measure_of(definition) for definition in read_run_file(folder).definitions}
     numbers: dict[str, array[float]] = defaultdict(lambda: array("d"))
     marked: dict[str, tuple[str, float]] = {}
-    for _, line in counting_lines(folder / "journal.jsonl", _Line):
+    for _, line in counting_lines(folder / "journal.jsonl", AttemptLine):
         number = measures.setdefault(line.task, Measure()).of(line)
         if number is not None:
             numbers[line.task].append(number)

@@ -1,7 +1,7 @@
-"""What an attempt's number is, whether it is right, and which way is better: decided here, for everybody.
+"""What an attempt's number is, whether it is right, and which way is better: decided here for all callers.
 
 It follows from the task's headline, its first aggregate. The leaderboard's counts, pairs, slices, rankings, the
-viewer's outcomes, marks, progress and searches all ask a `Measure`.
+viewer's outcomes, marks, progress and searches all use a `Measure`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CLASSES = ("field_gt", "field_pred")
 LIKELIHOODS = ("perplexity", "bits_per_byte")
 """Aggregates of texts' likelihoods; sample by sample they compare in bits per byte."""
 FAULTS = {"rag_checker": ("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "hallucination")}
-"""By kind of scorer, the values that count what is wrong: the fewer, the better."""
+"""By kind of scorer, the values that count errors: the fewer, the better."""
 
 
 class Scored(Protocol):
-    """As much of a `Score` as a measure looks at."""
+    """As much of a `Score` as a measure needs."""
 
     @property
     def name(self) -> str: ...
@@ -39,7 +39,7 @@ class Scored(Protocol):
 
 
 class HasScores(Protocol):
-    """As much of a `Record` as a measure looks at."""
+    """As much of a `Record` as a measure needs."""
 
     @property
     def scores(self) -> Sequence[Scored]: ...
@@ -52,7 +52,7 @@ class HasScores(Protocol):
 
 
 def counts(attempt: HasScores) -> bool:
-    """Whether an attempt is in the aggregates: nothing of it broke, and no rule of the task excludes it."""
+    """Whether an attempt is in the aggregates: nothing failed, and no rule of the task excludes it."""
     return not attempt.failures and not attempt.excluded
 
 
@@ -73,14 +73,14 @@ class Measure(Struct, frozen=True, kw_only=True):
     headline: bool = True
     """Whether the mean of this number is the task's leaderboard score."""
     lower_is_better: bool = False
-    """Perplexity and its kin, hallucinations: what goes down got better."""
+    """Whether lower is better: perplexity and the like, hallucinations."""
     bounds: Range | None = (0.0, 1.0)
-    """The least and the most that an attempt can score; None when nobody knows."""
+    """The least and the most that an attempt can score; None when unknown."""
     scale: Range | None = None
     """The range that the interval of the mean is made with, as the aggregate gets it; None: as the values look."""
 
     def interval(self, numbers: Floats, clusters: ArrayLike | None, level: float) -> Interval:
-        """Of the mean of some attempts' numbers: the one that the leaderboard would give a task of just these."""
+        """The interval of the mean of some attempts' numbers, as the leaderboard would give for just these."""
         return interval_of_mean(numbers, clusters, level, self.scale)
 
     @property
@@ -90,7 +90,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
     @property
     def in_overall(self) -> bool:
-        """Whether the mean has a part in a mean over tasks."""
+        """Whether the mean counts in a mean over tasks."""
         return self.headline and not self.lower_is_better
 
     @property
@@ -141,7 +141,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     def marks(self, numbers: Floats) -> Range | None:
         """What wrong and right attempts score, given all the task's numbers; None where there is no right and wrong.
 
-        A range that some number lies outside of was meant for another value; one that nobody knows is that of marks
+        A range that does not hold every number was meant for another value; an unknown range is that of marks
         when every number is one.
         """
         if self.bounds is not None:
@@ -150,7 +150,7 @@ class Measure(Struct, frozen=True, kw_only=True):
         return (0.0, 1.0) if len(numbers) and is_binary(numbers) and not self.lower_is_better else None
 
     def correct(self, table: ScoreTable) -> int | None:
-        """How many attempts have full marks; None where the task's score is no mean of marks."""
+        """How many attempts have full marks; None where the task's score is not a mean of marks."""
         if not self.headline:
             return None
         numbers = self._numbers(table)
@@ -180,7 +180,7 @@ def share_of_marks(number: float, marks: Range | None) -> float | None:
 
 def values_by(scorer: str | None, scores: Sequence[Scored]) -> dict[str, ScoreValue]:
     """The values of one scorer, or of whichever there are."""
-    if len(scores) == 1:  # as nearly always; a million times there is no need for a copy
+    if len(scores) == 1:  # nearly always; avoids a million copies
         return scores[0].values if scorer is None or scores[0].name == scorer else {}
     return {
         name: value
@@ -197,13 +197,13 @@ def headline_of(definition: TaskDefinition) -> PartSpec | None:
 
 
 def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one for each kind of aggregate
-    """The measure behind a task's first aggregate; for one that is no mean over samples, the usual score."""
+    """The measure behind a task's first aggregate; for one that is not a mean over samples, the usual score."""
     first = definition.aggregates[0] if definition.aggregates else None
     if first is None:
         return Measure(headline=False)
     names = {"field": "score", **first.options}
     for option in ("scorer", "field", *CLASSES):
-        # a run file is anybody's
+        # a run file is untrusted
         if not isinstance(names.get(option, ""), str) and (option, names[option]) != ("scorer", None):
             raise UsageError(f"task `{definition.name}`: the aggregate `{first.key}`: `{option}` must be a name")
     scorer, field = names.get("scorer"), names["field"]
@@ -213,7 +213,7 @@ def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one fo
             scorer=scorer,
             field=field,
             bounds=range_of(field, scale),
-            scale=_range(scale),
+            scale=None if scale is None else (float(scale[0]), float(scale[1])),
             lower_is_better=bool(first.options.get("lower_is_better")) or _counts_faults(definition, scorer, field),
         )
     if first.use in ("binary-classification", "multiclass-classification"):
@@ -233,10 +233,6 @@ def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one fo
 
 def _counts_faults(definition: TaskDefinition, scorer: str | None, field: str) -> bool:
     return any(field in FAULTS.get(part.use, ()) for part in definition.scorers if scorer in (None, part.key))
-
-
-def _range(declared: Sequence[float] | None) -> Range | None:
-    return None if declared is None else (float(declared[0]), float(declared[1]))
 
 
 def _answers(options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What became of an attempt, in one word: the rule for the viewer, the tables of Python and the exports.
+"""The outcome of an attempt, in one word: the rule for the viewer, the tables of Python and the exports.
 
 Whether a score is right needs all scores of its task, so it takes two steps: `outcome_of` looks at one line, `judged`
 at all of them.
@@ -17,7 +17,7 @@ OUTCOMES = (
     *("right", "partial", "wrong", "unparsed", "unscored"),
     *("excluded", "failed", "timeout", "unreadable", "scored"),
 )
-"""`unparsed`: no answer could be read out of what the model said; `scored`: it has a number, and its task knows no
+"""`unparsed`: no answer could be extracted from what the model wrote; `scored`: it has a number, and its task knows no
 right and wrong.
 """
 RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE, SCORED = range(len(OUTCOMES))
@@ -47,7 +47,7 @@ class HasOutcome(Protocol):
 
 
 def outcome_of(attempt: HasOutcome, score: float) -> int:
-    """As far as one line tells; a score that is not there is NaN."""
+    """As far as one line shows; a score that is not there is NaN."""
     if attempt.excluded:
         return EXCLUDED
     if attempt.failures:
@@ -58,9 +58,9 @@ def outcome_of(attempt: HasOutcome, score: float) -> int:
 
 
 def judged(outcomes: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:
-    """The outcomes with right, partial and wrong told apart, by how far each score is from wrong to right.
+    """The outcomes with right, partial and wrong separated, by how far each score is from wrong to right.
 
-    An answer that could not be read is told apart from a wrong one.
+    An answer that could not be read is kept apart from a wrong one.
     """
     found = outcomes.copy()
     scored = outcomes == SCORED

@@ -1,4 +1,4 @@
-"""How a run went on: attempts and failures over its time, and how long, how wordy and how costly each attempt was."""
+"""The pace of a run: attempts and failures over time, and the duration, length and cost of each attempt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.reports.board.amounts import Amounts
 
 BUCKETS = 48
 PAUSE_SECONDS = 600.0
-"""A run that stood still for longer was interrupted: the time is left out."""
+"""A longer pause means that the run was interrupted: the time is left out."""
 
 
 @dataclass(slots=True)

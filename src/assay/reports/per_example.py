@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.core.journal import counting_lines
-from assay.core.types import Message, Record
+from assay.core.types import Message, Record, Score
+from assay.reports.conversation import answer_of, expected_in, words_of
 from assay.reports.measure import Measure
 
 
@@ -21,6 +23,7 @@ class PerExample(Struct, frozen=True, kw_only=True):
     score: float | None
     """The number that the task averages; None when the attempt is in no aggregate, or has none."""
     prediction: str | None
+    """What the model said, or the tool calls that it made instead: `get_weather(city="Oslo")`."""
     targets: tuple[str, ...]
     prompt: str | None = None
     answer: str | None = None
@@ -29,6 +32,10 @@ class PerExample(Struct, frozen=True, kw_only=True):
     excluded: tuple[str, ...] = ()
     """The task's own rules that keep it out of the aggregates."""
     failure: str | None = None
+    expected: str | UnsetType = UNSET
+    """What the answer was compared with where there are no targets, as with a judge."""
+    reasons: dict[str, str] | UnsetType = UNSET
+    """Why each scorer decided as it did, or what its judge said: scorer -> text."""
     latency_ms: float = 0.0
     metadata: dict[str, Any] = {}
 
@@ -49,20 +56,47 @@ def per_example(record: Record, measure: Measure) -> PerExample:
         id=record.sample_id,
         attempt=record.attempt,
         score=measure.of(record),
-        prediction=trace.prediction if trace is not None else None,
+        prediction=answer_of(trace) if trace is not None else None,
         targets=record.targets,
         prompt=question(trace) if trace is not None else None,
         answer=next((score.answer for score in first if score.answer is not None), None),
         values={score.name: score.values for score in record.scores},
         excluded=record.excluded,
         failure=f"{record.failures[0].kind}: {record.failures[0].message}" if record.failures else None,
+        expected=(None if record.targets else expected_in({"scores": msgspec.to_builtins(record.scores)})) or UNSET,
+        reasons={score.name: text for score in record.scores if (text := reason_of(score)) is not None} or UNSET,
         latency_ms=round(record.seconds * 1000, 3),
         metadata=record.metadata,
     )
 
 
+def reason_of(score: Score) -> str | None:
+    """Why the scorer decided so, in its own words or those of its judge; None where it says nothing."""
+    return score.reason or judge_words(score)[1]
+
+
+def judge_words(score: Score) -> tuple[str | None, str | None]:
+    """Which model judged, and what it said; a record may be untrusted."""
+    judge = (score.metadata or {}).get("judge")
+    if not isinstance(judge, dict):
+        return None, None
+    model, words = judge.get("model"), judge.get("said")
+    return (model if isinstance(model, str) else None), (words if isinstance(words, str) and words else None)
+
+
+def judge_prompt(score: Score) -> list[tuple[str, str]]:
+    """What the judge was asked: role and words of every message."""
+    judge = (score.metadata or {}).get("judge")
+    messages = judge.get("prompt") if isinstance(judge, dict) else None
+    return [
+        (str(each.get("role", "")), words_of(each.get("content")))
+        for each in (messages if isinstance(messages, list) else [])
+        if isinstance(each, dict)
+    ]
+
+
 class HasPrompt(Protocol):
-    """As much of a `Trace` as tells what was asked."""
+    """As much of a `Trace` as shows what was asked."""
 
     @property
     def prompt(self) -> str | None: ...

@@ -1,7 +1,7 @@
 """Documents as lines that fit a terminal: columns are left out in their table's order, and no line is wider than it.
 
-The lines are spans in styles, not escape sequences: who writes them to a stream (`cli/streams.py`) makes every text
-printable first, so nothing of a stranger's reaches the terminal as a control character.
+The lines are spans in styles, not escape sequences: the writer to a stream (`cli/streams.py`) makes every text
+printable first, so no untrusted text reaches the terminal as a control character.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _table(table: TextTable, width: int) -> list[Row]:
         lines += [*_row(table, widths, header), [Span("─" * _total(widths.values()), "quiet")]]
         lines += [line for row in cells for line in _row(table, widths, row)]
     if dropped:
-        lines += sentence_lines(Span(f"no room for: {', '.join(dropped)}", "quiet"), width)
+        lines += sentence_lines(Span(f"not shown: {', '.join(dropped)}", "quiet"), width)
     return lines
 
 
@@ -183,7 +183,7 @@ def _row(table: TextTable, widths: dict[int, int], row: list[Span]) -> list[Row]
                 line += [Span(gap + space), Span(text, style)]
             else:
                 line += [Span(gap), Span(text, style), Span(space)]
-        lines.append(_without_end_spaces(line))
+        lines.append(without_end_spaces(line))
     return lines
 
 
@@ -193,7 +193,7 @@ def _cell_lines(table: TextTable, column: int, text: str, width: int) -> list[st
     return [cut(text, width)]
 
 
-def _without_end_spaces(line: Row) -> Row:
+def without_end_spaces(line: Row) -> Row:
     while line and not line[-1].text.strip():
         line = line[:-1]
     return line

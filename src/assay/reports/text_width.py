@@ -20,8 +20,8 @@ def cut(text: str, width: int) -> str:
     return text[: _end_within(text, 0, width - 1)] + ELLIPSIS if width > 0 else ""
 
 
-def line_breaks(text: str, width: int, rest: int | None = None) -> list[tuple[int, int]]:
-    """Where lines of at most so many columns begin and end, at spaces where there are any; `rest` after the first."""
+def line_breaks(text: str, width: int) -> list[tuple[int, int]]:
+    """Where lines of at most this many columns begin and end, at spaces where there are any."""
     lines, start, room = [], 0, max(width, 1)
     while True:
         end = _end_within(text, start, room)
@@ -34,7 +34,6 @@ def line_breaks(text: str, width: int, rest: int | None = None) -> list[tuple[in
             start += 1
         if start >= len(text):
             return lines
-        room = max(width if rest is None else rest, 1)
 
 
 def _end_within(text: str, start: int, width: int) -> int:

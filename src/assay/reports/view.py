@@ -1,4 +1,4 @@
-"""How a journal is looked at: level, clusters, slices, prices. None of it changes a score or needs a new run."""
+"""Reporting settings: level, clusters, slices, prices. None of them changes a score or needs a new run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 def view_of(config: RunConfig, folder: Path) -> View:
-    """The view that the run in this folder was asked for with."""
+    """The view that the run in this folder was started with."""
     named = Path(config.prices) if config.prices else None
     if named is not None and not named.exists() and (folder / KEPT).exists():
         named = None  # seen from another folder, or gone; the run kept a copy
@@ -68,8 +68,8 @@ def view_of_results(sources: Sequence[Path | str], level: float | None = None) -
     if not files:
         return view
     if len(set(levels.values())) > 1:
-        told = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
-        raise UsageError(f"the results have different confidence levels: {told}; --level L sets the one to compare at")
+        given = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
+        raise UsageError(f"the results have different confidence levels: {given}; --level L sets the one to compare at")
     return replace(view, level=next(iter(files.values())))
 
 

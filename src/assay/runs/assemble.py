@@ -1,16 +1,16 @@
 """Where a run is put together, the only place: task definitions and a config in, everything a run needs out.
 
-`assemble` is for whoever asks a model (run, shard, cluster, dry run; a search holds `Parts` for as long as it lasts),
-`assemble_tasks` for whoever only scores (rescore, check), `preview` for whoever only looks. What they opened they close
+`assemble` is for commands that call a model (run, shard, cluster, dry run; a search keeps `Parts` until it ends),
+`assemble_tasks` for those that only score (rescore, check), `preview` for display only. What they opened they close
 again, whatever fails. Building writes and starts nothing, so bad input leaves no trace; `make_ready` starts what
-has to stand before the first question.
+has to be ready before the first request.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from itertools import islice
@@ -46,7 +46,7 @@ from assay.tasks.likelihood import offer
 from assay.tasks.trust import require_trust
 
 if TYPE_CHECKING:
-    from assay.tasks.rehearse import Script
+    from assay.tasks.script import Script
 
 
 @asynccontextmanager
@@ -73,7 +73,7 @@ async def assemble_tasks(
 ) -> AsyncIterator[BuiltTasks]:
     """The tasks alone, to score answers that are there already.
 
-    A scorer that needs a model is given one by `model_for`, or says that it has none.
+    A scorer that needs a model gets one from `model_for`, or reports that it has none.
     """
     parts = BuiltTasks(config, model_for)
     try:
@@ -84,11 +84,11 @@ async def assemble_tasks(
 
 
 Preview = tuple[Sample, list[Request] | FailureError]
-"""A sample and what is asked about it: nothing where only the author's Python decides."""
+"""A sample and its request: none where only the author's Python decides."""
 
 
 def preview(definition: TaskDefinition, samples: int) -> list[Preview]:
-    """The first samples of a task and what each would be asked.
+    """The first samples of a task, each with its request.
 
     No Python but ours runs, and samples that lie on a server are not fetched.
     """
@@ -96,7 +96,7 @@ def preview(definition: TaskDefinition, samples: int) -> list[Preview]:
 
 
 def preview_sample(definition: TaskDefinition, wanted: str) -> Preview | None:
-    """The sample with this id, or else with this number from 1, and what would be asked about it."""
+    """The sample with this id, or else with this number from 1, and its request."""
     by_number = None
     for number, sample in enumerate(_samples_here(definition), 1):
         if sample.id == wanted:
@@ -114,7 +114,7 @@ def _preview(definition: TaskDefinition, samples: Sequence[Sample]) -> list[Prev
     runs_own_code = definition.solver.use not in CATALOG["solver"] or definition.solver.use == "python"
     if runs_own_code or not any(sample.row is not None for sample in samples):
         return [(sample, []) for sample in samples]
-    from assay.tasks.rehearse import Script  # brings the template engine, which few runs need
+    from assay.tasks.script import Script  # imports the template engine, which few runs need
 
     script = Script()
     return asyncio.run(_asked_by(build_solver(definition, script.model_for), samples, script))
@@ -178,15 +178,15 @@ class BuiltTasks:
         return replace(task, scorers=scorers)
 
     def start_sandboxes(self, progress: Progress) -> None:
-        """Start what confines model-written code, before any model is asked, and say what it is.
+        """Start what confines model-written code, before any model call; warn first of a tier below the full one.
 
-        A task whose sandbox this host cannot give is refused as a whole; the others go on.
+        A task whose sandbox this host cannot provide is refused as a whole; the others continue.
         """
         for number, task in enumerate(self.tasks):
             try:
                 for report in start_scorers(task):
-                    if self.sandbox is None:
-                        progress.say(report.line())
+                    if self.sandbox is None and (warning := report.warning()) is not None:
+                        progress.say(warning)
                     self.sandbox = msgspec.to_builtins(report)
             except FailureError as error:
                 progress.say(f"task `{task.name}` is refused: {error}")
@@ -216,7 +216,7 @@ class Parts(BuiltTasks):
     quotes: Quotes
     """The price of the measured model and of every judge, where it is known."""
     unproven: tuple[TaskDefinition, ...] = ()
-    """Tasks that need likelihoods of a server nobody has checked yet."""
+    """Tasks that need likelihoods from a server that has not been checked yet."""
 
     def __init__(self, config: RunConfig, models: ModelPool | None = None) -> None:
         self.models = models or ModelPool(config)
@@ -237,6 +237,8 @@ class Parts(BuiltTasks):
         self.quotes = prices_for(
             [measured.name, *(judge.name for judge in self.models.judges)], SpendingLimits.of(config)
         )
+        if self.quotes.get(measured.name) is None:
+            refuse_unpriced(self.tasks, measured)
         self.unproven = likelihood_tasks(self.tasks) if capabilities_of(measured).unproven_likelihoods else ()
         self.in_flight = attempts_in_flight(config, measured)
         # last, because it may open the cache; the pool closes what it has wrapped
@@ -247,7 +249,7 @@ class Parts(BuiltTasks):
         return cost_of_answers(self.quotes.get(self.model.name), completions)
 
     async def make_ready(self, progress: Progress) -> None:
-        """What has to stand before the first question: sandboxes, metrics that can work, likelihoods that are what
+        """What has to be ready before the first request: sandboxes, metrics that can work, likelihoods that are what
         they seem."""
         self.start_sandboxes(progress)
         await self.try_metrics()
@@ -258,7 +260,7 @@ class Parts(BuiltTasks):
         self.run_file = msgspec.structs.replace(self.run_file, sandbox=self.sandbox)
 
     async def refuse_wrong_likelihoods(self) -> None:
-        """A server that only seems to tell likelihoods is refused before the first real question."""
+        """A server whose likelihoods are not real ones is refused before the first real request."""
         if not self.unproven:
             return
         definition, name = self.unproven[0], self.model.name
@@ -270,20 +272,20 @@ class Parts(BuiltTasks):
             ) from error
         if wrong is not None:
             raise UsageError(
-                f"task `{definition.name}` ({definition.metric}) asks how likely given texts are, and {name} cannot "
-                f"tell: {wrong}. {offer(definition)}"
+                f"task `{definition.name}` ({definition.metric}) needs the likelihood of given texts, and {name} "
+                f"cannot give it: {wrong}. {offer(definition)}"
             )
 
     def _as_measured(self, model: Model) -> Model:
-        """What the config says of how the measured model is talked to, which no judge is concerned by."""
+        """The config's settings for talking to the measured model; they do not apply to judges."""
         return with_frame(self.models.wrap(model, keep_thinking=self.config.keep_thinking), self.config)
 
     def keep_to_budget(
         self, stop: Stop, earlier: Iterable[Path], *, sharers: int = 1, generated_for: RunFile | None = None
     ) -> None:
-        """Spend no more than the config allows, one of so many shares of it, less what `earlier` journals tell of.
+        """Spend no more than one of `sharers` equal parts of the budget, less what `earlier` journals have spent.
 
-        What models were paid to write the samples counts too; `generated_for` is the run as it was begun.
+        What models were paid to write the samples counts too; `generated_for` is the run as first started.
         """
         if limits := SpendingLimits.of(self.config):
             definitions = (generated_for or self.run_file).definitions
@@ -311,27 +313,50 @@ def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:
 
 
 def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
-    """A task that asks how likely given texts are needs a model that can tell; better said now than per sample."""
+    """A task that asks how likely given texts are needs a model that can say so; checked once, not per sample.
+
+    A task that asks in turns needs a model with a chat template."""
+    turned = [task.name for task in tasks if task.definition.solver.options.get("turns")]
+    if turned and capabilities_of(model).only_text:
+        raise UsageError(
+            f"task `{turned[0]}` is asked as a conversation (--chat-template), and {model.name} is asked for the "
+            "continuation of a text (mode=completions), which no chat template is applied to. Leave out "
+            "--chat-template, or ask with mode=chat"
+        )
     if capabilities_of(model).scores_continuations:
         return
     for definition in likelihood_tasks(tasks):
         raise UsageError(
-            f"task `{definition.name}` ({definition.metric}) asks how likely given texts are, and {model.name} can "
-            f"only write. {offer(definition)}"
+            f"task `{definition.name}` ({definition.metric}) needs the likelihood of given texts, and {model.name} can "
+            f"only generate. {offer(definition)}"
         )
+
+
+def refuse_unpriced(tasks: Sequence[Task], model: Model) -> None:
+    """An assertion about the cost of answers needs a price; without one every attempt would fail, and be paid."""
+    for task in tasks:
+        for part in task.definition.scorers:
+            listed = part.options.get("assertions") or ()
+            if task.definition.solver.use != "pass_through_solver" and any(
+                isinstance(each, Mapping) and str(each.get("type")).removeprefix("not_") == "cost" for each in listed
+            ):
+                raise UsageError(
+                    f"task `{task.name}`: the scorer `{part.key}` asks what answers of `{model.name}` cost, and no "
+                    "price is known for it: add it to prices.yaml, in money per million tokens"
+                )
 
 
 def describe_run(
     definitions: Sequence[TaskDefinition], model: Model, config: RunConfig, command: Sequence[str] = ()
 ) -> RunFile:
-    """What this run would be, before anything is made of it."""
+    """The run file of this run, before anything is built."""
     return describe(definitions, identity_of(model), config, command)
 
 
 def describe(
     definitions: Sequence[TaskDefinition], model: dict[str, Any], config: RunConfig, command: Sequence[str] = ()
 ) -> RunFile:
-    """The same, of a model that is known only by what tells it from others."""
+    """The same, for a model that is known only by its identity."""
     tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
     settings = config.identity()
     return RunFile(

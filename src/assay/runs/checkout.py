@@ -1,6 +1,6 @@
 """The git checkout a run is made in: which commit it was at, and in which order commits came.
 
-The commit is read from the files of git: `git` in a folder of somebody else may run what its configuration names, takes
+The commit is read from git's own files: `git` in an untrusted folder may run what its configuration names, takes
 longer, and may not be installed. What was changed and not committed is not known.
 """
 
@@ -18,7 +18,7 @@ MOST_BYTES = 256 << 20
 
 
 def commit_here(folder: Path | None = None) -> str:
-    """The commit that is checked out around this folder; empty where there is none to be read."""
+    """The commit that is checked out around this folder; empty where none can be read."""
     try:
         here = (folder or Path.cwd()).resolve()
         git = next((each / ".git" for each in (here, *here.parents) if (each / ".git").exists()), None)
@@ -28,7 +28,7 @@ def commit_here(folder: Path | None = None) -> str:
 
 
 def commits_in_order(commits: Iterable[str], folder: Path | None = None) -> list[str] | None:
-    """These commits, the earliest in the history of this repository first; None where git cannot tell."""
+    """These commits, the earliest in the history of this repository first; None where git cannot order them."""
     wanted = {commit for commit in commits if COMMIT.fullmatch(commit)}
     if not wanted:
         return None

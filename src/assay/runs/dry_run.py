@@ -1,4 +1,4 @@
-"""A dry run: every solver is let loose on a model that only listens, so that requests are counted, not guessed."""
+"""A dry run: every solver runs against a model that only records, so that requests are counted, not guessed."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from assay.core.types import Completion, PartSpec, Request, Sample, TaskDefiniti
 from assay.core.usage import about_tokens
 from assay.costs.estimate import JudgeEstimate, RunEstimate, TaskEstimate
 from assay.costs.prices import Quotes, cost_at
+from assay.costs.spending import no_price
 from assay.models.pool import ModelPool
 from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.folder import default_folder
@@ -34,7 +35,7 @@ SOME_ANSWER = "an answer"
 
 
 def estimate(definitions: Sequence[TaskDefinition], config: RunConfig, *, folder: Path | None = None) -> RunEstimate:
-    """How many requests, about how many tokens and about how much money the run still takes; nobody is asked."""
+    """How many requests, about how many tokens and about how much money the run still takes; no model is called."""
     return run_blocking(_estimate(definitions, config, folder))
 
 
@@ -68,14 +69,14 @@ class RecordingModel:
 
 
 class RecordingPool(ModelPool):
-    """Models that all only listen: the evaluated one and its judges."""
+    """Models that only record: the evaluated one and its judges."""
 
     def __init__(self, config: RunConfig) -> None:
         super().__init__(config)
         self.listening: list[RecordingModel] = []
 
     def wrap(self, model: Model, **how: float | None) -> Model:
-        del how  # nobody waits for an ear
+        del how  # a recording model needs no limits
         self._plain.append(model)
         self.listening.append(RecordingModel(model))
         return self.listening[-1]
@@ -83,13 +84,13 @@ class RecordingPool(ModelPool):
 
 async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
     config, quotes = parts.run_file.config, parts.quotes
-    owed = _owed(task, config.repeat, finished)
+    remaining = _remaining(task, config.repeat, finished)
     listening = RecordingModel(parts.model)
     recording = parts.models.listening if isinstance(parts.models, RecordingPool) else []
     judges = [each for each in recording if each is not parts.model]
     before = [(judge.requests, judge.tokens_in) for judge in judges]
     tried, target_tokens, faults = await _listen(task, listening, config)
-    scale = owed / tried if tried else 0.0
+    scale = remaining / tried if tried else 0.0
     requests, tokens_in = round(listening.requests * scale), round(listening.tokens_in * scale)
     tokens_out = round(target_tokens * scale * listening.requests / tried) if tried else 0
     most = None if listening.most_tokens_out is None else round(listening.most_tokens_out * scale)
@@ -97,7 +98,7 @@ async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
     return TaskEstimate(
         task=task.name,
         attempts=len(task.dataset) * config.repeat,
-        owed=owed,
+        remaining=remaining,
         requests=requests,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
@@ -117,7 +118,7 @@ async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
 
 
 NOT_RENDERED = ("template", "bad_input", "filter")
-"""Kinds of failures of a row, which no answer of a model would mend."""
+"""Kinds of failures caused by a row, whatever the model answers."""
 
 
 async def _listen(task: Task, listening: RecordingModel, config: RunConfig) -> tuple[int, int, dict[str, str]]:
@@ -135,7 +136,7 @@ async def _listen(task: Task, listening: RecordingModel, config: RunConfig) -> t
         before = listening.requests
         trace = Trace(prediction=sample.targets[0] if sample.targets else SOME_ANSWER)
         with _noting(faults, sample):  # a solver may not know what to do with an empty answer; what it asked is counted
-            solved = await task.solver(sample, model)
+            solved = await (task.solve or task.solver)(sample, model)
             trace = msgspec.structs.replace(solved, prediction=solved.prediction or trace.prediction)
         if sample.id in faults:
             continue
@@ -145,25 +146,25 @@ async def _listen(task: Task, listening: RecordingModel, config: RunConfig) -> t
             listening.tokens_in += about_tokens(sample.prompt)
         for scorer in judging:
             if sample.scorer in (None, scorer.name):
-                with _noting(faults, sample):  # silence is no verdict, so the scorer fails; what it asked is counted
+                with _noting(faults, sample):  # an empty answer is not a verdict, so the scorer fails; its calls count
                     await scorer(sample, trace)
     return tried, target_tokens, faults
 
 
 @contextmanager
 def _noting(faults: dict[str, str], sample: Sample) -> Iterator[None]:
-    """Whatever fails for want of an answer is no news; a row that cannot be rendered is."""
+    """A failure for lack of an answer is expected; a row that cannot be rendered is reported."""
     try:
         yield
     except FailureError as error:
         if error.failure.kind in NOT_RENDERED:
             faults.setdefault(sample.id, error.failure.message)
-    except Exception:  # noqa: S110 - a part of anybody's, which was given silence
+    except Exception:  # noqa: S110 - a third-party part, which was given an empty answer
         pass
 
 
 def asks_a_model(part: PartSpec) -> bool:
-    """Whether a scorer is known to ask a model and do nothing else: only such may be called when nobody is asked."""
+    """Whether a scorer is known to ask a model and do nothing else: only such may run in an estimate."""
     listed = (each for value in part.options.values() if isinstance(value, list) for each in value)
     places = [part.options, *(each for each in listed if isinstance(each, dict))]
     return any(options.get(name) for options in places for name in OTHER_MODELS)
@@ -178,7 +179,7 @@ def _judge(name: str, requests: float, tokens_in: float, quotes: Quotes) -> Judg
     )
 
 
-def _owed(task: Task, repeat: int, finished: KeySet) -> int:
+def _remaining(task: Task, repeat: int, finished: KeySet) -> int:
     if not finished:
         return len(task.dataset) * repeat
     return sum(
@@ -189,7 +190,7 @@ def _owed(task: Task, repeat: int, finished: KeySet) -> int:
 
 
 def _answer_tokens(sample: Sample, longest: int | None) -> int:
-    """About as long as the target, which is all that can be known before asking."""
+    """About as long as the target, which is all that is known before any call."""
     expected = about_tokens(sample.targets[0]) if sample.targets else 100
     return expected if longest is None else min(expected, longest)
 
@@ -197,9 +198,9 @@ def _answer_tokens(sample: Sample, longest: int | None) -> int:
 def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
     said = ["tokens are about a quarter of the characters; answers are taken to be as long as their targets"]
     if parts.run_file.config.max_tokens is None:
-        said.append("no longest answer is set: with --max-answer-tokens N there is an upper bound")
+        said.append("no longest answer is set: with --max-tokens N there is an upper bound")
     unpriced = [name for name, quote in parts.quotes.items() if quote is None]
-    said.extend(f"no price is known for `{name}`; add it to prices.yaml" for name in unpriced)
+    said.extend([no_price(unpriced)] if unpriced else [])
     known = dict.fromkeys((quote.source, quote.date) for quote in parts.quotes.values() if quote)
     said.extend(f"prices: {source}, dated {date}" for source, date in known)
     if any(not each.exact for each in tasks):
@@ -212,5 +213,5 @@ def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
         )
     unheard = [judge.name for judge in parts.models.judges if judge.name not in judges]
     if unheard:
-        said.append(f"these models are asked too, nobody can say how often: {', '.join(dict.fromkeys(unheard))}")
+        said.append(f"also called, number of calls unknown: {', '.join(dict.fromkeys(unheard))}")
     return said

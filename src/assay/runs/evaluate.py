@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
@@ -28,7 +29,7 @@ from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder
 from assay.runs.listeners import Listener, Listeners, RunStart, find_listeners
 from assay.runs.local import run_here
-from assay.runs.plan import PlannedRun, RunKeywords, make_config, plan_runs, read_tasks
+from assay.runs.plan import PlannedRun, RunKeywords, check_settings, keep_picked, make_config, plan_runs, read_tasks
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
 
@@ -37,16 +38,19 @@ if TYPE_CHECKING:
     from assay.runs.gates import Gates
     from assay.runs.opened import Run
     from assay.runs.ray_cluster import Cluster
+    from assay.tasks.lm_eval.source import LmEvalOptions
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
-    """Where the run lies, its leaderboard, and what came of its gates."""
+    """The folder of a run, its leaderboard, and the results of its gates."""
 
     folder: Path
     leaderboard: Leaderboard
     interrupted: bool = False
     stopped: str | None = None
-    """Why the run ended itself before everything was attempted: its budget."""
+    """Why the run stopped before every attempt was made, such as its budget."""
+    seconds: float = 0.0
+    """How long this session of it took."""
     gates: tuple[GateResult, ...] = ()
     gates_met: bool = True
 
@@ -74,7 +78,7 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
 
     runs: tuple[RunResult, ...]
     warnings: tuple[str, ...] = ()
-    """What the readers of the task files want known."""
+    """Warnings and notes from the readers of the task files."""
 
     def __iter__(self) -> Iterator[RunResult]:
         return iter(self.runs)
@@ -124,6 +128,8 @@ async def aevaluate(
     dataset: str | None = None,
     allow_outside: bool = False,
     generative: bool = False,
+    lm_eval: LmEvalOptions | None = None,
+    registry: str | None = None,
     cluster: Cluster | None = None,
     shard_size: int | None = None,
     **settings: Unpack[RunKeywords],
@@ -134,24 +140,18 @@ async def aevaluate(
     `generate(prompts)`, a function, or a list of those, one run each; None asks the models that run files name, else
     the toy model. `metric`, a function or a name, takes the place of those that the tasks name. `gates` are those of
     `--gate`. `progress` is called with a `ProgressUpdate` now and then. `models` and `dataset` are `--model-for` and
-    `--dataset`. `settings` are the fields of `RunConfig`: `temperature`, `repeat`, `limit`, `max_cost`, … A run that is
+    `--dataset-key`; `lm_eval` and `registry` are for tasks of lm_eval and OpenAI evals, as `load_tasks` takes them.
+    `settings` are the fields of `RunConfig`: `temperature`, `repeat`, `limit`, `budget_cost`, … A run that is
     cancelled has lost nothing: the same call resumes it.
     """
     chosen = model if model is None or isinstance(model, list | tuple) else (model,)
     with env_file.looking_in(None if env is None else Path(env)):
         config = make_config(**settings)
-        definitions, warnings = _tasks_of(
-            [tasks] if isinstance(tasks, str | Path | TaskDefinition) else tasks,
-            config,
-            models=models,
-            dataset=dataset,
-            allow_outside=allow_outside,
-            generative=generative,
-        )
-        if metric is not None:
-            from assay.tasks.own_metric import with_metric  # most runs are scored as their tasks say
-
-            definitions = [with_metric(definition, metric) for definition in definitions]
+        sources = [tasks] if isinstance(tasks, str | Path | TaskDefinition) else tasks
+        how: dict[str, Any] = {"models": models, "asked": chosen, "dataset": dataset}
+        how |= {"allow_outside": allow_outside, "generative": generative, "lm_eval": lm_eval, "registry": registry}
+        definitions, warnings = _tasks_of(sources, config, metric, **how)
+        definitions, config = keep_picked(definitions, config)
         runs = await run_all(
             plan_runs(definitions, config, chosen),
             RunOptions(
@@ -176,7 +176,7 @@ evaluate_tasks = blocking(aevaluate)
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run is made, whatever it is about: where it lies, who hears of it, and whether a cluster makes it."""
+    """How a run is executed, whatever its tasks: its folder, its listeners, and whether on a cluster."""
 
     folder: Path | None = None
     fresh: bool = False
@@ -239,6 +239,8 @@ def run_evaluation(
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
     `resume_foreign` takes attempts that somebody else made as they are.
     """
+    check_settings(config)
+    definitions, config = keep_picked(definitions, config)
     options = RunOptions(
         folder=folder,
         fresh=fresh,
@@ -252,6 +254,7 @@ def run_evaluation(
 async def run_planned(run: PlannedRun, options: RunOptions) -> RunResult:
     """One run with its leaderboard, here or on a cluster."""
     listeners = Listeners(options.listeners, options.progress.warn)
+    began = monotonic()
     try:
         if options.cluster is not None:
             from assay.runs.ray import drive
@@ -260,11 +263,12 @@ async def run_planned(run: PlannedRun, options: RunOptions) -> RunResult:
         else:
             result = await _run_here(run, options, listeners)
     except BaseException:
-        if listeners and listeners.began:  # cancelled, or the disk is full: what there is, is told
+        if listeners and listeners.began:  # cancelled, or the disk is full: report what there is
             folder = listeners.began.folder
             board = build_leaderboard(folder, view_of(run.config, folder))
             await listeners.run_finished(RunResult(folder=folder, leaderboard=board, interrupted=True))
         raise
+    result = msgspec.structs.replace(result, seconds=monotonic() - began)
     await listeners.run_finished(result)
     return result
 
@@ -277,33 +281,35 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
         prepare_folder(folder, parts.run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
         try:
             with closing(Journal(folder / "journal.jsonl")) as journal:
-                merge_shards(folder, journal)  # what shards of this run have finished need not be made again
+                merge_shards(folder, journal)  # what shards of this run have finished is not repeated
                 finished = finished_keys(journal.path)
                 parts.keep_to_budget(stop, [journal.path], generated_for=read_run_file(folder))
                 begin(folder, parts.run_file, len(finished), progress, listeners)
                 with signals(stop, progress):
-                    await run_here(parts, journal, finished, stop, progress, on_records=heard(progress, listeners))
+                    await run_here(
+                        parts, journal, finished, stop, progress, on_records=on_records_for(progress, listeners)
+                    )
         finally:
             progress.end()
     board = await finish(folder, view_of(config, folder), trust=True)  # what is not trusted was refused before it ran
-    owed = any(row.owed for row in board.tasks)
+    remaining = any(row.remaining for row in board.tasks)
     return RunResult(
-        folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stop.reason if owed else None
+        folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stop.reason if remaining else None
     )
 
 
 def begin(folder: Path, run_file: RunFile, done: int, progress: Progress, listeners: Listeners) -> int:
-    """Tell everybody that the run begins; how many attempts it has."""
+    """Announce the start of the run; returns how many attempts it has."""
     total = sum(map(run_file.config.attempts_of, run_file.definitions))
-    progress.plan(run_file)
+    progress.plan(run_file, folder / "journal.jsonl")
     progress.begin(total, done, run_file.definitions)
     if listeners:  # a run that is resumed is the one that was begun
         listeners.run_began(RunStart(folder=folder, run=read_run_file(folder), total=total, done=done))
     return total
 
 
-def heard(progress: Progress, listeners: Listeners) -> Callable[[list[Record]], None]:
-    """Who hears of records: most runs have no listener."""
+def on_records_for(progress: Progress, listeners: Listeners) -> Callable[[list[Record]], None]:
+    """What is called with finished records: progress, and listeners where there are any."""
 
     def both(records: list[Record]) -> None:
         progress.records(records)
@@ -313,10 +319,15 @@ def heard(progress: Progress, listeners: Listeners) -> Callable[[list[Record]], 
 
 
 def _tasks_of(
-    tasks: Sequence[str | Path | TaskDefinition], config: RunConfig, **how: Any
+    tasks: Sequence[str | Path | TaskDefinition], config: RunConfig, metric: str | Metric | None, **how: Any
 ) -> tuple[list[TaskDefinition], list[str]]:
-    """Files are read; definitions are taken as they are."""
+    """Files are read; definitions are taken as they are; a `metric` takes the place of theirs."""
     sources = [str(task) for task in tasks if not isinstance(task, TaskDefinition)]
     given = [task for task in tasks if isinstance(task, TaskDefinition)]
     read, warnings = read_tasks(sources, config, **how) if sources else ([], [])
-    return [*read, *given], warnings
+    definitions = [*read, *given]
+    if metric is not None:
+        from assay.tasks.own_metric import with_metric  # most runs are scored as their tasks say
+
+        definitions = [with_metric(definition, metric) for definition in definitions]
+    return definitions, warnings

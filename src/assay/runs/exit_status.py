@@ -19,14 +19,16 @@ def exit_status_of(board: Leaderboard) -> int:
 
 
 def why_without_score(board: Leaderboard) -> str | None:
-    """A sentence on the tasks that came to nothing: those that could not be run here, and those without a score."""
+    """A sentence on the tasks without a result: those that could not be run here, and those without a score."""
     refused = [row for row in board.tasks if row.refused is not None]
     nothing: dict[tuple[str, ...], list[TaskRow]] = {}
     for row in board.tasks:
-        if row.refused is None and not row.scored and not row.owed:
+        if row.refused is None and not row.scored and not row.remaining:
             nothing.setdefault(tuple(_counts([row])), []).append(row)
+    if len(board.tasks) > 1 and all(0 < row.total == row.failed + row.timeouts for row in board.tasks):
+        return "measured nothing: every attempt failed"
     said = [f"{_names(rows)} no scored attempt ({_why(rows)})" for rows in nothing.values()]
-    said += [f"{row.task} could not be run on this machine (the reason stands above)" for row in refused]
+    said += [f"{row.task} could not be run on this machine (see the reason above)" for row in refused]
     return f"measured nothing: {'; '.join(said)}" if said else None
 
 

@@ -1,4 +1,4 @@
-"""The end of a run: the files that are derived from its journal, and nobody else writes them."""
+"""The end of a run: the only place that writes the files derived from its journal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 async def finish(folder: Path, view: View | None = None, *, trust: bool = False) -> Leaderboard:
     """The leaderboard and the report of what the journal holds, in one walk over it, seen as `view` says.
 
-    `trust` is the user's word, not the run folder's: whether the Python metrics of its tasks may run.
+    `trust` comes from the user, not from the run folder: whether the Python metrics of its tasks may run.
     """
     run = read_run_file(folder)
     view = view or view_of(run.config, folder)
@@ -43,7 +43,7 @@ def _python_metrics(run: RunFile, *, trust: bool) -> PythonMetrics | None:
 
 
 def write_derived(folder: Path, board: Leaderboard) -> None:
-    """What can be deleted and made again: the leaderboard, and a page about it."""
+    """What can be deleted and rebuilt: the leaderboard, and a page about it."""
     said = marks_sentence(folder)
     write_leaderboard_file(folder / "leaderboard.json", board)
     write_report(folder / "report.md", report_page(board) + (f"\n## What people say\n\n- {said}\n" if said else ""))

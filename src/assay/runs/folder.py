@@ -1,6 +1,6 @@
-"""The folder of a run: whose it is, what stands in `run.json`, and what confined model-written code on each machine.
+"""The folder of a run: who made it, its `run.json`, and what confined model-written code on each machine.
 
-Nobody else writes these files. A folder holds one run; another in it is refused, or put aside when that was asked for.
+Nothing else writes these files. A folder holds one run; a different one is refused, or moved aside with `--fresh`.
 """
 
 from __future__ import annotations
@@ -10,23 +10,29 @@ import platform
 import shutil
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.core.journal import lock_journal
+from assay.core.journal import lock_journal, read_records
 from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile, SealedFile, read_run_file, sealed_as, write_whole
 from assay.costs.prices import KEPT, keep_prices
+from assay.models.layers.thinking import without_thinking
 from assay.reports.board.sandboxes import FOLDER as SANDBOXES
 from assay.runs.shard_files import Shard, holds_attempts
 from assay.tasks.trust import code_seal
 from assay.user.seal import is_vouched_for, refuse_foreign, vouch
+from assay.wording import setting_in_words
+
+LOOKED_AT = 100
+"""Attempts of a run that are looked at for blocks of thinking: a model that thinks does so in most answers."""
 
 
 def default_folder(run_file: RunFile) -> Path:
-    """The folder that the same command always gets: what was asked of whom, and a piece of the fingerprint."""
+    """The folder that the same command always gets: named by tasks, model, and a piece of the fingerprint."""
     names = [definition.name for definition in run_file.definitions]
     asked = "-".join(each for each in (str(run_file.model["name"]), run_file.config.prompt) if each)
     what = "-".join(names) if len(names) <= 2 else f"{names[0]}-and-{len(names) - 1}-more"
@@ -42,7 +48,7 @@ def prepare_folder(
     resume_foreign: bool = False,
     shard: Shard | None = None,
 ) -> None:
-    """The folder holds this very run or none; another run in it is refused, or put aside when `fresh`.
+    """The folder holds this run or none; another run in it is refused, or moved aside when `fresh`.
 
     Attempts in it that somebody else made are refused too, unless told to take them; a shard takes only its own.
     """
@@ -55,6 +61,8 @@ def prepare_folder(
     )
     foreign = not resume_foreign and holds_attempts(folder, shard)
     take_folder(folder, run_file, earlier, changed=changed, refuse_if_foreign=foreign)
+    if earlier is not None and not run_file.config.keep_thinking:
+        refuse_scored_thinking(folder)
     if earlier is not None and (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
         record_sandbox(folder, run_file)
     if seal := code_seal(run_file.definitions):  # its code was trusted, or this run would not have begun
@@ -62,16 +70,29 @@ def prepare_folder(
     keep_prices(folder, run_file.config.prices)
 
 
+def refuse_scored_thinking(folder: Path) -> None:
+    """A run begun before thoughts were kept apart from answers has scored them: the rest would be scored otherwise."""
+    path = folder / "journal.jsonl"
+    for record in islice(read_records(path), LOOKED_AT) if path.exists() else ():
+        completions = record.trace.completions if record.trace else ()
+        if any(without_thinking(each) is not each for each in completions):
+            raise UsageError(
+                f"{folder}: its answers were scored with their blocks of thinking (sample `{record.sample_id}`), "
+                "which are no longer part of an answer: resuming would mix two scorings. Start over with --fresh "
+                "(answers in the cache are not paid for again), or with --keep-thinking in another --run-dir."
+            )
+
+
 def take_folder(
     folder: Path, now: SealedFile, earlier: SealedFile | None, *, changed: Sequence[str], refuse_if_foreign: bool
 ) -> None:
     """Make the folder that of `now`, whose `run.json` is `earlier` if it has one. What differs is refused, and so is,
-    when told, what somebody else has made.
+    with `refuse_if_foreign`, what somebody else has made.
     """
     if changed:
         raise UsageError(
             f"{folder}: holds another run: {', '.join(changed)}. "
-            "Use --fresh to put it aside and start anew, or another --run-dir."
+            "Use --fresh to move it aside and start over, or another --run-dir."
         )
     ours = earlier is not None and is_vouched_for(folder, sealed_as(earlier))
     if not ours and refuse_if_foreign:
@@ -83,12 +104,12 @@ def take_folder(
 
 
 def record_change(folder: Path, now: SealedFile) -> None:
-    """Write down what a run or search that is resumed does otherwise from now on; it stays the same one."""
+    """Record what a resumed run or search does differently from now on; it stays the same one."""
     _write(folder, now)
 
 
 def refuse_rescored(folder: Path, run_file: RunFile) -> None:
-    """Scoring again that was interrupted can be resumed; what is finished was scored with the code of that day."""
+    """An interrupted rescore can be resumed; finished attempts keep the scores of the code at that time."""
     if not (folder / "run.json").exists():
         return
     there = read_run_file(folder)
@@ -98,7 +119,7 @@ def refuse_rescored(folder: Path, run_file: RunFile) -> None:
 
 
 def prepare_rescored(folder: Path, run_file: RunFile, run: Path, earlier: RunFile) -> None:
-    """A folder for new scores of the answers in `run`: as much the user's own as that one, at the same prices."""
+    """A folder for new scores of the answers in `run`: trusted as much as that one, at the same prices."""
     if (folder / "run.json").exists():
         return
     _write(folder, run_file)
@@ -109,13 +130,13 @@ def prepare_rescored(folder: Path, run_file: RunFile, run: Path, earlier: RunFil
 
 
 def record_sandbox(folder: Path, run_file: RunFile) -> None:
-    """Write down what this machine had, if anything was to be confined here."""
+    """Record what this machine had, if anything was to be confined here."""
     if run_file.sandbox is not None:
         write_whole(folder / SANDBOXES / f"{os.uname().nodename}.json", msgspec.json.encode(run_file.sandbox))
 
 
 def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
-    """Why two runs are not one, in words."""
+    """Why two runs are not the same, in words."""
     changes = []
     for name in sorted({*earlier.tasks, *now.tasks}):
         if earlier.tasks.get(name) != now.tasks.get(name):
@@ -124,12 +145,13 @@ def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
     for what, then, since in (("model ", earlier.model, now.model), ("", earlier.settings, now.settings)):
         for key in sorted({*then, *since}):
             if then.get(key) != since.get(key):
-                changes.append(f"{what}{key} was {then.get(key)!r}, now {since.get(key)!r}")
+                was, now_is = setting_in_words(then.get(key)), setting_in_words(since.get(key))
+                changes.append(f"{what}{key} was {was}, now {now_is}")
     return changes or ["its fingerprint differs"]
 
 
 def versions() -> dict[str, str]:
-    """Of everything that has a part in a number."""
+    """The versions of everything that affects a number."""
     found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
     packages = {name.replace("-", "_"): name for name in ("assay-eval", "msgspec", "numpy", "rapidfuzz", "httptools")}
     for folder in sys.path:

@@ -16,10 +16,19 @@ from assay.reports.board.types import Leaderboard
 from assay.reports.diff.ends import diff_ends
 from assay.reports.gates.check import check_gates
 from assay.reports.gates.expression import parse_gates
-from assay.reports.gates.names import TaskNumbers, check_names, numbers_of_definition
+from assay.reports.gates.names import TaskNumbers, check_names, number_of_parts, numbers_of_definition
 from assay.reports.gates.result import GateResult, broken_gates
 from assay.reports.view import GROUP, View
 from assay.wording import hint
+
+
+class PolicyError(UsageError):
+    """Rules of policies that no task can meet; code that knows the file can add their locations."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("\n".join(f"policy rule `{rule}`: {problem}" for rule, problem in problems.items()))
+        self.problems = problems
+        """By rule."""
 
 
 class Gates:
@@ -33,7 +42,7 @@ class Gates:
         baseline: Path | str | None = None,
     ) -> None:
         tasks = {each.name: numbers_of_definition(each, config.repeat) for each in definitions}
-        self._gates = parse_gates([*expressions, *_of_policies(definitions, tasks)])
+        self.gates = parse_gates([*expressions, *_of_policies(definitions, tasks)])
         self._view = View(
             level=config.level,
             group_by=config.group_by or GROUP,
@@ -42,35 +51,37 @@ class Gates:
         )
         self._source = baseline
         self._baseline = read_leaderboard(baseline, self._view) if baseline is not None else None
-        if self._gates:
-            check_names(self._gates, tasks, baseline=self._baseline)
+        if self.gates:
+            check_names(self.gates, tasks, baseline=self._baseline)
 
     def check(
         self, folder: Path, board: Leaderboard, *, cannot_tell_passes: bool = False
     ) -> tuple[tuple[GateResult, ...], bool]:
-        """What came of every gate, and whether that is good enough."""
+        """The result of every gate, and whether all are met."""
         pairs = None if self._source is None else partial(diff_ends, self._source, folder, self._view)
-        results = check_gates(self._gates, board, baseline=self._baseline, pairs=pairs)
+        results = check_gates(self.gates, board, baseline=self._baseline, pairs=pairs)
         return tuple(results), not broken_gates(results, cannot_tell_passes=cannot_tell_passes)
 
 
 def _of_policies(definitions: Sequence[TaskDefinition], tasks: Mapping[str, TaskNumbers]) -> list[str]:
     """The rules of a run file's policies as gates, one for each task that has the number; each rule needs one."""
     gates: list[str] = []
+    problems: dict[str, str] = {}
+    by_name = {definition.name: definition for definition in definitions}
     rules = [(definition.name, rule) for definition in definitions for rule in definition.metadata.get("policies", ())]
     for key in dict.fromkeys(rule["rule"] for _, rule in rules):
         found = [
             _policy_gate(f"{task}.{name}", rule)
             for task, rule in rules
-            if rule["rule"] == key and (name := _number_called(rule["metric"], tasks[task])) is not None
+            if rule["rule"] == key and (name := _number_of(rule, by_name[task], tasks[task])) is not None
         ]
         if not found:
             metric = next(rule["metric"] for _, rule in rules if rule["rule"] == key)
             known = sorted({name for task, _ in rules for name in tasks[task].names})
-            raise UsageError(
-                f"policy rule `{key}`: no task in its scope has a number `{metric}`. {hint(metric, known)}"
-            )
+            problems[str(key)] = f"no task in its scope has a number `{metric}`. {hint(metric, known)}"
         gates.extend(found)
+    if problems:
+        raise PolicyError(problems)
     return list(dict.fromkeys(gates))
 
 
@@ -79,6 +90,12 @@ def _policy_gate(number: str, rule: Mapping[str, Any]) -> str:
     return f"{number} {rule['operator']} {rule['threshold']}" if "operator" in rule else f"{number} == {number}"
 
 
-def _number_called(metric: str, numbers: TaskNumbers) -> str | None:
-    """The number itself, or the mean of the score value of that name."""
-    return next((name for name in (metric, f"{metric}_mean") if numbers.has(name)), None)
+def _number_of(rule: Mapping[str, Any], definition: TaskDefinition, numbers: TaskNumbers) -> str | None:
+    """The number itself, or the mean of the score value of that name; of the scorers and metrics in its scope."""
+    names = (rule["metric"], f"{rule['metric']}_mean")
+    scorers, metrics = rule.get("scorer_keys"), rule.get("metric_keys")
+    if scorers is None and metrics is None:
+        known = next((name for name in names if numbers.has(name)), None)
+        if known is not None:
+            return known
+    return number_of_parts(definition, names, scorers, metrics, numbers.repeated)

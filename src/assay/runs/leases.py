@@ -1,7 +1,7 @@
 """A limit that several workers use up together, lent out in pieces: what is lent never adds up to more than there is.
 
-Whoever has used up half of its last piece gets another; what a worker leaves over comes back when it is done. What a
-lost worker had left counts as used: nobody can say any more.
+A worker that has used half of its last piece gets another; what it leaves unused comes back when it is done. What a
+lost worker had left counts as used, since that cannot be known.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Listeners: whoever wants to hear of a run as it happens, to log it elsewhere or to show it.
+"""Listeners: objects that follow a run as it happens, to log it elsewhere or to display it.
 
 A listener is any object with some of the methods below. It is handed what the run folder holds, in which no key stands,
 to keep: whatever it does with it, the run and other listeners have their own.
 Each is called in a thread of its own, one call after the other, so it may wait for a server without holding up the run.
 One that raises is dropped with a warning, and one that is far behind misses records: no listener breaks a run. The end
-is heard also when the run is interrupted, stopped by its budget or cancelled.
+is announced also when the run is interrupted, stopped by its budget or cancelled.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class HearsBeginnings(Protocol):
 @runtime_checkable
 class HearsRecords(Protocol):
     def records(self, batch: Sequence[Record]) -> object:
-        """Attempts that have just been written into the journal; on a cluster they are not heard of."""
+        """Attempts that have just been written into the journal; not called on a cluster."""
         ...
 
 
@@ -96,61 +96,63 @@ LONGEST_WAIT_SECONDS = 60.0
 
 def find_listeners(wanted: Sequence[object]) -> list[Listener]:
     """Listeners as they were given: objects, or names (`module:name`, or of the entry points `assay.listeners`)."""
-    return [_found(each) for each in wanted]
+    return [_listener(each) for each in wanted]
 
 
 class Listeners:
-    """Every listener of one run. `warn` hears of those that broke, in the thread of the run."""
+    """Every listener of one run. `warn` is called for those that failed, in the thread of the run."""
 
     def __init__(self, listeners: Sequence[Listener], warn: Callable[[str], None]) -> None:
-        self._ears = [_Ear(listener) for listener in listeners]
+        self._threads = [_ListenerThread(listener) for listener in listeners]
         self._warn = warn
         self.began: RunStart | None = None
-        """Set once somebody was told of a start, and not yet of an end."""
+        """Set between announcing the start and announcing the end."""
 
     def __bool__(self) -> bool:
-        return bool(self._ears)
+        return bool(self._threads)
 
     def run_began(self, run: RunStart) -> None:
         self.began = run
-        self._each(lambda ear: ear.hear(lambda to: isinstance(to, HearsBeginnings) and to.run_began(deepcopy(run))))
+        self._each(
+            lambda thread: thread.hear(lambda to: isinstance(to, HearsBeginnings) and to.run_began(deepcopy(run)))
+        )
 
     def records(self, batch: list[Record]) -> None:
-        self._each(lambda ear: ear.hear_records(batch))
+        self._each(lambda thread: thread.hear_records(batch))
 
     def search_event(self, event: SearchEvent) -> None:
-        """Lines of the journal may be missed by who is far behind, nothing else."""
-        self._each(lambda ear: ear.hear_search(event))
+        """A listener that is far behind may miss lines of the journal, nothing else."""
+        self._each(lambda thread: thread.hear_search(event))
 
     async def run_finished(self, result: RunResult) -> None:
-        """Tell of the end, and wait until everybody has heard everything, but not for ever."""
+        """Announce the end, and wait until every listener has received everything, up to a limit."""
         self.began = None
-        own = deepcopy(result)  # whoever hears of it late may look after our caller has changed his
-        self._each(lambda ear: ear.hear(lambda to: isinstance(to, HearsEnds) and to.run_finished(deepcopy(own))))
-        await self.heard()
+        own = deepcopy(result)  # a copy: a slow listener may read it after the caller has changed its own
+        self._each(lambda thread: thread.hear(lambda to: isinstance(to, HearsEnds) and to.run_finished(deepcopy(own))))
+        await self.drain()
 
-    async def heard(self) -> None:
-        """Wait until everybody has heard everything, but not for ever."""
-        if self._ears:
+    async def drain(self) -> None:
+        """Wait until every listener has received everything, up to a limit."""
+        if self._threads:
             deadline = monotonic() + LONGEST_WAIT_SECONDS
-            await asyncio.gather(*(asyncio.to_thread(ear.finish, deadline) for ear in self._ears))
-        self._each(lambda ear: None)
-        for ear in self._ears:
-            if told := ear.told_at_the_end():
-                self._warn(told)
+            await asyncio.gather(*(asyncio.to_thread(thread.finish, deadline) for thread in self._threads))
+        self._each(lambda thread: None)
+        for thread in self._threads:
+            if warning := thread.closing_warning():
+                self._warn(warning)
 
-    def _each(self, tell: Callable[[_Ear], object]) -> None:
-        for ear in self._ears.copy():
-            if ear.error is None:
-                tell(ear)
+    def _each(self, tell: Callable[[_ListenerThread], object]) -> None:
+        for thread in self._threads.copy():
+            if thread.error is None:
+                tell(thread)
             else:
-                self._ears.remove(ear)
-                what = f"{type(ear.error).__name__}: {one_line(str(ear.error), 300)}"
-                self._warn(f"the listener {ear.name} failed and hears no more of the run: {what}")
+                self._threads.remove(thread)
+                what = f"{type(thread.error).__name__}: {one_line(str(thread.error), 300)}"
+                self._warn(f"the listener {thread.name} failed and is ignored from now on: {what}")
 
 
-class _Ear:
-    """One listener and the thread that it listens in."""
+class _ListenerThread:
+    """One listener and the thread that it runs in."""
 
     def __init__(self, listener: Listener) -> None:
         self.name = type(listener).__name__
@@ -185,11 +187,9 @@ class _Ear:
         self._waiting.put(None)
         self._thread.join(max(0.0, deadline - monotonic()))
 
-    def told_at_the_end(self) -> str | None:
+    def closing_warning(self) -> str | None:
         if self._thread.is_alive():
-            return (
-                f"the listener {self.name} is not done after {LONGEST_WAIT_SECONDS:g} s; what it logs may not be whole"
-            )
+            return f"the listener {self.name} is not done after {LONGEST_WAIT_SECONDS:g} s; its log may be incomplete"
         if self._missed:
             return f"the listener {self.name} was too slow for the run and has missed {self._missed:,} records"
         return None
@@ -198,23 +198,23 @@ class _Ear:
         while (tell := self._waiting.get()) is not None:
             try:
                 tell(self._listener)
-            except BaseException as error:  # also SystemExit: it would end this thread, and nobody would hear of it
+            except BaseException as error:  # also SystemExit: it would end this thread silently
                 self.error = error
                 return
 
 
-def _found(wanted: object) -> Listener:
+def _listener(wanted: object) -> Listener:
     found: Any = catalog.resolve("listener", wanted, own_code=True) if isinstance(wanted, str) else wanted
     try:
         listener = found() if inspect.isclass(found) or inspect.isfunction(found) else found
     except UsageError:
         raise
     except Exception as error:
-        told = f"{type(error).__name__}: {one_line(str(error), 600)}"
-        raise UsageError(f"the listener {wanted!r} cannot be made: {told}") from error
+        what = f"{type(error).__name__}: {one_line(str(error), 600)}"
+        raise UsageError(f"the listener {wanted!r} cannot be made: {what}") from error
     if not isinstance(listener, Listener):
         raise UsageError(
-            f"the listener {wanted!r} has none of the methods of one: `run_began(run)`, `records(batch)`, "
+            f"the listener {wanted!r} has none of a listener's methods: `run_began(run)`, `records(batch)`, "
             "`run_finished(result)`, `search_event(event)`"
         )
     methods = [getattr(listener, name) for name in dir(listener) if name in _METHODS]

@@ -60,7 +60,7 @@ class LocalExecutor:
             for item in remaining:
                 finished.append(await make_attempt(item))
                 news.set()
-                # the journal has its turn before the next request leaves: a kill repeats only what is in flight
+                # the journal is written before the next request is sent: a kill repeats only what is in flight
                 await asyncio.sleep(0)
 
         workers = [asyncio.ensure_future(worker()) for _ in range(self._concurrency)]
@@ -75,7 +75,7 @@ class LocalExecutor:
                     yield batch
             everyone.result()
         except asyncio.CancelledError:
-            if finished:  # given up is what is in flight, never what is finished
+            if finished:  # only what is in flight is abandoned, never what is finished
                 yield finished
             raise
         finally:

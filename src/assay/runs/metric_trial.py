@@ -1,6 +1,6 @@
 """Tries the Python metrics of a run on made-up scores before a model is asked, and refuses what cannot work.
 
-Nobody knows the scores yet, so only that is refused which does not depend on them: code that cannot be loaded, breaks
+The scores are not known yet, so only errors that do not depend on them are refused: code that cannot be loaded, breaks
 before it has looked at any score, uses a name or a module that is not there, reads a value that its scorer never gives,
 or returns no mapping. A metric that breaks on the scores that there are fails the finished run (`python_metrics.py`).
 """
@@ -24,6 +24,16 @@ from assay.wording import hint
 _MARKS, _NUMBERS, _LABELS = (True, False), (1.0, 0.5, 0.0), ("a", "b")
 
 
+class MetricError(UsageError):
+    """A metric that cannot work; code that knows the file can add its location."""
+
+    def __init__(self, task: str, part: PartSpec, problem: str) -> None:
+        super().__init__(f"task `{task}`: metric `{part.key}`: {problem}")
+        scorer = str(part.options.get("scorer", ""))
+        self.problem = problem
+        self.field = f"scorers.{scorer}.metrics.{part.key.removeprefix(f'{scorer}.')}.compute_metrics_snippet"
+
+
 async def try_metrics(definitions: Sequence[TaskDefinition], config: RunConfig) -> None:
     """`UsageError` when a Python metric of these tasks breaks whatever the scores will be; they may run their code."""
     for definition in definitions:
@@ -37,7 +47,7 @@ async def try_metrics(definitions: Sequence[TaskDefinition], config: RunConfig) 
             else:
                 problem = _try_own(part, config.level)
             if problem is not None:
-                raise UsageError(f"task `{definition.name}`: metric `{part.key}`: {problem}")
+                raise MetricError(definition.name, part, problem)
 
 
 async def _try_snippet(part: PartSpec, scorer: PartSpec, count: int, timeout_seconds: float | None) -> str | None:
@@ -84,14 +94,14 @@ def _problem(answer: Mapping[str, Any], known: Sequence[str]) -> str | None:
 
 
 def _try_own(part: PartSpec, level: float) -> str | None:
-    """The same of somebody's own aggregate, which is given an empty table: it breaks before it has looked at it."""
+    """The same for a custom aggregate, which is given an empty table: it fails before it has read it."""
     table = _Watched()
     problem: str | None = own_summaries(part, table, level).get("error")
     return None if object.__getattribute__(table, "looked") else problem
 
 
 class _Watched(ScoreTable):
-    """A table that knows whether anybody has looked at it."""
+    """A table that knows whether it has been read."""
 
     def __init__(self) -> None:
         super().__init__()

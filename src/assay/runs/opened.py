@@ -29,6 +29,7 @@ from assay.reports.frames.task_rows import tasks_table
 from assay.reports.html.notebook import leaderboard_html
 from assay.reports.markdown import markdown
 from assay.reports.view import metadata_key, view_of_results
+from assay.runs.inspect_log import is_log, run_of_log
 from assay.runs.shard_files import shard_files
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ ROWS: tuple[Rows, ...] = ("attempts", "tasks")
 
 
 def open_run(folder: Path | str, *, level: float | None = None, by: str | Sequence[str] = ()) -> Run:
-    """A run folder, finished or not, also while it is being written: read, never executed or changed.
+    """A run folder, finished or not, also while it is being written: read, never executed or changed. A log of Inspect
+    (`.eval`, `.json`) becomes a run folder first, in `.assay/inspect`.
 
     `level` is the confidence level of the intervals and `by` the metadata keys to slice by, when they are not to be
     those that the run was asked for with. Attempts are read from the journal when they are asked for.
@@ -58,7 +60,8 @@ def open_run(folder: Path | str, *, level: float | None = None, by: str | Sequen
         changes["level"] = _checked_level(level)
     if by:
         changes["by"] = _keys(by)
-    return Run(RunSource.of(Path(folder), **changes))
+    path = Path(folder)
+    return Run(RunSource.of(run_of_log(path) if is_log(path) else path, **changes))
 
 
 class Run:
@@ -102,7 +105,7 @@ class Run:
 
     @cached_property
     def notes(self) -> list[str]:
-        """Sentences for everything that keeps a number from being the whole truth."""
+        """Notes on everything that limits what the numbers show."""
         waiting = len(shard_files(self.folder))
         shards = f"{waiting} shard files may hold more attempts; `assay merge {self.folder}` puts them into the journal"
         return [*notes(self.leaderboard), *([shards] if waiting else [])]
@@ -131,12 +134,12 @@ class Run:
         return SampleResult(task=names[0], id=sample_id, attempts=tuple(found))
 
     def failures(self, task: str | None = None) -> Iterator[Attempt]:
-        """The attempts that failed and were not made again since; they are in no score."""
+        """The attempts that failed and have not succeeded since; they are excluded from every score."""
         return self._source.failed(task)
 
     def costs(self) -> list[Spent]:
-        """What the evaluated model, each judge and whoever wrote samples for this run used and cost; attempts that
-        failed and were made again are included."""
+        """What the evaluated model, each judge and each model that wrote samples used and cost; attempts that
+        failed and were retried are included."""
         spent, judges = spent_in(self._source.journal)
         judges = with_generation(judges, self._source.run.definitions)
         sums = {("task model", self.model): spent, **{("judge", name): used for name, used in judges.items()}}
@@ -187,7 +190,7 @@ class Run:
 
 def _checked_level(level: float | None) -> float | None:
     if level is not None and not 0.0 < level < 1.0:
-        raise UsageError(f"level is a share between 0 and 1, such as 0.95, not {level}")
+        raise UsageError(f"level must be between 0 and 1, such as 0.95, got {level}")
     return level
 
 

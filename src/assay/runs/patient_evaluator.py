@@ -1,4 +1,4 @@
-"""An evaluator that is waited for as models are in a run: Retry-After, back-off, and outages that cost only time.
+"""An evaluator with the same patience as models in a run: Retry-After, back-off, and outages that cost only time.
 
 Judges and tasks have these layers around their models already; this is for services that score.
 """
@@ -16,11 +16,11 @@ from assay.evaluators.http_service import HttpEvaluator
 from assay.evaluators.payload import Evaluation, Evaluator, EvaluatorError
 from assay.models.adapters.client_errors import away
 from assay.models.adapters.http_model import retry_after_seconds
-from assay.models.pool import Patience, wrap_alone
+from assay.models.pool import PATIENCE_SECONDS, wrap_alone
 
 
 class PatientEvaluator:
-    """An evaluator like the one inside; a service that is away or says "not now" is asked again in due time."""
+    """Wraps an evaluator; a service that is down or answers "not now" is retried later."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class PatientEvaluator:
         stop: Stop,
         say: Callable[[str], None],
         *,
-        patience: Patience = Patience(),  # noqa: B008 - it does not change
+        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self.name = evaluator.name
         self.made = 0
@@ -37,7 +37,7 @@ class PatientEvaluator:
         self._waiting = None
         if isinstance(evaluator, HttpEvaluator):
             self._waiting = wrap_alone(
-                _ServiceAsModel(self), concurrency=1 << 16, say=say, stop=stop, patience=patience
+                _ServiceAsModel(self), concurrency=1 << 16, say=say, stop=stop, patience_seconds=patience_seconds
             )
 
     @property
@@ -48,12 +48,13 @@ class PatientEvaluator:
         self, candidate: str, example: Mapping[str, Any] | None = None, task_model: str | None = None
     ) -> Evaluation:
         if self._waiting is None:
-            return await self.ask(candidate, example, task_model)
+            self.made += 1
+            return await self._evaluator(candidate, example, task_model)
         request = _Asked(candidate=candidate, example=example, task_model=task_model)
         try:
             answer = await self._waiting.generate(request)
         except FailureError as error:
-            seen = error.__cause__  # the layers say how often they tried, and forget what was seen
+            seen = error.__cause__  # the layers report how often they tried, without the side info
             side_info = seen.side_info if isinstance(seen, EvaluatorError) else {}
             raise EvaluatorError(error.failure, side_info) from error
         return cast(_Answered, answer).evaluation

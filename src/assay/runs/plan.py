@@ -5,7 +5,7 @@ The command line and Python both come through here, so that they do the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import msgspec
@@ -21,12 +21,32 @@ from assay.datasets.content import is_elsewhere
 from assay.models.adapters.python_callable import as_model
 from assay.reports.query.syntax import is_like
 from assay.tasks.build import build_dataset
+from assay.tasks.library.names import LM_EVAL
 from assay.tasks.load import load_tasks
 
 if TYPE_CHECKING:
     from assay.tasks.lm_eval.source import LmEvalOptions
 
-COUNTS = ("repeat", "concurrency", "batch_size", "limit", "max_tokens", "max_total_tokens")
+_BOUNDS: tuple[tuple[str, Callable[[float], bool], tuple[str, ...]], ...] = (
+    (
+        "at least 1",
+        lambda value: value >= 1,
+        ("repeat", "concurrency", "batch_size", "limit", "max_tokens", "budget_tokens"),
+    ),
+    (
+        "0 or more",
+        lambda value: value >= 0,
+        ("retries", "patience_seconds", "logprobs", "score_workers", "temperature"),
+    ),
+    (
+        "above 0",
+        lambda value: value > 0,
+        ("timeout_seconds", "requests_per_minute", "tokens_per_minute", "budget_cost"),
+    ),
+    ("between 0 and 1", lambda value: 0 <= value <= 1, ("top_p",)),
+    ("between 0 and 1, such as 0.95", lambda value: 0 < value < 1, ("level",)),
+)
+"""What the numbers among the settings must be."""
 
 
 class PlannedRun(NamedTuple):
@@ -39,7 +59,7 @@ class PlannedRun(NamedTuple):
 
 
 class TaskFiles(NamedTuple):
-    """The tasks that were asked for, and what their readers want known."""
+    """The requested tasks, and the notes of their readers."""
 
     definitions: list[TaskDefinition]
     warnings: list[str]
@@ -48,7 +68,7 @@ class TaskFiles(NamedTuple):
 class RunKeywords(TypedDict, total=False):
     """The settings of a run that Python gives by name, for type checkers and editors: the fields of `RunConfig`.
 
-    All but the model, which need not be a name. Without a `concurrency` it is found out.
+    All but the model, which need not be a name. Without a `concurrency` it adapts to the server.
     """
 
     model_options: dict[str, Any]
@@ -79,8 +99,8 @@ class RunKeywords(TypedDict, total=False):
     cache: bool | None
     cache_path: str
     level: float
-    max_cost: float | None
-    max_total_tokens: int | None
+    budget_cost: float | None
+    budget_tokens: int | None
     prices: str | None
     group_by: str | None
     by: tuple[str, ...]
@@ -90,11 +110,17 @@ class RunKeywords(TypedDict, total=False):
     trust: bool
 
 
-def make_config(*, concurrency: int | None = None, score_workers: int | None = None, **settings: Any) -> RunConfig:
+def make_config(
+    *,
+    concurrency: int | None = None,
+    score_workers: int | None = None,
+    called: Callable[[str], str] = str,
+    **settings: Any,
+) -> RunConfig:
     """The settings of a run by their names, those left out as `assay run` has them.
 
     Without a `concurrency` servers get as many requests at once as they turn out to take; without `score_workers`
-    scorers move to processes of their own where it pays.
+    scorers move to processes of their own where it pays. `called` is what messages call a setting.
     """
     for name in settings:
         if name not in RunConfig.__struct_fields__:
@@ -102,13 +128,21 @@ def make_config(*, concurrency: int | None = None, score_workers: int | None = N
     found = {"adaptive": concurrency is None, "score_workers": score_workers, **settings}
     if concurrency is not None:
         found["concurrency"] = concurrency
-    for name in COUNTS:
-        if isinstance(value := found.get(name), int) and value < 1:
-            raise UsageError(f"{name} must be 1 or more, got {value}")
     try:
-        return msgspec.convert(found, RunConfig)
+        config = msgspec.convert(found, RunConfig)
     except msgspec.ValidationError as error:
         raise UsageError(f"a setting of the run is not what it must be: {error}") from error
+    check_settings(config, called)
+    return config
+
+
+def check_settings(config: RunConfig, called: Callable[[str], str] = str) -> None:
+    """Refuse numbers that no run can be made with."""
+    for words, holds, names in _BOUNDS:
+        for name in names:
+            value = getattr(config, name)
+            if value is not None and not holds(value):
+                raise UsageError(f"{called(name)} must be {words}, got {value}")
 
 
 def read_tasks(
@@ -116,29 +150,36 @@ def read_tasks(
     config: RunConfig,
     *,
     models: Mapping[str, str] | None = None,
+    asked: Sequence[object] | None = None,
     dataset: str | None = None,
     allow_outside: bool = False,
     generative: bool = False,
     may_ask: bool = True,
     lm_eval: LmEvalOptions | None = None,
+    registry: str | None = None,
 ) -> TaskFiles:
     """The tasks of files, folders and built-in names, for a run with this config.
 
-    `models` gives the model behind a key of declarative tasks, `dataset` the one that a dataset task is about;
-    `generative` lets the model write the letter where a task asks for likelihoods; `may_ask` is whether models may be
-    asked already, to write datasets; `lm_eval` sets up tasks of lm_eval.
+    `models` gives the model behind a key of declarative tasks, `asked` are the models that are measured, `dataset` is
+    what a dataset task is about; `generative` lets the model write the letter where a task asks for likelihoods;
+    `may_ask` is whether models may be asked already, to write datasets; `lm_eval` sets up tasks of lm_eval, `registry`
+    is the folder of OpenAI's evals.
     """
+    if config.system and any(source.startswith(LM_EVAL) for source in sources):
+        lm_eval = _with_system(lm_eval, config.system)
     definitions = load_tasks(
         sources,
         allow_bad=config.allow_bad_tasks,
         config=config.task_config,
         trust=config.trust,
         models=dict(models or {}),
+        asked=[name for name in asked or () if isinstance(name, str)],
         dataset=dataset,
         allow_outside=allow_outside,
         may_ask=may_ask,
         limits=SpendingLimits.of(config),
         lm_eval=lm_eval,
+        registry=registry,
     )
     if config.task_config:
         from assay.tasks.declarative.config_spec import refuse_unused
@@ -151,8 +192,15 @@ def read_tasks(
     return TaskFiles(definitions, [*env_file.ignored_here(), *warnings_of(definitions, config.task_config)])
 
 
+def _with_system(lm_eval: LmEvalOptions | None, system: str) -> LmEvalOptions:
+    """A task of lm_eval puts the system message where its own program puts it: into the text, or before the chat."""
+    from assay.tasks.lm_eval.source import LmEvalOptions
+
+    return msgspec.structs.replace(lm_eval or LmEvalOptions(), system=system)
+
+
 def warnings_of(definitions: Sequence[TaskDefinition], given: Iterable[str] = ()) -> list[str]:
-    """What the readers of the files want known, each thing once; `given` are parameters meant for some of them."""
+    """The notes of the files' readers, each once; `given` are parameters meant for some of them."""
     texts = dict.fromkeys(text for each in definitions for text in each.metadata.get("warnings", ()))
     if texts and given:
         from assay.tasks.declarative.config_spec import warnings_about_others
@@ -171,19 +219,48 @@ def pick_samples(
     for definition in definitions:
         if is_elsewhere(definition.dataset):
             raise UsageError(f"task `{definition.name}`: its samples are elsewhere, so none can be picked by id")
-        ids = []
-        for sample in build_dataset(definition):
-            holds = [
-                text for text in patterns if text == sample.id or ("*" in text and is_like(sample.id, text.split("*")))
-            ]
-            matched.update(holds)
-            ids += [sample.id] if holds else []
+        ids, found = _ids_like(definition, patterns)
+        matched |= found
         if ids:
-            only[definition.name] = tuple(dict.fromkeys(ids))
+            only[definition.name] = ids
     if unknown := [text for text in patterns if text not in matched]:
         tasks = ", ".join(f"`{each.name}`" for each in definitions)
         raise UsageError(f"--only {unknown[0]}: no sample of {tasks} has this id; `assay show TASKS` shows samples")
     return [each for each in definitions if each.name in only], msgspec.structs.replace(config, only=only)
+
+
+def keep_picked(definitions: Sequence[TaskDefinition], config: RunConfig) -> tuple[list[TaskDefinition], RunConfig]:
+    """The same for a config that names the samples of each task, as Python gives it."""
+    if config.only is None:
+        return [*definitions], config
+    if not config.only:
+        raise UsageError("only: names no task; leave it out to run all of them")
+    tasks = {each.name: each for each in definitions}
+    only: dict[str, tuple[str, ...]] = {}
+    for name, patterns in config.only.items():
+        if name not in tasks:
+            raise UsageError(f"only: {unknown_name('task', name, tasks)}")
+        if is_elsewhere(tasks[name].dataset):
+            only[name] = patterns  # its ids are known when the run fetches them
+            continue
+        only[name], matched = _ids_like(tasks[name], patterns)
+        if unknown := [text for text in patterns if text not in matched]:
+            raise UsageError(f"only: no sample of `{name}` has the id `{unknown[0]}`; `assay show TASKS` shows samples")
+    return [each for each in definitions if each.name in only], msgspec.structs.replace(config, only=only)
+
+
+def _ids_like(definition: TaskDefinition, patterns: Sequence[str]) -> tuple[tuple[str, ...], set[str]]:
+    """The ids of a task's samples that match, and the patterns that they match."""
+    ids: dict[str, None] = {}
+    matched: set[str] = set()
+    for sample in build_dataset(definition):
+        holds = [
+            text for text in patterns if text == sample.id or ("*" in text and is_like(sample.id, text.split("*")))
+        ]
+        matched.update(holds)
+        if holds:
+            ids[sample.id] = None
+    return tuple(ids), matched
 
 
 def plan_runs(
@@ -195,6 +272,7 @@ def plan_runs(
     """
     if not definitions:
         raise UsageError("there is no task to run")
+    config = _without_system_of_tasks(definitions, config)
     if models is None:
         return _by_model(definitions, _without_a_model_to_ask(definitions, config))
     if not models:
@@ -208,6 +286,18 @@ def plan_runs(
     ]
 
 
+def _without_system_of_tasks(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
+    """What tasks of lm_eval have built into their requests is not put around them once more."""
+    own = [each for each in definitions if each.format == "lm_eval"]
+    if not config.system or not own:
+        return config
+    if len(own) < len(definitions):
+        raise UsageError("--system: tasks of lm_eval have their own place for it; run them apart from the other tasks")
+    if any(each.scorers[0].options["library"].get("system") != config.system for each in own):
+        raise UsageError("--system: tasks of lm_eval are read with it: LmEvalOptions(system=…)")
+    return msgspec.structs.replace(config, system=None)
+
+
 def _without_generation(definition: TaskDefinition) -> TaskDefinition:
     """Samples are written once, however many models are asked about them: the first run has their cost."""
     kept = {name: value for name, value in definition.metadata.items() if name != GENERATION}
@@ -215,7 +305,7 @@ def _without_generation(definition: TaskDefinition) -> TaskDefinition:
 
 
 def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
-    """A run over recorded answers alone is that of whoever gave them, not of the model that runs have by default."""
+    """A run over recorded answers alone is attributed to the model that gave them, not to the default model."""
     if config.model != RunConfig().model or any(each.solver.use != "pass_through_solver" for each in definitions):
         return config
     names = {name for definition in definitions for name in _recorded_models(definition)}
@@ -245,13 +335,16 @@ def _by_model(definitions: Sequence[TaskDefinition], config: RunConfig, *, chose
     """The tasks of each model: a run file may name several; one that was chosen is meant for all of them."""
     runs: dict[str, PlannedRun] = {}
     for definition in definitions:
-        named = None if chosen else definition.metadata.get("model")
+        named = definition.metadata.get("model")
+        if chosen:
+            named = definition.metadata.get("asked_models", {}).get(config.model)
+        _refuse_without_models(definition, chosen=chosen)
         own = config
         if named is not None:
             own = msgspec.structs.replace(
                 config,
                 model=named["model"],
-                model_options=named["options"],
+                model_options={**named["options"], **(config.model_options if chosen else {})},
                 requests_per_minute=config.requests_per_minute or named.get("requests_per_minute"),
                 concurrency=min(config.concurrency, named.get("concurrency") or config.concurrency),
                 adaptive=config.adaptive and named.get("concurrency") is None,
@@ -268,6 +361,13 @@ def _by_model(definitions: Sequence[TaskDefinition], config: RunConfig, *, chose
         if not variant or all(each.name != definition.name for each in run.definitions):
             run.definitions.append(definition)
     return list(runs.values())
+
+
+def _refuse_without_models(definition: TaskDefinition, *, chosen: bool) -> None:
+    """A file of another program may name models that assay does not have: another must be chosen for each."""
+    problem = definition.metadata.get("no_grader") or (None if chosen else definition.metadata.get("no_model"))
+    if problem:
+        raise UsageError(str(problem))
 
 
 def _settled(config: RunConfig, generation: Mapping[str, Any]) -> RunConfig:

@@ -1,4 +1,4 @@
-"""What a run says while it runs, and how it hears that it is to end."""
+"""What a run reports while it runs, and how it is asked to stop."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from assay.core.types import Record, TaskDefinition
 from assay.processes.child import kill_every_child
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assay.core.run_file import RunFile
     from assay.models.pool import RequestState
 
@@ -27,10 +29,10 @@ _T = TypeVar("_T")
 
 
 class Progress:
-    """Hears how a run gets on; this one shows nothing, and logs what somebody has to know."""
+    """Receives the progress of a run; this one displays nothing, and logs warnings."""
 
-    def plan(self, run: RunFile) -> None:
-        """What is going to run, before it begins."""
+    def plan(self, run: RunFile, journal: Path | None = None) -> None:
+        """What is going to run, before it begins, and the journal that holds what earlier sessions made."""
 
     def watch(self, state: Callable[[], RequestState | None]) -> None:
         """Where to look how many requests are under way."""
@@ -51,7 +53,7 @@ class Progress:
 
 
 class ProgressUpdate(Struct, frozen=True, kw_only=True):
-    """How far a run has got."""
+    """Progress of a run."""
 
     total: int
     done: int
@@ -60,7 +62,7 @@ class ProgressUpdate(Struct, frozen=True, kw_only=True):
 
 
 class CallbackProgress(Progress):
-    """Calls a function whenever something was done."""
+    """Calls a function after every step."""
 
     def __init__(self, callback: Callable[[ProgressUpdate], object] | None) -> None:
         self._callback = callback
@@ -85,8 +87,12 @@ class CallbackProgress(Progress):
             self._callback(ProgressUpdate(total=self._total, done=self._done, failed=self._failed))
 
 
-def run_blocking(work: Coroutine[Any, Any, _T], instead: str = "assay.aevaluate") -> _T:
-    """Do it in an event loop of our own, where signals are ours too."""
+def run_blocking(
+    work: Coroutine[Any, Any, _T],
+    instead: str = "assay.aevaluate",
+    run: Callable[[Coroutine[Any, Any, _T]], _T] = asyncio.run,
+) -> _T:
+    """Run it in an event loop of our own, where we handle signals too."""
     if _is_running_here():
         work.close()
         raise UsageError(
@@ -95,7 +101,7 @@ def run_blocking(work: Coroutine[Any, Any, _T], instead: str = "assay.aevaluate"
         )
     _loop_is_ours.set(True)
     try:
-        return asyncio.run(work)
+        return run(work)
     finally:
         _loop_is_ours.set(False)
 
@@ -109,7 +115,7 @@ def _is_running_here() -> bool:
 
 
 def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
-    """The same function for who does not write `await`."""
+    """The same function for callers without `await`."""
 
     @wraps(function)
     def waits(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -125,13 +131,14 @@ class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress
     """The first Ctrl-C starts nothing new, the second gives up what is in flight; SIGTERM does the latter at once, as
     does SIGHUP, when the terminal was closed.
 
-    A third ends the process there and then. In a loop that somebody else runs, signals are theirs.
+    A third ends the process immediately. In a loop that another program runs, signals are left to it.
     """
 
     def __init__(self, stop: Stop, progress: Progress) -> None:
         self._stop = stop
         self._progress = progress
-        self._set: list[int] = []
+        self._before: dict[int, Any] = {}
+        """What was done about each signal that is ours for now."""
 
     def __enter__(self) -> None:
         if not _loop_is_ours.get():
@@ -139,21 +146,24 @@ class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress
         loop = asyncio.get_running_loop()
         now = self._stop.now
         for number, act in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, now), (signal.SIGHUP, now)):
-            if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            before = signal.getsignal(number)
+            if number == signal.SIGHUP and before is signal.SIG_IGN:
                 continue  # `nohup`
             try:
+                # which also wakes a loop that is just falling asleep, or whose signal another thread was given
                 loop.add_signal_handler(number, act)
-            except (ValueError, RuntimeError, NotImplementedError):
-                continue  # not the main thread: whoever embeds us keeps the signals
-            signal.signal(number, self._count)  # the loop acts when it has its turn, this one is called at once
-            self._set.append(number)
+            except (ValueError, RuntimeError):
+                return  # not the main thread: the embedding program keeps the signals
+            signal.signal(number, self._count)
+            self._before[number] = before
 
     def __exit__(self, *error: object) -> None:
-        loop = asyncio.get_running_loop()
-        for number in self._set:
-            loop.remove_signal_handler(number)
+        for number, before in self._before.items():
+            asyncio.get_running_loop().remove_signal_handler(number)
+            signal.signal(number, before)
 
     def _count(self, number: int, frame: object) -> None:
+        """Called at once, where the loop acts when it has its turn."""
         at_once = number != signal.SIGINT
         self._stop.signals += 2 if at_once else 1
         if self._stop.signals > 2 + at_once:
@@ -162,5 +172,5 @@ class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress
 
     def _interrupt(self) -> None:
         if not self._stop.asked:
-            self._progress.say("stopping: waiting for the answers in flight; press Ctrl-C again to give them up")
+            self._progress.say("stopping: waiting for the answers in flight; press Ctrl-C again to abandon them")
         self._stop.ask()

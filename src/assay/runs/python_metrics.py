@@ -15,7 +15,7 @@ from assay.catalog import resolve
 from assay.core.run_file import read_run_file, write_whole
 from assay.core.types import PartSpec, Summary, TaskDefinition
 from assay.reports.board.journal_table import AttemptLine, TaskTable
-from assay.reports.board.python_metrics import FILE, WITH_CODE, Kept, runs_code
+from assay.reports.board.python_metrics import FILE, WITH_CODE, KeptMetrics, runs_code
 from assay.reports.measure import counts
 from assay.reports.view import GROUP, metadata_value
 from assay.stats.metric_snippet import metric_snippet, metric_values
@@ -25,7 +25,7 @@ from assay.tasks.trust import untrusted
 
 RESAMPLES = 200
 FEWEST = 50
-"""With fewer resamples the percentiles of a 95 % interval are anyone's guess."""
+"""With fewer resamples the percentiles of a 95 % interval are meaningless."""
 LONGEST_SECONDS = 20.0
 """A metric that would take longer over all resamples gets as many as fit, but not fewer than the fewest."""
 
@@ -56,7 +56,7 @@ class PythonMetrics:
     async def write(self, folder: Path, tables: Mapping[str, TaskTable]) -> None:
         """Run every metric over the scores and keep what it found, with the digest of what it was found in."""
         level = read_run_file(folder).config.level
-        kept: Kept = {}
+        kept: KeptMetrics = {}
         for task, parts in self._wanted.items():
             lines = sorted(self._lines[task], key=lambda line: (line.index, line.attempt))
             metrics = {}
@@ -78,15 +78,15 @@ class PythonMetrics:
 
 
 def own_summaries(part: PartSpec, table: ScoreTable, level: float) -> dict[str, Any]:
-    """What somebody's own aggregate makes of the scores, as plain data, or why it made nothing."""
+    """The result of a custom aggregate, as plain data, or why there is none."""
     options = {name: value for name, value in part.options.items() if name != "scorer"}
     try:
         found = resolve("aggregate", part.use, own_code=True)(table, **options, level=level)
         summaries = msgspec.to_builtins(msgspec.convert(found, list[Summary], from_attributes=True))
-    except Exception as error:  # whatever it raises is its own, and costs no other number
+    except Exception as error:  # whatever it raises affects only its own number
         where = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-        return {"error": told, "kind": "exception"}
+        message = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return {"error": message, "kind": "exception"}
     return {"level": level, "summaries": summaries}
 
 
@@ -94,7 +94,7 @@ async def compute_metrics(
     source: str, scores: Sequence[Mapping[str, Any]], *, part: str, clusters: Sequence[Any] | None = None
 ) -> dict[str, Any]:
     """Call the snippet over the scores of all samples that count, then over resamples of their clusters."""
-    snippet = metric_snippet(source, part)  # whoever calls us has asked whether it may run
+    snippet = metric_snippet(source, part)  # the caller has checked that it may run
 
     async def values_over(rows: Sequence[int] | None) -> dict[str, Any]:
         return await metric_values(snippet, scores if rows is None else [scores[row] for row in rows])

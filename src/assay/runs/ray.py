@@ -1,7 +1,7 @@
 """A run on a Ray cluster: the driver cuts it into shards, lends out its limits, and merges; workers run the shards.
 
 A worker rebuilds everything from plain data: a run file and a folder that all can see. What it may use (its share of
-the limits a minute, a piece of the budget) comes with every shard and every question how far it has got.
+the per-minute limits, a piece of the budget) comes with every shard and every progress query.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from assay.runs.plan import PlannedRun
 from assay.runs.progress import Progress, signals
 from assay.runs.ray_cluster import Cluster, ClusterConnection, WorkerReport
 from assay.runs.shard_files import Shard, cut, merge_shards
-from assay.runs.shards import ShardCounts, counted, run_range
+from assay.runs.shards import ShardCounts, merge_result, run_range
 
 LARGEST_SHARD, SMALLEST_SHARD = 10_000, 500
-"""Samples. A larger one is dear to lose, a smaller one costs more to hand out than to run."""
+"""Samples. Losing a larger one is expensive, handing out a smaller one costs more than running it."""
 
 
 async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listeners: Listeners) -> RunResult:
@@ -77,7 +77,7 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
     finally:
         progress.end()
     board = await finish(folder, view_of(config, folder), trust=True)  # what is not trusted was refused before it ran
-    left = counted(merged, board).owed
+    left = merge_result(merged, board).remaining
     if left and not stop.asked:
         raise UsageError(
             f"{folder}: the workers are done, but {', '.join(left)} are not in the journal. "
@@ -120,25 +120,25 @@ class Terms(Struct, frozen=True, kw_only=True):
     """What a worker may use from now on."""
 
     share: float
-    """Of the run's requests and tokens a minute."""
-    max_tokens: float | None
+    """Its share of the run's requests and tokens per minute."""
+    budget_tokens: float | None
     """In all, since the worker began; the driver raises it as long as the run's budget lasts."""
-    max_cost: float | None
+    budget_cost: float | None
 
 
 class Lending:
     """What the driver has to lend: the limits a minute in equal shares, the budget in pieces."""
 
     def __init__(self, config: RunConfig, tokens_used: float, money_used: float) -> None:
-        self._tokens = Leases(config.max_total_tokens, tokens_used)
-        self._money = Leases(config.max_cost, money_used)
+        self._tokens = Leases(config.budget_tokens, tokens_used)
+        self._money = Leases(config.budget_cost, money_used)
 
     def terms(self, worker: int, report: WorkerReport, working: int) -> bytes:
         return msgspec.json.encode(
             Terms(
                 share=1 / max(working, 1),
-                max_tokens=self._tokens.lend(worker, report.tokens, working),
-                max_cost=self._money.lend(worker, report.money, working),
+                budget_tokens=self._tokens.lend(worker, report.tokens, working),
+                budget_cost=self._money.lend(worker, report.money, working),
             )
         )
 
@@ -148,7 +148,7 @@ class Lending:
 
     def used_up(self) -> str | None:
         """Why nothing new may be begun."""
-        for leases, flag in ((self._tokens, "--max-tokens"), (self._money, "--max-cost")):
+        for leases, flag in ((self._tokens, "--budget-tokens"), (self._money, "--budget-cost")):
             if leases.used_up:
                 return f"the budget of the run ({flag}) is used up"
         return None
@@ -217,19 +217,19 @@ class ClusterWorker:
             known = msgspec.json.decode(terms, type=Terms)
             self._runner.get_loop().call_soon_threadsafe(self._use, known)
         now = self._now
-        return WorkerReport(now.made, now.failed, self._budget.tokens, self._budget.cost, now.told())
+        return WorkerReport(now.made, now.failed, self._budget.tokens, self._budget.cost, now.take_messages())
 
     def stop(self) -> None:
         self._ending = self._stop.asked = True
 
     def close(self) -> None:
-        """For whoever outlives its worker; a cluster ends the process."""
+        """For callers that outlive the worker; a cluster ends the process."""
         self._runner.run(self._opened.aclose())
         self._runner.close()
 
     def _use(self, terms: Terms) -> None:
         self._parts.models.keep_to_share(terms.share)
-        self._budget.limits = SpendingLimits(max_tokens=terms.max_tokens, max_cost=terms.max_cost)
+        self._budget.limits = SpendingLimits(budget_tokens=terms.budget_tokens, budget_cost=terms.budget_cost)
 
 
 @asynccontextmanager
@@ -239,7 +239,7 @@ async def _rebuilt(run_file: RunFile, progress: Progress) -> AsyncIterator[Parts
     place = Path(run_file.config.cache_path)
     cache = str(place.with_name(f"{place.stem}-{os.uname().nodename}{place.suffix}"))
     # and as many workers as it has CPUs, so that none needs processes of its own
-    # whose code runs was asked on the driver, whose word counts: the files may lie elsewhere on this node
+    # trust was decided on the driver, and that decision counts: the files may lie elsewhere on this node
     config = msgspec.structs.replace(run_file.config, cache_path=cache, score_workers=0, trust=True)
     async with assemble(run_file.definitions, config) as parts:
         if parts.run_file.fingerprint != run_file.fingerprint:
@@ -250,22 +250,22 @@ async def _rebuilt(run_file: RunFile, progress: Progress) -> AsyncIterator[Parts
 
 
 class _WorkerProgress(Progress):
-    """Counts and sentences for the driver to ask."""
+    """Counts and messages that the driver polls."""
 
     def __init__(self) -> None:
         self.made = self.failed = 0
-        self._said: list[str] = []
+        self._messages: list[str] = []
 
     def records(self, records: list[Record]) -> None:
         self.made += len(records)
         self.failed += sum(record.failed for record in records)
 
     def say(self, sentence: str) -> None:
-        self._said.append(f"{os.uname().nodename}: {sentence}")
+        self._messages.append(f"{os.uname().nodename}: {sentence}")
 
-    def told(self) -> tuple[str, ...]:
-        said, self._said = self._said, []
-        return tuple(said)
+    def take_messages(self) -> tuple[str, ...]:
+        messages, self._messages = self._messages, []
+        return tuple(messages)
 
 
 def _enter(project: str, folder: Path) -> None:

@@ -27,7 +27,7 @@ WAIT_SECONDS = 0.2
 PROGRESS_SECONDS = 1.0
 GONE_AFTER_SECONDS = 5.0
 MOST_LOSSES = 8
-"""A shard that has cost so many workers will cost the next one too: the run ends and says so."""
+"""A shard that has lost this many workers will lose the next one too: the run ends with an error."""
 
 
 class WorkerReport(NamedTuple):
@@ -37,8 +37,8 @@ class WorkerReport(NamedTuple):
     failed: int = 0
     tokens: float = 0
     money: float = 0.0
-    said: tuple[str, ...] = ()
-    """Sentences for the user since the last report."""
+    messages: tuple[str, ...] = ()
+    """Messages for the user since the last report."""
 
 
 class Lender(Protocol):
@@ -76,7 +76,7 @@ class Cluster(NamedTuple):
     cpus: float = 1.0
     """CPUs of each worker, as Ray counts them."""
     gpus: float = 0.0
-    """GPUs of each worker; Ray tells it which by `CUDA_VISIBLE_DEVICES`."""
+    """GPUs of each worker; Ray names them in `CUDA_VISIBLE_DEVICES`."""
     resources: dict[str, float] = {}  # noqa: RUF012 - nobody writes to it
     """Other things that nodes have by name and each worker needs so much of."""
 
@@ -90,7 +90,7 @@ class ClusterConnection:
     """A Ray cluster that was joined, or one that was started on this machine and ends with us."""
 
     def __init__(self, cluster: Cluster) -> None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a measurement is nobody else's business
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics are sent
         try:
             import ray
         except ImportError as error:
@@ -124,7 +124,7 @@ class ClusterConnection:
             there = has.get(name, 0)
             if there < amount and name != "CPU":
                 self.close()
-                # Ray itself would wait for such a node for ever, without a word
+                # Ray itself would silently wait for such a node for ever
                 raise UsageError(f"--executor ray: a worker needs {amount:g} {name}, and the cluster has {there:g}")
         return max(1, min((int(has.get(name, 0) / amount) for name, amount in needs.items()), default=1))
 
@@ -149,7 +149,7 @@ class ClusterConnection:
                 run.wait()
                 if run.out_of is not None:
                     stop.end(run.out_of)
-                await asyncio.sleep(0.001)  # lets the signal handlers have their turn
+                await asyncio.sleep(0.001)  # lets the signal handlers run
                 if stop.asked and not asked_to_stop:
                     asked_to_stop = True
                     run.ask_to_stop()
@@ -165,7 +165,7 @@ def remembers_a_cluster_that_is_gone() -> bool:
     when it was killed.
     """
     if "RAY_ADDRESS" in os.environ:
-        return False  # the user's own word
+        return False  # set by the user
     try:
         folder = os.environ.get("RAY_TMPDIR", "/tmp")  # noqa: S108 - where Ray keeps it; only an address is read
         text = Path(folder, "ray", "ray_current_cluster").read_text(encoding="utf-8")
@@ -192,7 +192,7 @@ class _Member:
 
 
 class _Run:
-    """Who works on what: every reference that is waited for, and the worker and the question it belongs to."""
+    """Which worker does what: every pending reference, with the worker and the call it belongs to."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class _Run:
             question, member = self._waiting.pop(reference)
             try:
                 answer = self._ray.get(reference)
-            except Exception as error:  # whatever a dying worker makes of a question, the worker is lost
+            except Exception as error:  # whatever a dying worker raises, the worker is lost
                 self._lose(member, error)
                 continue
             self._deal_with(question, member, answer)
@@ -285,7 +285,7 @@ class _Run:
 
     def _heard(self, member: _Member, report: WorkerReport) -> None:
         member.report = report
-        for sentence in report.said:
+        for sentence in report.messages:
             self._say(sentence)
 
     def _hand_out(self) -> None:
@@ -295,7 +295,7 @@ class _Run:
                 continue
             used_up = self._lender.used_up()
             if used_up is not None:
-                # whoever still works may give something back; when nobody does, that was all
+                # a busy worker may return part of its budget; when none is busy, the budget is used up
                 self.out_of = None if self._working else used_up
                 return
             member.shard = self._shards.popleft()
@@ -319,7 +319,7 @@ class _Run:
 
     def _lose(self, member: _Member, error: Exception) -> None:
         if member not in self._members:
-            return  # another question of the same worker told us before
+            return  # another call to the same worker has already reported it
         self._members.remove(member)
         self._waiting = {ref: entry for ref, entry in self._waiting.items() if entry[1] is not member}
         self._lost = (self._lost[0] + member.report.made, self._lost[1] + member.report.failed)
@@ -329,11 +329,11 @@ class _Run:
             if self._losses[shard] >= MOST_LOSSES:
                 raise UsageError(
                     f"samples {shard.start} to {shard.stop} have cost {MOST_LOSSES} workers; "
-                    f"the last one ended with: {_first_line(error)}. Run the same command again to go on."
+                    f"the last one ended with: {_first_line(error)}. Rerun the same command to resume."
                 )
             self._shards.appendleft(shard)
         left = len(self._members)
-        self._say(f"lost a worker ({type(error).__name__}); {left} left, its unfinished attempts will be made again")
+        self._say(f"lost a worker ({type(error).__name__}); {left} left, its unfinished attempts will be retried")
         if self._shards and not self._stopping:
             # takes its place as soon as the cluster has one: on another node, or on this one when it is back
             self._hire()
@@ -346,7 +346,7 @@ class _Refusal(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What a worker says when it has opened, when it is asked how far it has got, and when a shard is over."""
+    """What a worker reports when it has opened, when its progress is queried, and when a shard is done."""
 
     report: WorkerReport
     all_made: bool = True
@@ -385,7 +385,7 @@ class _Actor:
 def _own_address(address: str | None) -> str | None:
     """The driver's own address, where Ray's guess would leave the loopback interface that everything else is on."""
     if address is None:
-        # a cluster of our own listens where nobody else can reach it
+        # a cluster of our own listens on loopback only
         ours = sys.platform == "linux" and not os.environ.get("RAY_ADDRESS")
         return "127.0.0.2" if ours else None
     host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
@@ -393,7 +393,7 @@ def _own_address(address: str | None) -> str | None:
 
 
 def _import_path() -> str:
-    """What workers must find: this very assay, and the modules that the driver's folder holds."""
+    """What workers must find: this assay, and the modules that the driver's folder holds."""
     ours = str(Path(__file__).parents[2])
     return os.pathsep.join(part for part in (ours, os.getcwd(), os.environ.get("PYTHONPATH", "")) if part)
 

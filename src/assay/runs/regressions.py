@@ -6,7 +6,7 @@ and refused where that file has changed since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,20 +65,23 @@ def origins_of(source: RunSource) -> Iterator[Origin]:
 def regression_lines(source: RunSource) -> list[dict[str, Any]]:
     """The lines of the run's task files for its picked attempts, each sample once, with its origin."""
     definitions = {each.name: each for each in source.run.definitions}
+    return [line for task, wanted in wanted_of(source).items() for line in _lines_of(definitions[task], wanted)]
+
+
+def wanted_of(source: RunSource) -> dict[str, dict[str, Origin]]:
+    """By task, the samples of the picked attempts with the first attempt that was picked."""
     by_task: dict[str, dict[str, Origin]] = {}
     for origin in origins_of(source):
         by_task.setdefault(origin.task, {}).setdefault(origin.sample, origin)
-    return [line for task, wanted in by_task.items() for line in _lines_of(definitions[task], wanted)]
+    return by_task
 
 
 def _lines_of(definition: TaskDefinition, wanted: dict[str, Origin]) -> Iterator[dict[str, Any]]:
     name = IDS.get(definition.format)
     if name is None:
-        asked = " ".join(f"--only '{each}'" for each in list(wanted)[:3])
-        more = " …" if len(wanted) > 3 else ""
         raise UsageError(
-            f"task `{definition.name}` is no file of samples alone (its format is {definition.format}), so its samples "
-            f"cannot be copied into one; run just these with `assay run {definition.source or 'TASK'} {asked}{more}`"
+            f"task `{definition.name}` is not a plain file of samples (its format is {definition.format}), so its "
+            f"samples cannot be copied into one; run just these with {only_command(definition, wanted)}"
         )
     path = _unchanged(definition)
     found = 0
@@ -90,6 +93,13 @@ def _lines_of(definition: TaskDefinition, wanted: dict[str, Origin]) -> Iterator
             yield {**sample, "metadata": metadata}
     if found < len(wanted):
         raise UsageError(f"{path}: holds {found:,} of the {len(wanted):,} samples that are wanted of it")
+
+
+def only_command(definition: TaskDefinition, wanted: Iterable[str]) -> str:
+    """What runs just these samples of a task."""
+    ids = list(wanted)
+    asked = " ".join(f"--only '{each}'" for each in ids[:3])
+    return f"`assay run {definition.source or 'TASK'} {asked}{' …' if len(ids) > 3 else ''}`"
 
 
 def _samples_in(path: Path) -> Iterator[dict[str, Any]]:
@@ -130,19 +140,24 @@ def save_regressions(path: Path, lines: list[dict[str, Any]]) -> Saved:
     known = {_id_of(line) for line in _samples_in(path)} if content else set()
     added = [line for line in each_once(lines) if _id_of(line) not in known]
     whole = content + (b"" if not content or content.endswith(b"\n") else b"\n") + encoded(added)
+    write_if_it_loads(path, whole, lambda trial: load_tasks([str(trial)], only_reads=True))
+    return Saved(path=path, added=len(added), kept=len(known))
+
+
+def write_if_it_loads(path: Path, whole: bytes, load: Callable[[Path], object]) -> None:
+    """The file with this content, once `load` has taken it from another place; `UsageError` where it does not."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    trial = path.with_name(f".{path.stem}.trial.jsonl")
+    trial = path.with_name(f".{path.stem}.trial{path.suffix}")
     try:
         trial.write_bytes(whole)
-        load_tasks([str(trial)], only_reads=True)
+        load(trial)
     except UsageError as error:
         message = str(error).replace(str(trial), str(path))
-        raise UsageError(f"with these samples it would be no task: {message}") from error
+        raise UsageError(f"with these samples it would not be a valid task: {message}") from error
     finally:
         trial.unlink(missing_ok=True)
     with writing_whole(path) as file:
         file.write(whole)
-    return Saved(path=path, added=len(added), kept=len(known))
 
 
 def each_once(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

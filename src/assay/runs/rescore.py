@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -22,7 +21,7 @@ from assay.core.run import Stop, owed_work
 from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.seams import Previewable, Scorer, Work
 from assay.core.task import Task
-from assay.core.types import Failure, Record, Sample, Score, TaskDefinition, Trace
+from assay.core.types import Failure, Message, Record, Sample, Score, TaskDefinition, Trace
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import Leaderboard
 from assay.reports.view import View
@@ -37,6 +36,8 @@ from assay.user.seal import is_vouched_for
 
 BATCH = 64
 """Answers scored at a time: as many scores as a killed process loses at most."""
+UNANSWERED = ("prompt", "model", "solver")
+"""Where an attempt broke that has no answer to score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class Rescored:
     folder: Path
     leaderboard: Leaderboard
     rescored: int
-    owed: int
+    remaining: int
     """Attempts without an answer to score: failed, or their prompt is another one now."""
     changed_prompts: int
     interrupted: bool = False
@@ -66,8 +67,8 @@ def rescore(
     """A new run folder that holds the old answers and new scores, or the rest of one that was interrupted.
 
     `definitions` are the tasks as they are now; None reads them from the run itself, which is right when only the
-    code of a metric changed. An answer is scored again only if its sample still asks the same. No model is asked: the
-    verdict of a judge stands as it was given, unless the sample or what the judge is told has changed.
+    code of a metric changed. An answer is scored again only if its sample still asks the same. No model is called: the
+    verdict of a judge stands as it was given, unless the sample or the judge's instructions have changed.
     """
     earlier = read_run_file(run)
     tasks = tuple(definitions) if definitions is not None else earlier.definitions
@@ -101,7 +102,7 @@ async def _rescore(
     )
     refuse_rescored(folder, run_file)
     stop, counts = Stop(), Counter[str]()
-    # whose code runs was asked before, and the new run does not say that everything may
+    # trust was checked before; the new run must not record that everything is trusted
     allowed = msgspec.structs.replace(config, trust=True)
     async with assemble_tasks(definitions, allowed) as parts:
         with closing(Answers(run / "journal.jsonl")) as answers:
@@ -111,6 +112,7 @@ async def _rescore(
             prepare_rescored(folder, run_file, run, earlier)
             with closing(Journal(folder / "journal.jsonl")) as journal:
                 finished = finished_keys(journal.path)
+                progress.plan(run_file, journal.path)
                 progress.begin(sum(map(config.attempts_of, definitions)), len(finished), definitions)
                 try:
                     with signals(stop, progress), Watch(config.timeout_seconds, stop, progress.say):
@@ -126,7 +128,7 @@ async def _rescore(
         folder=folder,
         leaderboard=board,
         rescored=counts["scored"],
-        owed=counts["owed"],
+        remaining=counts["remaining"],
         changed_prompts=counts["changed"],
         interrupted=stop.interrupted,
     )
@@ -144,7 +146,7 @@ async def _score_all(
         found = [(each, answers.of(each.task.name, each.sample.id, each.attempt)) for each in batch]
         scored = [(each, record) for each, record in found if record and _asks_the_same(each, record)]
         counts["changed"] += sum(record is not None for _, record in found) - len(scored)
-        counts["owed"] += len(found) - len(scored)
+        counts["remaining"] += len(found) - len(scored)
         records = await asyncio.gather(*(_score_again(*each, verdicts) for each in scored))
         journal.append(records)
         counts["scored"] += len(records)
@@ -154,7 +156,7 @@ async def _score_all(
 class Answers:
     """The attempts that have an answer, by where their lines begin: the answers themselves stay in the journal.
 
-    An attempt whose scorer broke has an answer; one whose model broke has not.
+    An attempt whose scorer broke has an answer; one whose model or solver broke has not, whatever it said before.
     """
 
     def __init__(self, journal: Path) -> None:
@@ -162,7 +164,7 @@ class Answers:
             raise UsageError(f"{journal}: no such file, so there are no answers to score")
         self._places: dict[int, int] = {}
         for place, line in counting_lines(journal, _Named):
-            if bytes(line.trace) != b"null":
+            if bytes(line.trace) != b"null" and not any(each.stage in UNANSWERED for each in line.failures):
                 self._places[_key(line.task, line.sample_id, line.attempt)] = place
         self._file = open_regular(journal)
 
@@ -181,6 +183,10 @@ class Answers:
         self._file.close()
 
 
+class _Failed(msgspec.Struct):
+    stage: str = ""
+
+
 class _Named(msgspec.Struct):
     """A journal line as far as it says whose it is, and whether it has an answer."""
 
@@ -188,7 +194,7 @@ class _Named(msgspec.Struct):
     task: str
     sample_id: str
     attempt: int = 1
-    failures: list[Any] = []
+    failures: list[_Failed] = []
     trace: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -200,7 +206,7 @@ _decode = msgspec.json.Decoder(Record).decode
 
 
 def _asks_the_same(work: Work, record: Record) -> bool:
-    """Whether the answer is one to the question the sample asks now. What a conversation would ask nobody can tell."""
+    """Whether the answer is one to the question the sample asks now. For a conversation that is unknown."""
     sample, trace = work.sample, record.trace
     if trace is None:
         return False
@@ -212,11 +218,13 @@ def _asks_the_same(work: Work, record: Record) -> bool:
     except FailureError:
         return False
     asked = trace.messages[:-1] if trace.messages else None
+    if trace.prompt is None and request.prompt is not None:  # to a chat model a prompt is what the user says
+        return asked == (Message(role="user", content=request.prompt),)
     return (request.prompt, request.messages) == (trace.prompt, asked)
 
 
 class _Verdicts:
-    """Which verdicts of judges still stand: those of scorers that are told the same as then, on the same sample."""
+    """Which verdicts of judges still stand: those of scorers with the same instructions, on the same sample."""
 
     def __init__(self, then: Sequence[TaskDefinition], now: Sequence[TaskDefinition]) -> None:
         before = {(task.name, part.key): part for task in then for part in task.scorers}
@@ -225,7 +233,7 @@ class _Verdicts:
         }
 
     def task_of(self, work: Work, record: Record) -> Task:
-        """The task, its judges answering with what they said then."""
+        """The task, with judges that repeat their recorded answers."""
         task: Task = work.task
         if record.key != work.key:
             return task
@@ -238,7 +246,7 @@ class _Verdicts:
 
 
 class _Recorded:
-    """A scorer that scores again what it can score without a model, and else says what it said."""
+    """A scorer that rescores what it can score without a model, and otherwise repeats its earlier score."""
 
     def __init__(self, scorer: Scorer, said: Score) -> None:
         self.name = scorer.name

@@ -1,9 +1,9 @@
 """A run cut into shards: contiguous ranges of its samples, one journal file per attempt at a shard, merged into one.
 
 A shard is named by the samples it covers, counted through all tasks of the run, so that a range means the same
-whatever the number of shards. Whoever works on a shard writes to a file of its own in `shards/`, because the worker
+whatever the number of shards. Each worker on a shard writes to a file of its own in `shards/`, because a worker
 that was given up may still be alive and writing. Merging takes the line of every attempt that counts, by the rule that
-all readers of journals go by; a torn last line is an attempt still owed.
+all readers of journals go by; a torn last line is an attempt that remains.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def holds_attempts(folder: Path, shard: Shard | None = None) -> bool:
     if journal.is_file() and journal.stat().st_size > 0:
         return True
     if not folder.is_dir():
-        return False  # whoever writes there says what is in the way
+        return False  # the writer reports what is in the way
     return any(shard is None or other.overlaps(shard) for other, _ in shard_files(folder))
 
 
@@ -111,7 +111,7 @@ def _lines(path: Path) -> Iterator[tuple[bytes, AttemptOutcome]]:
     try:
         yield from read_both(path, AttemptOutcome)
     except FileNotFoundError:
-        return  # an attempt that had nothing to write was taken away between our look at the folder and now
+        return  # the file of an attempt that wrote nothing was removed since the folder was listed
 
 
 class Merged(NamedTuple):
@@ -131,11 +131,11 @@ def merge_shards(folder: Path, journal: Journal) -> Merged:
     files = shard_files(folder)
     if not files:
         return Merged((), 0, 0, 0)
-    known, told = _outcomes(journal.path)
+    known, known_failures = _outcomes(journal.path)
     added = repeated = failed = 0
     for group in _overlapping(files):
         # ranges that do not overlap share no attempt, so only one group's keys are held at a time
-        merge = _Merge(known, told)
+        merge = _Merge(known, known_failures)
         journal.copy(merge.lines(group))
         added, repeated, failed = added + merge.added, repeated + merge.repeated, failed + merge.failed
     return Merged(tuple(path for _, path in files), added, repeated, failed)
@@ -155,9 +155,9 @@ def remove_files(merged: Merged) -> None:
 class _Merge:
     """The lines of one group of shard files that the journal lacks."""
 
-    def __init__(self, known: KeySet, told: Mapping[int, bytes]) -> None:
+    def __init__(self, known: KeySet, known_failures: Mapping[int, bytes]) -> None:
         self._known = known
-        self._told = told
+        self._known_failures = known_failures
         self.added = self.repeated = self.failed = 0
 
     def lines(self, paths: Iterable[Path]) -> Iterator[bytes]:
@@ -177,7 +177,7 @@ class _Merge:
             else:
                 self.repeated += not failed
         for key, line in failures.items():
-            if self._told.get(key) != _digest(line):
+            if self._known_failures.get(key) != _digest(line):
                 self.failed += 1
                 yield line
 

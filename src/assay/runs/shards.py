@@ -20,7 +20,7 @@ from assay.core.types import Record
 from assay.reports.board.types import Leaderboard
 from assay.reports.view import View
 from assay.runs.assemble import Parts, assemble
-from assay.runs.evaluate import RunOptions, heard
+from assay.runs.evaluate import RunOptions, on_records_for
 from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder
 from assay.runs.listeners import Listeners
@@ -43,7 +43,7 @@ from assay.user.seal import is_vouched_for
 
 
 class ShardCounts(Struct, frozen=True, kw_only=True):
-    """How one shard stands: all that a worker answers with, whatever the size of the shard."""
+    """The state of one shard: all that a worker returns, whatever the size of the shard."""
 
     planned: int
     finished: int
@@ -58,7 +58,7 @@ class ShardCounts(Struct, frozen=True, kw_only=True):
 
 
 class ShardResult(Struct, frozen=True, kw_only=True):
-    """Where the run lies, and how this shard of it stands."""
+    """The run's folder, and the state of this shard."""
 
     folder: Path
     counts: ShardCounts
@@ -70,8 +70,8 @@ class MergeResult(Struct, frozen=True, kw_only=True):
     leaderboard: Leaderboard
     added: int
     repeated: int
-    owed: list[str]
-    """The samples of each task that are still owed, in words."""
+    remaining: list[str]
+    """The samples of each task that remain, in words."""
 
 
 async def run_planned_shard(run: PlannedRun, number: int, count: int, options: RunOptions) -> ShardResult:
@@ -83,7 +83,7 @@ async def run_planned_shard(run: PlannedRun, number: int, count: int, options: R
         await parts.make_ready(progress)
         folder = options.folder or default_folder(parts.run_file)
         prepare_folder(folder, parts.run_file, resume_foreign=options.resume_foreign, shard=shard)
-        # less what earlier attempts at this very shard have used
+        # less what earlier attempts at this shard have used
         parts.keep_to_budget(stop, (path for other, path in shard_files(folder) if other == shard), sharers=count)
         with signals(stop, progress):
             finished = finished_keys(folder / "journal.jsonl")
@@ -102,7 +102,7 @@ def merge_run(folder: Path, view: View | None = None) -> MergeResult:
         merged = merge_shards(folder, journal)
     seal = code_seal(run_file.definitions)
     leaderboard = run_blocking(finish(folder, view, trust=seal is not None and is_vouched_for(folder, seal)))
-    return counted(merged, leaderboard)
+    return merge_result(merged, leaderboard)
 
 
 async def run_range(
@@ -118,7 +118,7 @@ async def run_range(
     positions = positions_of(shard, parts.run_file.definitions, parts.config)
     total = sum(map(len, positions.values())) * parts.config.repeat
     earlier = finished_in_shards(folder, shard)
-    count = _Count(heard(progress, listeners or Listeners((), progress.warn)))
+    count = _Count(on_records_for(progress, listeners or Listeners((), progress.warn)))
     # the journal's keys are of the whole run; how many of this shard are among them is known when all are made
     progress.begin(total, len(earlier), parts.run_file.definitions)
     journal = Journal(new_file(folder, shard))
@@ -153,7 +153,7 @@ class _InEither:
 
 
 class _Count:
-    """How many attempts were made and how many of them failed, told on to the progress line."""
+    """How many attempts were made and how many of them failed, passed on to the progress line."""
 
     def __init__(self, hear: Callable[[list[Record]], None]) -> None:
         self._hear = hear
@@ -169,8 +169,10 @@ class _Count:
         self._hear(records)
 
 
-def counted(merged: Merged, leaderboard: Leaderboard) -> MergeResult:
-    owed = [f"{row.owed:,} of {row.total:,} attempts of `{row.task}`" for row in leaderboard.tasks if row.owed]
-    if not owed:
+def merge_result(merged: Merged, leaderboard: Leaderboard) -> MergeResult:
+    remaining = [
+        f"{row.remaining:,} of {row.total:,} attempts of `{row.task}`" for row in leaderboard.tasks if row.remaining
+    ]
+    if not remaining:
         remove_files(merged)
-    return MergeResult(leaderboard=leaderboard, added=merged.added, repeated=merged.repeated, owed=owed)
+    return MergeResult(leaderboard=leaderboard, added=merged.added, repeated=merged.repeated, remaining=remaining)

@@ -1,4 +1,4 @@
-"""Runs programs we do not trust, and says what it does not stop."""
+"""Runs untrusted programs, and documents what it does not stop."""
 
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.programs import (

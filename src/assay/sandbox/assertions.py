@@ -178,7 +178,7 @@ def _parse(source: str, what: str) -> ast.Module:
 
 
 def _quietly(source: str, mode: str) -> ast.AST:
-    with warnings.catch_warnings():  # an old escape in a dataset is not the reader's business
+    with warnings.catch_warnings():  # a deprecated escape in a dataset is not worth a warning
         warnings.simplefilter("ignore")
         return ast.parse(source, mode=mode)
 
@@ -281,7 +281,7 @@ def _with_imports(prelude: str, modules: Sequence[str]) -> str:
 def _names_of_candidate(
     everything: Sequence[ast.AST], helpers: Sequence[ast.AST]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names the checks read and nobody but the candidate can have defined; and those that are stdlib modules."""
+    """Names the checks read that only the candidate can have defined; and those that are stdlib modules."""
     bound = _BUILTINS | set(_bound(everything)) | set(_bound(helpers))
     read = [node.id for node in everything if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     free = tuple(dict.fromkeys(name for name in read if name not in bound)) or _called_builtins(everything)

@@ -2,7 +2,7 @@
 
 The limits a process has of its own come first. They do not count what the kernel holds on a process's behalf, and
 root is exempt from the one on tasks; a cgroup has neither gap. We write into cgroups that we made, and nowhere else,
-but for one thing: at the very root of the hierarchy we switch the two controllers on where nobody has. Our own process
+with one exception: at the root of the hierarchy we enable the two controllers if they are off. Our own process
 stays where it is, which is why the place is beside its cgroup: one that holds processes can have no limited children.
 """
 
@@ -82,7 +82,7 @@ class Cgroup:
             self._memory_mb = memory_mb
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the kernel has killed something in here for want of memory since this was last asked."""
+        """Whether the kernel has killed something in here for lack of memory since the last call."""
         before, self._killed = self._killed, self._event("memory.events", "oom_kill")
         return self._killed > before
 
@@ -94,7 +94,7 @@ class Cgroup:
             return False
 
     def remove(self) -> None:
-        """End whatever is left in it, and it. What resists is left to the next start."""
+        """Kill whatever is left in it, and remove it. What cannot be removed is left to the next start."""
         with contextlib.suppress(OSError):  # before Linux 5.14 there is no such file; the zygote's end is enough
             self._write("cgroup.kill", "1")
         for _ in range(100):
@@ -195,7 +195,7 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # somebody else's, but there
+        return True  # another user's, but it exists
     return True
 
 

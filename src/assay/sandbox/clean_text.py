@@ -10,7 +10,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\
 
 
 def clean(text: str | bytes, limit: int = 4_000) -> str:
-    """The text without what moves a cursor, hides letters or breaks an encoder; the middle left out if long."""
+    """The text without characters that move a cursor, hide letters or break an encoder; the middle left out if long."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     text = printable(_ESCAPES.sub("", text))

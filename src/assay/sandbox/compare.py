@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.sandbox.inside.values import MAX_DEPTH, MAX_NODES, SMALL, MalformedError, Tree, decode
 
-Number = int | float | complex | Decimal | Fraction
+ComparableNumber = int | float | complex | Decimal | Fraction
 
 _NUMBERS = {"i", "f", "c", "D", "F"}
 _SEQUENCES = {"l", "t", "q"}
@@ -21,7 +21,7 @@ _LENGTHS |= dict.fromkeys(("r", "da", "td", "T", "o", "d", *_COLLECTIONS), 2)
 """Of every tag there is: how long its list must be."""
 
 _COST_OF_LIST = 20
-"""What reading a tagged list costs, beside 1 for a value that stands for itself: about a tenth of a microsecond."""
+"""What reading a tagged list costs, where an untagged value costs 1: about a tenth of a microsecond."""
 _COST_OF_NUMBER = 40
 """What reading a number or date costs that has to be built."""
 _LONGEST_TYPE_NAME = 100
@@ -198,16 +198,16 @@ def _same_pairs(left: list[Any], right: list[Any], tolerance: float | None, stri
     return True
 
 
-def _number(tree: Tree) -> Number | None:
+def _number(tree: Tree) -> ComparableNumber | None:
     if isinstance(tree, bool | int):
         return int(tree)
     if isinstance(tree, list) and tree and tree[0] in _NUMBERS:
-        number: Number = decode(tree)
+        number: ComparableNumber = decode(tree)
         return number
     return None
 
 
-def _same_number(expected: Number, actual: Number, tolerance: float | None) -> bool:
+def _same_number(expected: ComparableNumber, actual: ComparableNumber, tolerance: float | None) -> bool:
     if _is_nan(expected):
         return _is_nan(actual)
     if _canonical_number(expected) == _canonical_number(actual):
@@ -220,13 +220,13 @@ def _same_number(expected: Number, actual: Number, tolerance: float | None) -> b
         return False
 
 
-def _is_nan(number: Number) -> bool:
+def _is_nan(number: ComparableNumber) -> bool:
     if isinstance(number, Decimal):
         return number.is_nan()  # a signalling NaN raises when it is compared, even with itself
     return number != number  # noqa: PLR0124 -- true of NaN in every other numeric type
 
 
-def _canonical_number(number: Number) -> str:
+def _canonical_number(number: ComparableNumber) -> str:
     if isinstance(number, complex):
         if number.imag != 0:
             return f"c({_canonical_number(number.real)},{_canonical_number(number.imag)})"

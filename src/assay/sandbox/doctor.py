@@ -1,4 +1,4 @@
-"""What this host has to confine a program with: one row per layer, found out by trying."""
+"""What this host can confine a program with: one row per layer, found by trying."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 def doctor() -> list[Row]:
-    """Every layer tried in a throw-away process, and the tier they come to."""
+    """Every layer tried in a throw-away process, and the resulting tier."""
     rows = [_platform(), _interpreter()]
     if sys.platform.startswith("linux"):
         rows += [_seccomp(), _landlock(), _namespaces(), _uid(), _cgroup()]

@@ -21,7 +21,7 @@ from assay.sandbox.programs import Check, Expressions, IoPairs, Limits, Outcome,
 from assay.sandbox.relay import verify
 from assay.sandbox.script import judge_stdout
 from assay.sandbox.session import CancelledRunError, ExhaustedError, Session
-from assay.sandbox.trial import Trial, Verdict, attributed, malformed, unreadable, unusable
+from assay.sandbox.trial import ProgramVerdict, Trial, attributed, malformed, unreadable, unusable
 from assay.sandbox.zygote import Zygote, ZygoteError
 
 
@@ -82,7 +82,7 @@ def judge(program: Program, plan: Plan | None, limits: Limits, zygote: Zygote, w
 
 
 def allowed_imports(program: Program, plan: Plan) -> tuple[str, ...] | None:
-    """Besides the pure modules, what the author's own prelude imports: it runs as part of the program."""
+    """In addition to the pure modules, what the author's own prelude imports: it runs as part of the program."""
     return None if program.imports is None else (*program.imports, *plan.prelude_imports)
 
 
@@ -137,7 +137,9 @@ def _as_one(label: str, checks: tuple[Check, ...]) -> tuple[Check, ...]:
     return (Check(label=label, outcome=failed.outcome, detail=f"{failed.label}: {failed.detail}"),)
 
 
-def _make_calls(trial: Trial, calls: Sequence[Call], trouble: Verdict | None, program: Program) -> tuple[Check, ...]:
+def _make_calls(
+    trial: Trial, calls: Sequence[Call], trouble: ProgramVerdict | None, program: Program
+) -> tuple[Check, ...]:
     """One call at a time; what ends the process also ends the checks that are left."""
     tolerance, strict = (program.tolerance, program.strict) if isinstance(program, IoPairs) else (None, True)
     checks = []
@@ -150,15 +152,12 @@ def _make_calls(trial: Trial, calls: Sequence[Call], trouble: Verdict | None, pr
         checks.append(Check(label=label, outcome=verdict[0], detail=verdict[1]))
         trouble = (verdict[0], f"not reached: {verdict[1]}") if ends else None
     if trial.candidate.replies and trouble is None:
-        return tuple(_spoiled(check) for check in checks)
+        spoilt = "the reply pipe carried a surplus reply"
+        return tuple(Check(label=check.label, outcome="violation", detail=spoilt) for check in checks)
     return tuple(checks)
 
 
-def _spoiled(check: Check) -> Check:
-    return Check(label=check.label, outcome="violation", detail="the reply pipe carried a surplus reply")
-
-
-def _make_call(trial: Trial, call: Call, tolerance: float | None, strict: bool) -> tuple[Verdict, bool]:
+def _make_call(trial: Trial, call: Call, tolerance: float | None, strict: bool) -> tuple[ProgramVerdict, bool]:
     """The verdict on one call, and whether it was the candidate's last."""
     try:
         arguments = [encode(argument) for argument in call.arguments]
@@ -199,7 +198,7 @@ def _run_together(prelude: str, code: str, plan: Plan, trial: Trial) -> tuple[Ch
     return tuple(checks)
 
 
-def _together_verdict(trial: Trial, reply: dict[str, Any]) -> Verdict:
+def _together_verdict(trial: Trial, reply: dict[str, Any]) -> ProgramVerdict:
     if reply.get("ran") is True:
         return "pass", ""
     outcome, detail = trial.trouble(reply)

@@ -40,7 +40,7 @@ def profile() -> str:
 
 
 def usage(pid: int) -> tuple[float, int] | None:
-    """(seconds of processor time, bytes of memory) of a process of ours; None when it cannot be read."""
+    """(seconds of CPU time, bytes of memory) of a process of ours; None when it cannot be read."""
     try:
         library = ctypes.CDLL("/usr/lib/libproc.dylib")
         buffer = ctypes.create_string_buffer(512)

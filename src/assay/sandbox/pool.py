@@ -1,7 +1,7 @@
-"""The sandbox: a worker thread and a zygote per core, behind one async door.
+"""The sandbox: a worker thread and a zygote per core, behind one async interface.
 
-A thread per zygote keeps the event loop free (comparing a large answer blocks nobody), works with any loop, and lets
-each program be judged by straight-line code. A stuck candidate holds its own worker and no other.
+A thread per zygote keeps the event loop free (comparing a large answer does not block it), works with any loop,
+and lets each program be judged by straight-line code. A stuck candidate holds its own worker and no other.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Job:
         self.cancelled = False
 
     def cancel(self) -> None:
-        """Nobody waits any more: end the candidate now instead of at its limit."""
+        """The caller no longer waits: end the candidate now instead of at its limit."""
         with self.lock:
             self.cancelled = True
             if self.worker is not None:
@@ -59,11 +59,11 @@ CONTROL = Job(
     TestProgram(code="def f(x): return x + 1", tests="values = [f(n) for n in range(3)]\nassert values == [1, 2, 3]"),
     Limits(cpu_seconds=10),
 )
-"""Harmless, and needs both kinds of process: where this passes, the sandbox is well."""
+"""Harmless, and needs both kinds of process: where this passes, the sandbox works."""
 
 
 class Sandbox:
-    """Runs programs nobody trusts, as many at a time as there are cores."""
+    """Runs untrusted programs, as many at a time as there are cores."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class Sandbox:
                 worker.start()
         except BaseException:
             self._dismiss(workers)
-            self._jobs = queue.SimpleQueue()  # what told them to leave must not reach their successors
+            self._jobs = queue.SimpleQueue()  # the stop request must not reach their successors
             raise
         return workers
 
@@ -292,7 +292,7 @@ class Worker(threading.Thread):
             pass  # full: it will wake anyway
 
     def close_wake(self) -> None:
-        """For whoever has joined the thread: closed earlier, an interrupt could land in somebody else's file."""
+        """Call after joining the thread: closed earlier, an interrupt could be written to a reused descriptor."""
         os.close(self._wake_in)
         os.close(self._wake_out)
 
@@ -349,7 +349,7 @@ class Worker(threading.Thread):
             ran_out = self._zygote is not None and self._zygote.ran_out_of_memory()
             self.replaced += 1
             self._discard()
-            if ran_out:  # the kernel took the zygote, but nobody else can have used the memory up
+            if ran_out:  # the kernel killed the zygote, but only the candidate can have used up the memory
                 return exhausted(job, "memory", f"more than {job.limits.memory_mb} MB", self._plan["name"])
             raise
 

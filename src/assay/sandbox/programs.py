@@ -43,7 +43,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     output_bytes: int = 1 << 20
     """Of standard output and standard error, each."""
     wall_seconds: float | None = None
-    """A guard against sleeping; four times the processor time and a second when None."""
+    """A guard against sleeping; four times the CPU time and a second when None."""
     calls: int = 20_000
     """How often a test may call into the candidate."""
 
@@ -52,7 +52,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 Imports = tuple[str, ...] | None
-"""What a program may import besides the pure modules of `inside/imports.py`; None for anything. The wall stays."""
+"""What a program may import beyond the pure modules of `inside/imports.py`; None for anything. It stays confined."""
 
 
 ANY_IMPORT = "any"
@@ -60,14 +60,16 @@ _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def read_imports(value: object) -> Imports:
-    """What a task says its programs may import: `any`, or modules besides the pure ones; `ValueError` in words."""
+    """What a task lets its programs import: `any`, or modules beyond the pure ones; `ValueError` with a message."""
     if value == ANY_IMPORT:
         return None
     if not isinstance(value, list | tuple):
         raise ValueError('must be "any" or a list of module names such as ["threading"]')
     for name in value:
         if not isinstance(name, str) or not _MODULE.fullmatch(name):
-            raise ValueError(f'holds {str(name)[:60]!r}, which is no module name; write "any" or names like "os.path"')
+            raise ValueError(
+                f'holds {str(name)[:60]!r}, which is not a module name; write "any" or names like "os.path"'
+            )
     return tuple(value)
 
 
@@ -106,6 +108,10 @@ class Stdout(Struct, frozen=True, kw_only=True, tag=True):
     expected: tuple[str, ...]
     stdin: str | tuple[str, ...] = ""
     imports: Imports = None
+    lenient: bool = False
+    """Blanks around a line and blank lines around the whole do not count, nor how a number is spelled (2 and 2.0)."""
+    all_or_nothing: bool = False
+    """The first output that is wrong ends it: the inputs after that one are not tried."""
 
 
 class TestProgram(Struct, frozen=True, kw_only=True, tag=True):
@@ -142,7 +148,7 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What became of one program. All text in it comes from the program: capped and cleaned, but untrusted."""
+    """The outcome of one program. All text in it comes from the program: capped and cleaned, but untrusted."""
 
     outcome: OutcomeName
     checks: tuple[Check, ...]

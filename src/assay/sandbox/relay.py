@@ -16,7 +16,7 @@ from assay.sandbox.clean_text import clean
 from assay.sandbox.inside.values import MalformedError
 from assay.sandbox.programs import Check
 from assay.sandbox.session import SandboxChild
-from assay.sandbox.trial import TooCostlyError, Trial, Verdict, malformed, sendable, text, unusable
+from assay.sandbox.trial import ProgramVerdict, TooCostlyError, Trial, malformed, sendable, text, unusable
 from assay.sandbox.zygote import SetupError, ZygoteError
 
 _HANDLE_OPERATIONS = {
@@ -67,10 +67,10 @@ class Relay:
         self.verifier = verifier
         self.plan = plan
         self.count = len(plan.sources)
-        self.verdicts: list[Verdict] = []
+        self.verdicts: list[ProgramVerdict] = []
         self.calls = 0
         self.reached = False
-        """The check at hand has had an answer of the candidate's."""
+        """The current check has had an answer from the candidate."""
         self.answered = False
         """The candidate has said something that the test may act on: what the test does now may be its doing."""
         self.data_names: set[str] = set()
@@ -78,7 +78,7 @@ class Relay:
         self.left_to_python = False
         """A name that could be the candidate's was left to Python's own function of that name."""
 
-    def run(self) -> list[Verdict]:
+    def run(self) -> list[ProgramVerdict]:
         session = self.trial.session
         while True:
             message = session.receive(self.verifier)
@@ -102,7 +102,7 @@ class Relay:
             detail = f"{detail}, which cannot be split from it"
             if not self.answered:
                 raise unusable(detail, kind="unsupported")
-            outcome = "wrong"  # an answer may have brought it about: no way out of being judged
+            outcome = "wrong"  # an answer may have caused it, which must not be a way out of being judged
         if outcome == "wrong" and message.get("operator"):
             detail = f"{detail} (the test {message['own']}; `unsplittable: weak` can let them answer)"
         if outcome == "pass" and not self.proves_something():
@@ -121,7 +121,7 @@ class Relay:
             or (bool(self.type_names) and self.plan.mentions(check, self.type_names, called=True))
         )
 
-    def carry(self, message: dict[str, Any]) -> Verdict | None:
+    def carry(self, message: dict[str, Any]) -> ProgramVerdict | None:
         """One question to the candidate and back; a verdict when the candidate is no longer there to ask."""
         self.calls += 1
         if self.calls > self.trial.limits.calls:
@@ -199,7 +199,7 @@ class Relay:
         return {"tree": tree}
 
     def judge_strength(self, message: dict[str, Any], value: Any) -> None:
-        """A test that lets the candidate's object say yes or no about itself can be talked to: weak."""
+        """A test that lets the candidate's object answer about itself can be influenced: weak."""
         own_word = message["op"] in ("bool", "instance")
         about_argument = message["op"] in ("call", "getitem") and not message["named"] and _given(message)
         if own_word or (about_argument and (isinstance(value, bool) or self.plan.reading.asks_objects)):
@@ -216,7 +216,7 @@ class Relay:
             "args": arguments if plain else None,
         }
 
-    def finish(self) -> list[Verdict]:
+    def finish(self) -> list[ProgramVerdict]:
         """A pass also needs that the verifier left in good order."""
         self.trial.session.wait(self.verifier)
         ended = self.verifier.ended
@@ -224,7 +224,7 @@ class Relay:
             return self.verifier_gone()
         return self.verdicts
 
-    def verifier_gone(self) -> list[Verdict]:
+    def verifier_gone(self) -> list[ProgramVerdict]:
         """A verifier that used up a limit is the candidate's outcome: a test that does so by itself is of no use."""
         verifier = self.verifier
         if verifier.stopped in ("stdout", "stderr"):
@@ -238,10 +238,10 @@ class Relay:
             return self.cut_short(("timeout", "the test ran out of time"))
         self.trial.session.check_setup(verifier)
         status = verifier.ended.status if verifier.ended else signal.SIGKILL
-        told = bytes(verifier.output["stderr"][:300]).decode("utf-8", "replace").strip()
+        stderr = bytes(verifier.output["stderr"][:300]).decode("utf-8", "replace").strip()
         # one that left by itself before its first question had nothing of the candidate's to break over
         by_itself = self.calls == 0 and os.waitstatus_to_exitcode(status) >= 0
-        raise (SetupError if by_itself else ZygoteError)(f"the verifier ended early (status {status}): {told}")
+        raise (SetupError if by_itself else ZygoteError)(f"the verifier ended early (status {status}): {stderr}")
 
     def used_up_time(self) -> bool:
         """Ended by the kernel's limit before we looked at its clock, as happens on a busy machine."""
@@ -250,7 +250,7 @@ class Relay:
             return False
         return ended.cpu_seconds >= 2 * self.trial.limits.cpu_seconds + 1
 
-    def cut_short(self, ending: Verdict) -> list[Verdict]:
+    def cut_short(self, ending: ProgramVerdict) -> list[ProgramVerdict]:
         missing = self.count - len(self.verdicts)
         later = (ending[0], f"not reached: {ending[1]}")
         return [*self.verdicts, *([ending] if missing else []), *([later] * (missing - 1))]

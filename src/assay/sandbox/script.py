@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from assay.sandbox.clean_text import clean
 from assay.sandbox.programs import Check, Limits, Outcome, Stdout, summarize
 from assay.sandbox.session import SandboxChild, Session
-from assay.sandbox.trial import Verdict, attributed, outcome_of, sendable, told, unusable, why_ended
+from assay.sandbox.trial import ProgramVerdict, attributed, error_message, outcome_of, sendable, unusable, why_ended
 from assay.sandbox.zygote import Zygote
 
 
@@ -22,13 +23,14 @@ def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> 
         runs = [(given, (wanted,)) for given, wanted in zip(program.stdin, program.expected, strict=True)]
     if not runs or not program.expected:
         raise unusable("there is no expected output")
-    outcomes = []
+    outcomes: list[Outcome] = []
     for number, (given, wanted) in enumerate(runs, start=1):
         session = Session(zygote, limits, wake)
         with attributed(session), session:
-            label = f"output {number}"
-            outcomes.append(_run_script(program.code, given, wanted, session, label, program.imports))
-    checks = tuple(outcome.checks[0] for outcome in outcomes)
+            outcomes.append(_run_script(program, given, wanted, session, f"output {number}"))
+        if program.all_or_nothing and outcomes[-1].outcome != "pass":
+            break
+    checks = (*(outcome.checks[0] for outcome in outcomes), *_not_tried(outcomes[-1], len(outcomes), len(runs)))
     name, share = summarize(checks)
     return Outcome(
         outcome=name,
@@ -42,16 +44,19 @@ def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> 
     )
 
 
-def _run_script(
-    code: str, stdin: str, expected: Sequence[str], session: Session, label: str, imports: tuple[str, ...] | None
-) -> Outcome:
+def _not_tried(last: Outcome, tried: int, wanted: int) -> Iterator[Check]:
+    for number in range(tried + 1, wanted + 1):
+        yield Check(label=f"output {number}", outcome=last.outcome, detail="not tried: an output before it was wrong")
+
+
+def _run_script(program: Stdout, stdin: str, expected: Sequence[str], session: Session, label: str) -> Outcome:
     child = session.start("candidate", stdin=stdin.encode("utf-8", "surrogatepass"))
-    session.send(child, {"id": "script", "op": "script", "source": sendable(code), "imports": imports})
+    session.send(child, {"id": "script", "op": "script", "source": sendable(program.code), "imports": program.imports})
     session.wait(child)
     session.end(child)
     frame = session.receive(child)
     session.check_setup(child)
-    outcome, detail = _script_verdict(child, frame, expected, session.limits)
+    outcome, detail = _script_verdict(child, frame, expected, session.limits, lenient=program.lenient)
     return Outcome(
         outcome=outcome,
         checks=(Check(label=label, outcome=outcome, detail=detail),),
@@ -64,19 +69,37 @@ def _run_script(
 
 
 def _script_verdict(
-    child: SandboxChild, frame: dict[str, Any] | None, expected: Sequence[str], limits: Limits
-) -> Verdict:
+    child: SandboxChild, frame: dict[str, Any] | None, expected: Sequence[str], limits: Limits, *, lenient: bool
+) -> ProgramVerdict:
     """Needs the end of the stream, exit status 0 and no limit hit: the right answer and then a hang is no pass."""
     if child.stopped is not None or child.ended is None or child.ended.status != 0:
         if frame is not None and isinstance(frame.get("syntax"), dict):
-            return "syntax_error", told(frame["syntax"])
+            return "syntax_error", error_message(frame["syntax"])
         if frame is not None and isinstance(frame.get("error"), dict):
-            return outcome_of(frame["error"]), told(frame["error"])
+            return outcome_of(frame["error"]), error_message(frame["error"])
         return why_ended(child, limits)
     written = _normal(bytes(child.output["stdout"]).decode("utf-8", "replace"))
-    if any(written == _normal(text) for text in expected):
+    if any(written == _normal(text) or (lenient and _alike(written, text)) for text in expected):
         return "pass", ""
     return "wrong", clean(f"expected {_normal(expected[0])[:200]!r}, got {written[:200]!r}", 500)
+
+
+def _alike(written: str, expected: str) -> bool:
+    """Line by line, blanks around each left out; a line that differs must hold the same numbers."""
+    lines, others = ([line.strip() for line in text.strip().split("\n")] for text in (written, expected))
+    return len(lines) == len(others) and all(
+        line == other or _same_numbers(line, other) for line, other in zip(lines, others, strict=True)
+    )
+
+
+def _same_numbers(line: str, other: str) -> bool:
+    words, others = line.split(), other.split()
+    if len(words) != len(others):
+        return False
+    try:
+        return all(Decimal(word) == Decimal(wanted) for word, wanted in zip(words, others, strict=True))
+    except InvalidOperation:  # no number, or a signalling NaN
+        return False
 
 
 def _normal(text: str) -> str:

@@ -17,16 +17,16 @@ from assay.sandbox.programs import Limits, OutcomeName
 from assay.sandbox.zygote import Ended, ForkRefusedError, SetupError, Zygote, ZygoteError
 
 POLL_SECONDS = 0.05
-"""How often processor time is read, and so how far it may be overrun."""
+"""How often CPU time is read, and so how far it may be overrun."""
 READ_BYTES = 1 << 16
 MAX_REPLIES = 32 << 20
 """What one child may say in all: reading it costs the harness time."""
 
-Stop = Literal["cpu", "wall", "memory", "stdout", "stderr", "frame", "replies"]
+StopReason = Literal["cpu", "wall", "memory", "stdout", "stderr", "frame", "replies"]
 
 
 class CancelledRunError(Exception):
-    """Nobody wants the outcome any more."""
+    """The outcome is no longer wanted."""
 
 
 class ExhaustedError(Exception):
@@ -51,7 +51,7 @@ class SandboxChild:
         self.to_send = {"requests": memoryview(b""), "stdin": memoryview(b"")}
         self.pipes: dict[str, int] = {}
         """Our ends: stdin, stdout, stderr, requests, replies; closed ones are gone."""
-        self.stopped: Stop | None = None
+        self.stopped: StopReason | None = None
         """Which limit made us end it."""
         self.ended: Ended | None = None
         self.ready = False
@@ -59,7 +59,7 @@ class SandboxChild:
 
 
 class Session:
-    """The processes of one program; leave it and they are gone."""
+    """The processes of one program; leaving the context ends them."""
 
     def __init__(self, zygote: Zygote, limits: Limits, wake: int) -> None:
         self.zygote = zygote
@@ -144,7 +144,7 @@ class Session:
             self._step()
 
     def end(self, child: SandboxChild) -> None:
-        """Kill it if it still runs, hear how it ended, read what it left in the pipes."""
+        """Kill it if it still runs, find out how it ended, read what it left in the pipes."""
         if child.ended is not None or child.pid == 0:
             return
         self.zygote.kill(child.pid, child.pidfd)
@@ -160,12 +160,12 @@ class Session:
         Unless it is a verifier that was killed: a candidate beside it may have used up what both live on.
         """
         if not child.ready:
-            told = bytes(child.output["stderr"][:300]).decode("utf-8", "replace").strip()
+            stderr = bytes(child.output["stderr"][:300]).decode("utf-8", "replace").strip()
             status = child.ended.status if child.ended else None
             code = os.waitstatus_to_exitcode(status) if status is not None else None
             known = "setup failed" if code == SETUP_FAILED else f"ended with {code} before its first word"
             killed = child.role == "verifier" and code is not None and code < 0
-            raise (ZygoteError if killed else SetupError)(f"{child.role}: {known}: {told}")
+            raise (ZygoteError if killed else SetupError)(f"{child.role}: {known}: {stderr}")
 
     def _step(self, ending: bool = False) -> None:
         """Wait a moment for anything to happen, then enforce the limits."""
@@ -306,7 +306,7 @@ class Session:
         except OSError:
             return None, None
 
-    def _stop(self, child: SandboxChild, why: Stop) -> None:
+    def _stop(self, child: SandboxChild, why: StopReason) -> None:
         if child.stopped is None:
             child.stopped = why
             self.zygote.kill(child.pid, child.pidfd)

@@ -72,7 +72,7 @@ def read(nodes: Iterable[ast.AST], prelude: Iterable[ast.AST], names: Sequence[s
 
 
 class _Reader:
-    """Which names of a test stand for the candidate's functions, for what they gave, and for the test's own code.
+    """Which names of a test refer to the candidate's functions, to their results, and to the test's own code.
 
     Names are taken as one, whatever scope they are in: tests are short.
     """
@@ -97,7 +97,7 @@ class _Reader:
             pass
 
     def _learn(self, known: dict[str, ast.FunctionDef | ast.AsyncFunctionDef], calls: Sequence[ast.Call]) -> bool:
-        """Follow names through assignments and parameters, once; True when that told something new."""
+        """Follow names through assignments and parameters, once; True when that found something new."""
         before = len(self.functions) + len(self.results) + len(self.objects) + len(self.answers)
         passed = [pair for call in calls for pair in _parameters(call, known)]
         for name, value in (*self.pairs, *passed):

@@ -1,4 +1,4 @@
-"""The tiers: which layers a sandbox has, what it says of itself, and what is refused when layers are missing."""
+"""The tiers: which layers a sandbox has, how it describes itself, and what is refused when layers are missing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REMEDIES = {
 
 
 class SandboxRefusedError(UsageError):
-    """The host cannot give the protection that was asked for."""
+    """The host cannot provide the requested protection."""
 
 
 class Canary(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class RejectedPlan(Struct, frozen=True, kw_only=True):
 
 
 class SandboxReport(Struct, frozen=True, kw_only=True):
-    """What protection a run had: printed in one line, recorded with its results."""
+    """What protection a run had: recorded with its results, and printed where it is not the full one."""
 
     tier: str
     description: str
@@ -72,13 +72,19 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
     workers: int = 1
 
     def line(self) -> str:
-        """The one line a run prints at its start."""
+        """All of it on one line."""
         layers = ", ".join(name for name, state in self.layers.items() if state.startswith("ok"))
         held = sum(canary.holds for canary in self.canaries)
         return (
             f"sandbox tier {self.tier} ({self.description}); layers: {layers or 'none'}; "
             f"canaries {held}/{len(self.canaries)}; {self.workers} worker{'' if self.workers == 1 else 's'}"
         )
+
+    def warning(self) -> str | None:
+        """What a run prints before it starts, where a stronger tier exists."""
+        if self.tier == STRONGEST_FIRST[0]:
+            return None
+        return f"warning: {self.line()}; `assay doctor` lists what is missing and how to get it"
 
 
 def plans_for_this_host(min_tier: str) -> list[dict[str, Any]]:

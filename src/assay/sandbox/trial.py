@@ -20,7 +20,7 @@ from assay.sandbox.programs import Grade, Limits, OutcomeName
 from assay.sandbox.session import MAX_REPLIES, SandboxChild, Session
 from assay.sandbox.zygote import SetupError, ZygoteError
 
-Verdict = tuple[OutcomeName, str]
+ProgramVerdict = tuple[OutcomeName, str]
 """An outcome and its detail."""
 
 MAX_WORK = 10_000_000
@@ -62,17 +62,17 @@ class Trial:
         self.work = 0
         """What reading its values has cost so far."""
 
-    def load(self, prelude: str, source: str) -> Verdict | None:
+    def load(self, prelude: str, source: str) -> ProgramVerdict | None:
         """None when the source loaded, otherwise why no check can be made."""
         request = {"op": "load", "prelude": sendable(prelude), "source": sendable(source), "imports": self.imports}
         reply = self.ask(request)
         if isinstance(reply, tuple):
             return reply
         if "syntax" in reply:
-            return "syntax_error", told(reply["syntax"])
+            return "syntax_error", error_message(reply["syntax"])
         return self.trouble(reply) if "loaded" not in reply else None
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any] | Verdict:
+    def ask(self, request: dict[str, Any]) -> dict[str, Any] | ProgramVerdict:
         """One request, one reply with the same fresh id; a verdict when there is no such reply."""
         identity = secrets.token_hex(8)
         self.session.send(self.candidate, {"id": identity, **request})
@@ -83,7 +83,7 @@ class Trial:
             return "violation", "the reply pipe carried something that was not asked for"
         return reply
 
-    def silence(self) -> Verdict:
+    def silence(self) -> ProgramVerdict:
         """Why the candidate gave no answer."""
         child = self.candidate
         if child.bad_frame or child.stopped == "frame":
@@ -92,14 +92,14 @@ class Trial:
         self.session.check_setup(child)
         return why_ended(child, self.limits)
 
-    def trouble(self, reply: dict[str, Any]) -> Verdict:
+    def trouble(self, reply: dict[str, Any]) -> ProgramVerdict:
         """What a reply without a value amounts to."""
         if "limit" in reply:
             return "output_limit", clean(text(reply["limit"]), 200)
         error = reply.get("error")
         if not isinstance(error, dict):
             return "violation", "the reply has neither value nor error"
-        return outcome_of(error), told(error)
+        return outcome_of(error), error_message(error)
 
     def read(self, tree: Any, *, objects: str = "ho") -> Any:
         """A tree from the candidate, if it is one and its reading within bounds; `MalformedError` if not."""
@@ -114,12 +114,12 @@ class Trial:
         self.wall_ms = (time.monotonic() - self.session.started) * 1000
 
 
-def why_ended(child: SandboxChild, limits: Limits) -> Verdict:  # noqa: PLR0911 -- a list of reasons
+def why_ended(child: SandboxChild, limits: Limits) -> ProgramVerdict:  # noqa: PLR0911 -- a list of reasons
     """The outcome of a candidate that ended without an answer."""
     if child.stopped == "cpu":
-        return "timeout", f"more than {limits.cpu_seconds:g} s of processor time"
+        return "timeout", f"more than {limits.cpu_seconds:g} s of CPU time"
     if child.stopped == "wall":
-        return "timeout", f"more than {limits.wall():g} s on the clock"
+        return "timeout", f"more than {limits.wall():g} s of wall time"
     if child.stopped == "memory":
         return "memory", f"more than {limits.memory_mb} MB"
     if child.stopped in ("stdout", "stderr"):
@@ -136,7 +136,7 @@ def why_ended(child: SandboxChild, limits: Limits) -> Verdict:  # noqa: PLR0911 
     if -code == signal.SIGSYS:
         return "violation", "made a system call that no honest program makes"
     if -code in (signal.SIGKILL, signal.SIGXCPU) and child.ended.cpu_seconds >= limits.cpu_seconds:
-        return "timeout", f"more than {limits.cpu_seconds:g} s of processor time"
+        return "timeout", f"more than {limits.cpu_seconds:g} s of CPU time"
     return "crash", f"ended by signal {-code}"
 
 
@@ -148,7 +148,7 @@ def outcome_of(error: dict[str, Any]) -> OutcomeName:
     return "wrong" if is_refusal(error) else "runtime_error"
 
 
-def told(error: Any) -> str:
+def error_message(error: Any) -> str:
     """An exception of the candidate's, for a reader."""
     if not isinstance(error, dict):
         return ""
@@ -159,20 +159,20 @@ def told(error: Any) -> str:
     return clean(f"{name}: {text(error.get('message'))}{where}", 500)
 
 
-def text(told: Any) -> str:
+def text(value: Any) -> str:
     """Only a text is shown as one: spelling out whatever else a candidate sent could fail, or take long."""
-    return told[:2_000] if isinstance(told, str) else ""
+    return value[:2_000] if isinstance(value, str) else ""
 
 
-def malformed(error: MalformedError) -> Verdict:
+def malformed(error: MalformedError) -> ProgramVerdict:
     """A reply that could not be read is the candidate's outcome."""
     if isinstance(error, TooCostlyError):
         return "output_limit", str(error)
     return "violation", f"the reply holds no value: {clean(str(error), 100)}"
 
 
-def unreadable(error: Exception) -> Verdict:
-    """Data that our own code broke over: a hole in its checks, but no way for a candidate out of being judged."""
+def unreadable(error: Exception) -> ProgramVerdict:
+    """Data that our own code failed on: a gap in its checks, but not a way for a candidate to escape judgement."""
     return "violation", f"what it sent could not be judged: {type(error).__name__}: {clean(str(error), 200)}"
 
 

@@ -1,4 +1,4 @@
-"""The harness's hold on one zygote: start it, have it fork children, hear how they ended, let it go."""
+"""The harness's handle on one zygote: start it, have it fork children, learn how they ended, stop it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ZygoteError(Exception):
 
 
 class ForkRefusedError(ZygoteError):
-    """The zygote is well, but the kernel lets it have no further child."""
+    """The zygote works, but the kernel refuses it another child."""
 
 
 class SetupError(ZygoteError):
@@ -38,7 +38,7 @@ class SetupError(ZygoteError):
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """How a child ended, told by the zygote that waited for it."""
+    """How a child ended, reported by the zygote that waited for it."""
 
     status: int
     cpu_seconds: float
@@ -60,11 +60,11 @@ class Zygote:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, kind)
         try:
             self._process = _start(theirs)
-            theirs.close()  # or we would never hear that the zygote has hung up
-            told = self._limit(place)  # before it has forked anything
+            theirs.close()  # or we would never notice that the zygote has hung up
+            limits = self._limit(place)  # before it has forked anything
             self.control.send(json.dumps({"plan": plan, "pretend": list(pretend)}).encode() + b"\n")
             self.layers, self.python = self._first_word()
-            self.layers |= {"cgroup": told} if told else {}
+            self.layers |= {"cgroup": limits} if limits else {}
         except BaseException:
             self._abandon()
             raise
@@ -72,7 +72,7 @@ class Zygote:
             theirs.close()
 
     def _limit(self, place: CgroupParent | str) -> str:
-        """What the report says of the cgroup; a host that refuses one changes nothing else."""
+        """What the report says about the cgroup; a host that refuses one changes nothing else."""
         if isinstance(place, str):
             return place and f"none: {place}"
         try:
@@ -137,7 +137,7 @@ class Zygote:
             self.cgroup.remove()
 
     def ran_out_of_memory(self) -> bool:
-        """Whether something of it was killed for want of memory since this was last asked."""
+        """Whether something in it was killed for lack of memory since the last call."""
         return self.cgroup is not None and self.cgroup.ran_out_of_memory()
 
     def alive(self) -> bool:

@@ -1,7 +1,7 @@
-"""An answer of which a list of assertions is true, made out of what the assertions themselves say.
+"""An answer that satisfies a list of assertions, built from the assertions themselves.
 
 Nothing is claimed: a text is proposed for every assertion and for all of them together, and the first one that holds is
-taken. Where none does, there is no gold answer, and whoever asked can report that.
+taken. Where none does, there is no gold answer, and the caller can report that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
 
 
 def gold_text(wanted: Sequence[Wanted], holds: Callable[[str], bool]) -> str | None:
-    """A text of which all that is wanted holds; what `equals` names even if it does not, for no other text can."""
+    """A text that satisfies all of them; else the text that `equals` names, since no other text can."""
     exact = [_proposed(each) for each in wanted if each.kind == "equals" and not each.negated]
     for text in _candidates(wanted):
         if holds(text):
@@ -39,7 +39,8 @@ def gold_text(wanted: Sequence[Wanted], holds: Callable[[str], bool]) -> str | N
 
 
 def _candidates(wanted: Sequence[Wanted]) -> Iterator[str]:
-    parts = [text for each in _openings_first(wanted) if not each.negated and (text := _proposed(each)) is not None]
+    openings_first = sorted(wanted, key=lambda each: each.kind != "starts_with")
+    parts = [text for each in openings_first if not each.negated and (text := _proposed(each)) is not None]
     yield from parts
     if len(parts) > 1:
         yield from (joint.join(parts) for joint in _JOINTS)
@@ -48,10 +49,6 @@ def _candidates(wanted: Sequence[Wanted]) -> Iterator[str]:
         said = [*" ".join(parts).split(), *["word"] * words][: max(words, 0)]
         yield " ".join(said)
     yield from (SOME_TEXT, "", "{}")
-
-
-def _openings_first(wanted: Sequence[Wanted]) -> list[Wanted]:
-    return sorted(wanted, key=lambda each: each.kind != "starts_with")
 
 
 def _near(count: Mapping[str, Any]) -> list[int]:
@@ -70,7 +67,7 @@ def _equal(value: Any) -> str:
 
 
 def _all(value: Any) -> str:
-    """A text with commas stands for a list: it holds all that is between them."""
+    """A text with commas is a list of the texts between them."""
     return " ".join(map(as_javascript, value)) if isinstance(value, list) else as_javascript(value)
 
 

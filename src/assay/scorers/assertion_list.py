@@ -41,12 +41,14 @@ class AssertionList:
             name=self.name,
             values={"score": float(all(held)), "passed": sum(held) / len(held)},
             reason=f"does not hold: {', '.join(broken)}" if broken else None,
-            metadata={"evidence": [note(_told(each), good=right) for each, right in zip(asserted, held, strict=True)]},
+            metadata={
+                "evidence": [note(_as_text(each), good=right) for each, right in zip(asserted, held, strict=True)]
+            },
         )
 
     def gold(self, sample: Sample) -> Completion | None:
-        """An answer made of the assertions themselves; None where none can be made, or they cannot be checked."""
-        from assay.scorers.assertion_gold import Wanted, gold_text  # only whoever proves a task needs it
+        """An answer built from the assertions themselves; None where none can be built, or they cannot be checked."""
+        from assay.scorers.assertion_gold import Wanted, gold_text  # needed only when a task is checked
 
         asserted = sample.extras.get("assertions")
         if not isinstance(asserted, list) or not asserted:
@@ -66,14 +68,14 @@ class AssertionList:
         return FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message))
 
 
-def _told(assertion: dict[str, Any]) -> str:
+def _as_text(assertion: dict[str, Any]) -> str:
     """An assertion in a line."""
     value = assertion.get("value")
     return str(assertion["type"]) if value is None else f"{assertion['type']} {str(value)[:LONGEST_QUOTE]}"
 
 
 def holds(text: str, assertion: dict[str, Any]) -> bool:
-    """Whether one assertion is true of a text; `not-` before its type turns it round."""
+    """Whether one assertion holds for a text; `not-` before its type negates it."""
     kind = str(assertion["type"])
     checked = ASSERTIONS[kind.removeprefix("not-")](text, assertion.get("value"))
     return not checked if kind.startswith("not-") else checked
@@ -140,10 +142,13 @@ _FIELD = re.compile(r'[\s,]*+(?:"((?:[^"\\]++|\\["\\]|\\|"")*+)"\s*+(?=,|\Z)|([^
 
 
 def _texts(value: Any) -> list[str]:
-    """The texts of a list, or those between the commas of one text; a text in quotes may hold commas itself."""
-    if isinstance(value, list):
-        return [as_javascript(each) for each in value]
-    fields, at, text = [], 0, as_javascript(value).rstrip(", \t\n\r")
+    """The texts of a list, or those between the commas of one text."""
+    return [as_javascript(each) for each in value] if isinstance(value, list) else comma_separated(as_javascript(value))
+
+
+def comma_separated(value: str) -> list[str]:
+    """The texts between the commas of one text; a text in quotes may hold commas itself."""
+    fields, at, text = [], 0, value.rstrip(", \t\n\r")
     while at < len(text):
         field = _FIELD.match(text, at)
         if field is None:
@@ -180,8 +185,8 @@ def assertions(
 ) -> Scorer:
     """Every one of `assertions`, or of the sample's `extras.assertions`, must hold: equals, contains, regex, is-json, …
 
-    Each is also there with `not-` before. Those of the task may have a `weight`, and may be templates; with a
-    `threshold` so large a share of the weights is enough. `text` is the template of the text looked at.
+    Each can be negated with the prefix `not-`. Those of the task may have a `weight`, and may be templates; with a
+    `threshold`, that share of the weights is enough. `text` is the template of the text to check.
     """
     if assertions is None:
         return AssertionList(key)

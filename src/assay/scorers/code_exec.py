@@ -33,8 +33,10 @@ from assay.scorers.over_row import over_row
 
 MAX_CPU_SECONDS = 3600
 SHAPES = ("expressions", "io_pairs", "stdout", "tests")
+_SHAPE_OF = {"tests": "tests", "io_pairs": "io_pairs", "targets": "expressions", "target": "stdout"}
+"""The shape of a program's checks by the template that gives them."""
 CHECKS_KEPT = 50
-"""Checks of one program that are written to the journal; the rest is in the share."""
+"""Checks of one program that are written to the journal; the others count in the share only."""
 
 
 class CodeExec:
@@ -83,7 +85,7 @@ class CodeExec:
         return float(outcome.share == 1.0) if self._all_or_nothing else outcome.share
 
     def start_here(self) -> SandboxReport:
-        """Start the sandbox before the first attempt: a host that cannot confine is told before a model is asked."""
+        """Start the sandbox before the first attempt: a host without confinement is reported before any model call."""
         sandbox = self._sandbox()
         try:
             sandbox.start_here()
@@ -92,7 +94,7 @@ class CodeExec:
         return sandbox.report
 
     async def aclose(self) -> None:
-        """Let go of the shared sandbox; the last scorer to do so ends it."""
+        """Release the shared sandbox; the last scorer to release it closes it."""
         if self._holds_sandbox:
             self._holds_sandbox = False
             await _shared.release(self._min_tier)
@@ -137,10 +139,11 @@ class CodeExec:
     def _io_pairs(self, code: str, sample: Sample) -> Program:
         extras = sample.extras
         tolerance = extras.get("tolerance")
+        function = str(extras.get("function", "f"))
         return IoPairs(
-            code=code,
+            code=_of_class(f"{extras.get('prelude', '')}{code}", extras.get("class_name"), function),
             pairs=tuple((given, expected) for given, expected in extras["io_pairs"]),
-            function=str(extras.get("function", "f")),
+            function=function,
             star=bool(extras.get("star", False)),
             tolerance=None if tolerance is None else float(tolerance),
             imports=self._imports_of(sample),
@@ -149,7 +152,14 @@ class CodeExec:
     def _stdout(self, code: str, sample: Sample) -> Program:
         stdin = sample.extras.get("stdin", "")
         given = tuple(map(str, stdin)) if isinstance(stdin, list | tuple) else str(stdin)
-        return Stdout(code=code, stdin=given, expected=sample.targets, imports=self._imports_of(sample))
+        return Stdout(
+            code=f"{sample.extras.get('prelude', '')}{code}",
+            stdin=given,
+            expected=sample.targets,
+            imports=self._imports_of(sample),
+            lenient=bool(sample.extras.get("lenient_output", False)),
+            all_or_nothing=self._all_or_nothing,
+        )
 
     def _tests(self, code: str, sample: Sample) -> Program:
         extras = sample.extras
@@ -163,6 +173,13 @@ class CodeExec:
             unsplittable=self._unsplittable,
             imports=self._imports_of(sample),
         )
+
+
+def _of_class(code: str, class_name: object, function: str) -> str:
+    """The code with a method of this class also available as a function of the same name."""
+    if not isinstance(class_name, str) or f"class {class_name}" not in code:
+        return code
+    return f"{code}\n\n{function} = {class_name}().{function}\n"
 
 
 _BUILDERS: dict[str, Callable[[CodeExec, str, Sample], Program]] = {
@@ -192,6 +209,7 @@ def code_exec(
     expressions: str | None = None,
     expected_stdout: str | None = None,
     stdin: str | None = None,
+    solution: str | None = None,
     value: str | None = None,
     has_solver: bool = True,
     context: BuildContext = NO_CONTEXT,
@@ -200,36 +218,15 @@ def code_exec(
 
     The score is the share of checks that hold; with `all_or_nothing` it is 1.0 when all do, else 0.0, as pass@k wants.
     A program may import pure modules of the standard library (math, re, collections, …); `imports`, or a sample's
-    `extras.imports`, is `any` or a list of modules that are allowed besides. The sandbox stays around it either way.
-    A sample's `extras.cpu_seconds` is its own limit.
+    `extras.imports`, is `any` or a list of further modules to allow. The sandbox confines it either way.
+    A sample's `extras.cpu_seconds` is its own limit, `extras.prelude` stands before its program, `extras.class_name` is
+    the class whose method `extras.function` is, and `extras.lenient_output` compares numbers in an output by value.
 
     For samples that are rows, templates say what is checked: `tests` (with `entry_point` and `prelude`), `io_pairs` (a
     list of [arguments, result], with `function`), `expressions` (a list), or `expected_stdout` (with `stdin`).
+    `solution` is a program that passes, which `assay check` tries.
     """
-    if post_process not in (known := catalog.names("post_process")):
-        raise UsageError(f"post_process: unknown rule `{post_process}`; known are {', '.join(known)}")
-    if shape is not None and shape not in SHAPES:
-        raise UsageError(f"shape: unknown shape `{shape}`; known are {', '.join(SHAPES)}")
-    if unsplittable not in ("refuse", "weak"):
-        raise UsageError(f"unsplittable: is `{unsplittable}`; must be refuse or weak")
-    if not 0 < cpu_seconds <= MAX_CPU_SECONDS or not 64 <= memory_mb <= 1 << 20:
-        raise UsageError(f"cpu_seconds must lie between 0 and {MAX_CPU_SECONDS}, memory_mb between 64 and 1048576")
-    try:
-        allowed = read_imports(imports)
-    except ValueError as error:
-        raise UsageError(f"imports: {error}") from None
-    asked = min_tier or context.min_sandbox or DEFAULT_MIN_TIER
-    shapes = {"tests": tests, "io_pairs": io_pairs, "expressions": expressions, "stdout": expected_stdout}
-    scorer = CodeExec(
-        key,
-        rule=post_process,
-        shape=shape or next((name for name, given in shapes.items() if given is not None), None),
-        min_tier=str(asked).upper(),
-        limits=Limits(cpu_seconds=float(cpu_seconds), memory_mb=int(memory_mb)),
-        unsplittable=unsplittable,
-        all_or_nothing=all_or_nothing,
-        imports=allowed,
-    )
+    _refuse_unknown(post_process, shape, unsplittable)
     templates = {
         "tests": tests,
         "entry_point": entry_point,
@@ -240,11 +237,45 @@ def code_exec(
         "target": expected_stdout,
         "stdin": stdin,
     }
-    return over_row(scorer, templates, context=context, value=value, lists=("io_pairs",), has_solver=has_solver)
+    scorer = CodeExec(
+        key,
+        rule=post_process,
+        shape=shape or next((found for name, found in _SHAPE_OF.items() if templates[name] is not None), None),
+        min_tier=str(min_tier or context.min_sandbox or DEFAULT_MIN_TIER).upper(),
+        limits=_limits(cpu_seconds, memory_mb),
+        unsplittable=unsplittable,
+        all_or_nothing=all_or_nothing,
+        imports=_allowed(imports),
+    )
+    return over_row(
+        scorer, templates, context=context, value=value, lists=("io_pairs",), has_solver=has_solver, solution=solution
+    )
+
+
+def _limits(cpu_seconds: float, memory_mb: int) -> Limits:
+    if not 0 < cpu_seconds <= MAX_CPU_SECONDS or not 64 <= memory_mb <= 1 << 20:
+        raise UsageError(f"cpu_seconds must lie between 0 and {MAX_CPU_SECONDS}, memory_mb between 64 and 1048576")
+    return Limits(cpu_seconds=float(cpu_seconds), memory_mb=int(memory_mb))
+
+
+def _allowed(imports: str | Sequence[str]) -> Imports:
+    try:
+        return read_imports(imports)
+    except ValueError as error:
+        raise UsageError(f"imports: {error}") from None
+
+
+def _refuse_unknown(post_process: str, shape: str | None, unsplittable: str) -> None:
+    if post_process not in (known := catalog.names("post_process")):
+        raise UsageError(f"post_process: unknown rule `{post_process}`; known are {', '.join(known)}")
+    if shape is not None and shape not in SHAPES:
+        raise UsageError(f"shape: unknown shape `{shape}`; known are {', '.join(SHAPES)}")
+    if unsplittable not in ("refuse", "weak"):
+        raise UsageError(f"unsplittable: is `{unsplittable}`; must be refuse or weak")
 
 
 class _Shared:
-    """One sandbox per process and minimum tier, made when first needed, ended when nobody holds it."""
+    """One sandbox per process and minimum tier, started when first needed, closed when nothing uses it."""
 
     def __init__(self) -> None:
         self._pid = os.getpid()

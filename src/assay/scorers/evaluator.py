@@ -37,7 +37,7 @@ def evaluator(
     task_model: str | None = None,
     post_process: str = "none",
 ) -> EvaluatorScorer:
-    """The catalog's `evaluator` scorer: exactly one of `command`, `url` and `model_key` says who scores.
+    """The catalog's `evaluator` scorer: exactly one of `command`, `url` and `model_key` names what scores.
 
     The evaluator is sent the prediction as `candidate`, and as `example` the dataset row, or the sample's id, prompt,
     targets and extras. A command of a task file outside the current project runs only with `--trust`.
@@ -101,7 +101,7 @@ class EvaluatorScorer:
 def _command(key: str, command: Sequence[str], context: BuildContext, **options: Any) -> CommandEvaluator:
     made = command_evaluator(command, **options)
     if not context.own_code:
-        raise UsageError(f"scorer `{key}` runs a program: {made.name}. Say --trust if you know what it does.")
+        raise UsageError(f"scorer `{key}` runs a program: {made.name}. Pass --trust if you know what it does.")
     try:
         made.check()
     except UsageError as error:
@@ -115,7 +115,7 @@ def _address(key: str, url: str) -> str:
     try:
         secret = credential_in(url)
     except ValueError:
-        secret = None  # no address at all, which the evaluator says better
+        secret = None  # not an address at all; the evaluator's own message is better
     if secret is not None:
         raise UsageError(f"scorer `{key}`: url holds {secret}, and a task is written into run files; leave it out")
     return url
@@ -124,7 +124,7 @@ def _address(key: str, url: str) -> str:
 def _example(sample: Sample) -> dict[str, Any]:
     if sample.row is not None:
         return sample.row
-    # how to score is between the task and us; the evaluator is sent what to score
+    # the evaluator is sent what to score, not the settings of the scoring
     extras = {name: value for name, value in sample.extras.items() if name != "evaluator"}
     return {"id": sample.id, "prompt": sample.prompt, "targets": list(sample.targets), "extras": extras}
 

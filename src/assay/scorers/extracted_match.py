@@ -21,10 +21,10 @@ class ExtractedMatch:
     """`score` is 1.0 when what was read out equals a target, both treated alike by the flags of `extras.compare`."""
 
     capabilities = Capabilities(only_computes=True)
-    """Asks nobody and keeps nothing: any process may do its work."""
+    """Pure computation: any process may run it."""
 
     def __init__(self, name: str, how: Mapping[str, Any] | None = None) -> None:
-        """`how` is for every sample; without it each says so itself."""
+        """`how` applies to every sample; without it each sample has its own."""
         self.name = name
         self._how = how
 
@@ -45,7 +45,7 @@ class ExtractedMatch:
         return (self._how if self._how is not None else sample.extras.get("compare")) or {}
 
     def gold(self, sample: Sample) -> Completion | None:
-        """The first target, in the words around it that the patterns look for; None where those are not simple."""
+        """The first target, with the surrounding words that the patterns look for; None where those are not simple."""
         if not sample.targets:
             return None
         how, target = self._compares(sample), sample.targets[0]

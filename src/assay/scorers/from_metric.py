@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay import catalog
 from assay.core.attempt import failure_of
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Metric, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.evidence import evidence_of
@@ -22,7 +23,7 @@ class FromMetric:
     def __init__(
         self, name: str, metric: Metric, rule: str, options: dict[str, Any], *, only_here: bool = False
     ) -> None:
-        # it asks nobody and keeps nothing, so any process may do its work that can import it
+        # it calls no model and keeps no state, so any process that can import it may run it
         self.capabilities = Capabilities(only_computes=not only_here)
         self.name = name
         self._metric = metric
@@ -40,16 +41,16 @@ class FromMetric:
             extracted = not nothing_extracted(prediction, self._rule, answer)
         extras = {**self._options, **sample.extras} if self._options else sample.extras
         try:
-            told = self._metric(prediction if answer is None else answer, sample.targets, extras)
+            returned = self._metric(prediction if answer is None else answer, sample.targets, extras)
         except FailureError:
             raise
         except TimeoutError as error:
             raise FailureError(Failure(stage="metric", part=self.name, kind="timeout", message=str(error))) from error
         except Exception as error:
             raise FailureError(failure_of(error, "metric", self.name)) from error
-        value = _number(told)
+        value = _number(returned)
         if value is None or not 0.0 <= value <= 1.0:
-            message = f"the metric returned {repr(told if value is None else value)[:200]}, which is not in [0, 1]"
+            message = f"the metric returned {repr(returned if value is None else value)[:200]}, which is not in [0, 1]"
             raise FailureError(Failure(stage="metric", part=self.name, kind="bad_output", message=message))
         found = evidence_of(self._metric, prediction if answer is None else answer, sample.targets, extras, value)
         return Score(
@@ -61,10 +62,10 @@ class FromMetric:
         )
 
 
-def _number(told: object) -> float | None:
-    """What a metric returned, numpy's numbers included; None when it is no number."""
+def _number(returned: object) -> float | None:
+    """What a metric returned, numpy's numbers included; None when it is not a number."""
     try:
-        return None if isinstance(told, str | bytes) else float(told)  # type: ignore[arg-type]
+        return None if isinstance(returned, str | bytes) else float(returned)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
 
@@ -84,10 +85,13 @@ def from_metric(
     """The catalog's `metric` scorer: `metric` and `post_process` by name, other options go to the metric as extras.
 
     For samples that are rows, `ground_truth` or `ground_truths` is the template of the targets, `value` that of the
-    text compared. A class of the author's own is no metric but a scorer, which is made and takes this one's place.
+    text compared. A custom scorer factory, that is a class or a function with a parameter `key`, is not a
+    metric: the scorer it makes is used instead of this one.
     """
     found = catalog.resolve("metric", metric, own_code=context.own_code)
-    if not isinstance(found, type):
+    if not _makes_scorers(found):
+        if metric not in catalog.CATALOG["metric"]:
+            check_metric(metric, found)
         scorer = FromMetric(key, found, post_process, options, only_here=is_here(metric))
         templates = {"target": ground_truth, "targets": ground_truths}
         return over_row(scorer, templates, context=context, value=value, has_solver=has_solver)
@@ -96,6 +100,22 @@ def from_metric(
     make: Any = found
     made: Scorer = make(**catalog.arguments_for("scorer", metric, found, given, offered))
     return made
+
+
+def _makes_scorers(found: Any) -> bool:
+    return isinstance(found, type) or (inspect.isfunction(found) and "key" in inspect.signature(found).parameters)
+
+
+def check_metric(name: str, function: Metric) -> None:
+    """Refuse a function that cannot be called as a metric, before any model call."""
+    if inspect.iscoroutinefunction(function):
+        raise UsageError(f"the metric `{name}` is `async`; a metric computes, and a scorer may wait")
+    try:
+        inspect.signature(function).bind("", (), {})
+    except ValueError:
+        return  # built-in functions without a signature
+    except TypeError as error:
+        raise UsageError(f"the metric `{name}` must take (prediction, targets, extras): {error}") from error
 
 
 def contains(key: str, *, post_process: str = "none", context: BuildContext = NO_CONTEXT) -> Scorer:

@@ -20,7 +20,7 @@ ALL_SCORES = (
     "num_unrequired_calls",
     "num_required_calls_total",
 )
-Call = tuple[str, Any]
+NamedCall = tuple[str, Any]
 """Name and arguments; arguments None means any."""
 
 
@@ -85,7 +85,7 @@ class FunctionCallCoverage:
         ]
         return Completion(text="", finish_reason="tool_calls" if calls else "stop", tool_calls=calls or None)
 
-    def _wanted(self, sample: Sample) -> list[Call]:
+    def _wanted(self, sample: Sample) -> list[NamedCall]:
         text = self._required.render({"sample": sample.row or {}}, sample)
         try:
             return [_entry(entry) for entry in parse_list(text)]
@@ -94,7 +94,7 @@ class FunctionCallCoverage:
             raise self._required.failure("bad_input", message, sample) from error
 
 
-def matches(required: list[Call], made: list[Call]) -> list[int | None]:
+def matches(required: list[NamedCall], made: list[NamedCall]) -> list[int | None]:
     """For each required call the made call that meets it: entries with arguments choose first, each call once."""
     free = set(range(len(made)))
     matched: list[int | None] = [None] * len(required)
@@ -107,16 +107,16 @@ def matches(required: list[Call], made: list[Call]) -> list[int | None]:
     return matched
 
 
-def is_subsequence(required: list[Call], made: list[Call]) -> bool:
+def is_subsequence(required: list[NamedCall], made: list[NamedCall]) -> bool:
     calls = iter(made)
     return all(any(_meets(call, wanted) for call in calls) for wanted in required)
 
 
-def _meets(call: Call, wanted: Call) -> bool:
+def _meets(call: NamedCall, wanted: NamedCall) -> bool:
     return call[0] == wanted[0] and (wanted[1] is None or call[1] == wanted[1])
 
 
-def _entry(entry: Any) -> Call:
+def _entry(entry: Any) -> NamedCall:
     if isinstance(entry, str):
         return entry, None
     if not isinstance(entry, dict):
@@ -132,8 +132,8 @@ def _arguments(call: Any) -> Any:
     try:
         return json.loads(arguments) if arguments.strip() else {}
     except (ValueError, RecursionError):
-        return arguments  # what the model wrote is no JSON: it equals nothing but itself
+        return arguments  # what the model wrote is not JSON: it equals only itself
 
 
-def _shown(call: Call) -> Any:
+def _shown(call: NamedCall) -> Any:
     return call[0] if call[1] is None else {"name": call[0], "arguments": call[1]}

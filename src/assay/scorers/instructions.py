@@ -15,10 +15,10 @@ from assay.scorers.over_row import over_row
 
 
 class Instructions:
-    """`score` is 1.0 when every instruction is followed as the text is; the counts add up over a task."""
+    """`score` is 1.0 when the unmodified text follows every instruction; the counts add up over a task."""
 
     capabilities = Capabilities(only_computes=True)
-    """Asks nobody and keeps nothing: any process may do its work."""
+    """Pure computation: any process may run it."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -12,10 +12,10 @@ from typing import Any
 
 from assay.patterns.matching import pattern_found
 
-Schema = dict[str, Any] | bool
+JsonSchema = dict[str, Any] | bool
 
 
-def conforms(value: Any, schema: Schema) -> bool:
+def conforms(value: Any, schema: JsonSchema) -> bool:
     """Whether a value is as the schema demands."""
     if isinstance(schema, bool):
         return schema
@@ -62,11 +62,11 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _type(value: Any, names: Any, _: Schema) -> bool:
+def _type(value: Any, names: Any, _: JsonSchema) -> bool:
     return any(_TYPES[name](value) for name in ([names] if isinstance(names, str) else names))
 
 
-def _properties(value: Any, schemas: Any, _: Schema) -> bool:
+def _properties(value: Any, schemas: Any, _: JsonSchema) -> bool:
     return not isinstance(value, dict) or all(
         conforms(value[name], schema) for name, schema in schemas.items() if name in value
     )
@@ -81,7 +81,7 @@ def _additional(value: Any, allowed: Any, schema: Any) -> bool:
     return all(conforms(value[name], allowed) for name in others)
 
 
-def _pattern_properties(value: Any, schemas: Any, _: Schema) -> bool:
+def _pattern_properties(value: Any, schemas: Any, _: JsonSchema) -> bool:
     return not isinstance(value, dict) or all(
         conforms(value[name], schema)
         for pattern, schema in schemas.items()
@@ -90,13 +90,13 @@ def _pattern_properties(value: Any, schemas: Any, _: Schema) -> bool:
     )
 
 
-def _multiple(value: Any, of: Any, _: Schema) -> bool:
+def _multiple(value: Any, of: Any, _: JsonSchema) -> bool:
     if not _is_number(value):
         return True
     return value % of == 0 if isinstance(value, int) and isinstance(of, int) else (value / of).is_integer()
 
 
-def _unique(value: Any, wanted: Any, _: Schema) -> bool:
+def _unique(value: Any, wanted: Any, _: JsonSchema) -> bool:
     if not wanted or not isinstance(value, list):
         return True
     return not any(same(one, other) for at, one in enumerate(value) for other in value[:at])

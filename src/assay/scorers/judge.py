@@ -1,4 +1,4 @@
-"""`model_as_a_judge_classifier` and `model_as_a_judge_scorer`: another model says whether, or how well.
+"""`model_as_a_judge_classifier` and `model_as_a_judge_scorer`: another model labels or grades the answer.
 
 The judge is asked through the run's own model stack, so cache, limits and retries apply; its tokens are kept apart in
 the score's metadata under `judge`. A verdict that cannot be read, or lies outside the range, is a failure.
@@ -33,7 +33,7 @@ Read = TypeVar("Read")
 
 
 NOT_ASKED = "not_asked"
-"""The kind of failure of a judge where no model is asked: the verdict that it gave in a run, if any, still stands."""
+"""The failure kind of a judge where no model is called: the verdict that it gave in a run, if any, still stands."""
 
 
 class Hearing(NamedTuple):
@@ -81,7 +81,7 @@ class Judge:
     async def verdict(
         self, sample: Sample, trace: Trace, read: Callable[[str], tuple[Read, dict[str, Any]]]
     ) -> tuple[Read, dict[str, Any], Hearing]:
-        """What was read out of the judge's words, the whole verdict, and the hearing."""
+        """What was read from the judge's answer, the whole verdict, and the exchange with the judge."""
         request = self._request(sample, trace)
 
         def readable(completion: Completion) -> tuple[Read, dict[str, Any]]:
@@ -124,7 +124,7 @@ class Judge:
         return _failure(self.name, "bad_output", f"sample `{sample.id}`: unusable verdict: {error}; it said {shown!r}")
 
     def metadata(self, hearing: Hearing, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """What a reader needs to judge the judge: its prompt, its words, its cost."""
+        """What a reader needs to review the judge: its prompt, its answer, its cost."""
         said = {name: verdict[name] for name in _SAID_FIELDS if name in verdict}
         prompt = [{"role": each.role, "content": each.content} for each in hearing.messages]
         judge = {**usage(self._model, hearing.completion), "prompt": prompt, "said": hearing.completion.text}
@@ -132,34 +132,36 @@ class Judge:
         return {**more, **said, **expected, "judge": judge}
 
     def _expected(self, sample: Sample, trace: Trace) -> dict[str, str]:
-        """The columns that the judge was shown and the model was not: what the answer was held against."""
+        """The columns that the judge was shown and the model was not: what the answer was compared with."""
         named = {name for found in _COLUMN.findall(f"{self._system.source} {self._user.source}") for name in found}
         asked = trace.prompt or "\n".join(
             str(each.content) for each in trace.messages or () if each.role != "assistant"
         )
-        cells = ((name, str(cell)) for name, cell in (sample.row or {}).items() if name in named and cell is not None)
-        return {name: text[:MOST_EXPECTED] for name, text in cells if text not in asked}
+        cells = ((name, cell) for name, cell in (sample.row or {}).items() if name in named and cell is not None)
+        texts = ((name, [str(each) for each in (cell if isinstance(cell, list) else [cell])]) for name, cell in cells)
+        unseen = ((name, "\n".join(each for each in found if each not in asked)) for name, found in texts)
+        return {name: text[:MOST_EXPECTED] for name, text in unseen if text}
 
 
 async def ask_judge(
     model: Model, request: Request, part: str, read: Callable[[Completion], Read]
 ) -> tuple[Completion, Read]:
-    """The answer and what was read out of it; what goes wrong is a failure of the scorer that asked."""
+    """The answer and what was read from it; an error is a failure of the scorer that made the call."""
     try:
         return await read_answer(model, request, read)
     except FailureError as error:
         if error.failure.stage == "scorer":  # it was answered, and could not be read
             raise
-        told = f"judge `{model.name}`: {error.failure.message}"
+        what = f"judge `{model.name}`: {error.failure.message}"
         raise FailureError(
-            msgspec.structs.replace(error.failure, stage="scorer", part=part, message=told), error.retry_after_seconds
+            msgspec.structs.replace(error.failure, stage="scorer", part=part, message=what), error.retry_after_seconds
         ) from error
 
 
 def judge_model(
     model_key: str, model: Mapping[str, Any] | None, context: BuildContext, *, timeout_seconds: float | None = None
 ) -> Model:
-    """The judge behind a key; where nothing is run, one that answers nothing."""
+    """The judge behind a key; a stand-in without answers where nothing is run."""
     limits = {} if timeout_seconds is None else {"timeout_seconds": timeout_seconds}
     return context.model_behind(model_key, model, **limits) or _Absent(model_key)
 
@@ -174,7 +176,7 @@ class _Absent:
 
     async def generate(self, request: Request) -> Completion:
         raise FailureError(
-            Failure(stage="model", part=self.name, kind=NOT_ASKED, message="no model is asked outside a run")
+            Failure(stage="model", part=self.name, kind=NOT_ASKED, message="models can be called only during a run")
         )
 
 
@@ -189,13 +191,13 @@ def usage(model: Model, *completions: Completion) -> dict[str, Any]:
     }
 
 
-def said(text: str) -> Callable[[Request], str]:
-    """A judge that says the same whatever it is asked."""
+def constant_reply(text: str) -> Callable[[Request], str]:
+    """A judge that always gives the same answer."""
     return lambda _: text
 
 
-NO_VERDICT = Verdict(said(""), None)
-"""Silence, which no judge's scorer takes for a verdict."""
+NO_VERDICT = Verdict(constant_reply(""), None)
+"""An empty answer, which no scorer accepts as a verdict."""
 
 
 class Classifier(Judge):
@@ -244,7 +246,7 @@ class Classifier(Judge):
         """Every label, plain and as JSON."""
         return [
             *(
-                Verdict(said(text), {"is_correct": label in self._correct})
+                Verdict(constant_reply(text), {"is_correct": label in self._correct})
                 for label in self._labels
                 for text in (label, msgspec.json.encode({"prediction": label}).decode())
             ),
@@ -302,7 +304,7 @@ class Rating(Judge):
         """Both ends of the range, plain and as JSON."""
         return [
             *(
-                Verdict(said(text), {"score": share})
+                Verdict(constant_reply(text), {"score": share})
                 for raw, share in ((self._low, 0.0), (self._high, 1.0))
                 for text in (f"{raw:.17g}" if abs(raw) < 1e30 else "", msgspec.json.encode({"score": raw}).decode())
                 if text

@@ -1,4 +1,4 @@
-"""`labeler_via_model`: another model says what kind of answer, or of sample, this is."""
+"""`labeler_via_model`: another model labels the answer or the sample."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Sample, Score, Trace
-from assay.scorers.judge import NO_VERDICT, Judge, label_instruction, said, verdict_schema
+from assay.scorers.judge import NO_VERDICT, Judge, constant_reply, label_instruction, verdict_schema
 from assay.scorers.rehearsed import Verdict
 from assay.scorers.verdict import read_label
 
@@ -51,4 +51,4 @@ class Labeler(Judge):
     def verdicts(self) -> list[Verdict]:
         """Every label, or some label where any is valid."""
         labels = self._labels or ("a label",)
-        return [*(Verdict(said(label), {"label": label}) for label in labels), NO_VERDICT]
+        return [*(Verdict(constant_reply(label), {"label": label}) for label in labels), NO_VERDICT]

@@ -1,4 +1,4 @@
-"""Scorers of what the likelihood solvers found out: the right choice, the letter, the bits a text cost."""
+"""Scorers for the likelihood solvers: the right choice, the letter, the bits a text cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
-from assay.metrics.choice_likelihood import NORMALIZATIONS, pick, target_place
+from assay.metrics.choice_likelihood import NORMALIZATIONS, pick, probability_of, target_place
 from assay.metrics.extraction import final_letter
 from assay.prompts.row_sample import RowSample
 
@@ -18,7 +18,7 @@ from assay.prompts.row_sample import RowSample
 class ChoiceLikelihoodScorer:
     """Whether the likeliest of `extras.choices` is the target (a choice's text, its letter, or its number from 0).
 
-    `score` is that under `normalize`; right or wrong under each other normalisation that can be told stands beside it.
+    `score` is that under `normalize`; the result under every other normalisation that can be computed is reported too.
     `ground_truth_choice` is a template of the target over the sample's row.
     """
 
@@ -31,7 +31,7 @@ class ChoiceLikelihoodScorer:
         context: BuildContext = NO_CONTEXT,
     ) -> None:
         if normalize not in NORMALIZATIONS:
-            raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
+            raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, got `{normalize}`")
         self.name = key
         self._normalize = normalize
         self._read = _row_sample(key, context, target=ground_truth_choice)
@@ -45,6 +45,18 @@ class ChoiceLikelihoodScorer:
             if normalization != "unconditional" or all("unconditional_logprob" in item for item in items):
                 values[normalization] = pick(items, normalization) in right
         return Score(name=self.name, values=values, answer=str(items[pick(items, self._normalize)]["choice"]))
+
+
+class ChoiceProbabilityScorer:
+    """`score` is the share of the choices' probability that falls on the targets, as in TruthfulQA's MC2."""
+
+    def __init__(self, key: str) -> None:
+        self.name = key
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        items = _items(trace, self.name)
+        right = right_places(sample, [str(item["choice"]) for item in items], self.name)
+        return Score(name=self.name, values={"score": probability_of(items, right)}, answer=trace.prediction)
 
 
 class LetteredChoiceScorer:
@@ -73,7 +85,7 @@ class LetteredChoiceScorer:
 class TextLikelihoodScorer:
     """The bits that a text cost the model; `bits_per_byte` and `perplexity` divide their sums over the task.
 
-    `nats`, and the `bytes`, `words` and (where the model tells) `tokens` to divide them by.
+    `nats`, and the `bytes`, `words` and (where the model reports them) `tokens` to divide them by.
     """
 
     def __init__(self, key: str) -> None:

@@ -2,13 +2,13 @@
 
 One request may hold several questions. `postprocess(sample, solver_output)` returns pairs of a sample and what was
 answered to it; a scorer sees each pair, and the sample's values are the means over its parts. The sample stays what is
-counted: parts of one answer are no independent measurements.
+counted: parts of one answer are not independent measurements.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,7 +34,7 @@ class AnswerPart(NamedTuple):
 
 
 class Postprocessor:
-    """The snippet, asked once about an answer however many scorers look at its parts."""
+    """The snippet, called once for each answer however many scorers use its parts."""
 
     def __init__(self, source: str, context: BuildContext) -> None:
         self._snippet = Snippet(source, function="postprocess", stage="solver", part="postprocessor", context=context)
@@ -68,7 +68,7 @@ def _part(sample: Sample, trace: Trace, found: dict[str, Any]) -> AnswerPart:
     items, text = found["items"], found["text"]
     messages = chat_messages(SolverTrace(items).items)
     outputs = [Completion(text=each["text"], raw=each["data"]) for each in found["outputs"]]
-    # what the whole answer took (seconds, tokens) stays with it: a part has only what it says
+    # what the whole answer took (seconds, tokens) stays with the whole: a part has only its text
     answered = outputs[-1] if outputs else Completion(text=text)
     if trace.completions:
         answered = msgspec.structs.replace(trace.completions[-1], text=answered.text, raw=answered.raw)
@@ -105,7 +105,7 @@ class OverParts:
         reasons = [f"part {number}: {each.reason}" for number, each in enumerate(scores, 1) if each.reason]
         return Score(
             name=self.name,
-            values={name: self._mean(name, scores) for name in dict.fromkeys(_names(scores))},
+            values={name: self._mean(name, scores) for score in scores for name in score.values},
             extracted=all(score.extracted for score in scores),
             reason="; ".join(reasons) or None,
             metadata={"parts": evidence},
@@ -128,14 +128,14 @@ class OverParts:
 
 
 class JudgedOverParts(OverParts):
-    """The same of a scorer that asks another model."""
+    """The same for a scorer that calls another model."""
 
     def verdicts(self) -> Sequence[Verdict]:
         return self._scorer.verdicts() if isinstance(self._scorer, Judged) else ()
 
 
 class StartedOverParts(OverParts):
-    """The same of a scorer with something to start."""
+    """The same for a scorer with something to start."""
 
     def start_here(self) -> Any:
         return self._scorer.start_here() if isinstance(self._scorer, Preparable) else None
@@ -144,7 +144,3 @@ class StartedOverParts(OverParts):
 def over_parts(scorer: Scorer, postprocessor: Postprocessor) -> OverParts:
     kind = JudgedOverParts if isinstance(scorer, Judged) else OverParts
     return (StartedOverParts if isinstance(scorer, Preparable) else kind)(scorer, postprocessor)
-
-
-def _names(scores: Iterable[Score]) -> Iterable[str]:
-    return (name for score in scores for name in score.values)

@@ -15,15 +15,16 @@ def over_row(
     value: str | None = None,
     lists: Collection[str] = (),
     has_solver: bool = True,
+    solution: str | None = None,
 ) -> Scorer:
     """The scorer as it is where no template is given: the sample then has targets and extras of its own.
 
-    `templates` are by what they fill, `lists` those that render to a list.
+    `templates` are by what they fill, `lists` those that render to a list; `solution` renders an answer that is right.
     """
     given = {fills: source for fills, source in templates.items() if source is not None}
     if not given and value is None:
         return scorer
-    # the template engine is not for those who score samples with targets of their own
+    # imported here: samples with targets of their own need no template engine
     from assay.prompts.field_template import FieldTemplate
     from assay.prompts.row_sample import RowSample
     from assay.scorers.row_scorer import OverRow, StartedOverRow
@@ -35,5 +36,11 @@ def over_row(
         if value is None
         else FieldTemplate(value, field=f"{where}.value", stage="scorer", part=key, context=context)
     )
-    kind = StartedOverRow if isinstance(scorer, Preparable) else OverRow
-    return kind(scorer, read, compared, has_solver)
+    if not isinstance(scorer, Preparable):
+        return OverRow(scorer, read, compared, has_solver)
+    right = (
+        None
+        if solution is None
+        else FieldTemplate(solution, field=f"{where}.solution", stage="scorer", part=key, context=context)
+    )
+    return StartedOverRow(scorer, read, compared, has_solver, right)

@@ -27,13 +27,13 @@ from assay.scorers.watch import LIMIT_SECONDS
 from assay.scorers.worker_process import Answer, Order, ScoreRequest
 
 WORTH_IT_SECONDS = 0.001
-"""Of CPU for one score. Below, handing it over costs more than it saves."""
+"""CPU time for one score. Below this, handing it over costs more than it saves."""
 TIMED = 32
 """Scores made here before that is decided."""
 LONGEST_LIST = 64
 LAST_RESORT_SECONDS = 60.0
 MOST_DEATHS = 2
-"""A sample that, alone, has ended so many processes will end the next one too."""
+"""A sample that on its own has crashed this many processes will crash the next one too."""
 
 
 def in_processes(scorer: Scorer, part: PartSpec, workers: int | None, limit_seconds: float | None = None) -> Scorer:
@@ -42,7 +42,7 @@ def in_processes(scorer: Scorer, part: PartSpec, workers: int | None, limit_seco
     count = (places if places > 1 else 0) if workers is None else workers
     if not count or not capabilities_of(scorer).only_computes:
         return scorer
-    # a number that was asked for is meant; otherwise it has to pay
+    # a number set by the user is used as it is; otherwise it has to be worth it
     worth_it = WORTH_IT_SECONDS if workers is None else 0.0
     return MayMove(scorer, part, count, worth_it_seconds=worth_it, limit_seconds=limit_seconds or LIMIT_SECONDS)
 
@@ -52,7 +52,7 @@ class CannotMoveError(Exception):
 
 
 class CannotSendError(Exception):
-    """What there is to score cannot be said in JSON, as half a character of an answer."""
+    """What there is to score cannot be encoded as JSON, such as a lone surrogate in an answer."""
 
 
 class MayMove:
@@ -155,13 +155,13 @@ class ScorePool:
                 self._died(taken, "answered nothing and was killed")
             except OSError as error:
                 self._died(taken, f"cannot be started: {error.strerror}")
-            except Exception as error:  # nobody may wait for ever, whatever it was
+            except Exception as error:  # no caller may wait for ever, whatever went wrong
                 for waiting in taken:
                     if not waiting.answer.done():
                         waiting.answer.set_exception(error)
 
     def _take(self) -> list[_Waiting]:
-        """An even share of what waits; alone, what may have ended a process."""
+        """An even share of the queue; a sample that may have crashed a process goes alone."""
         taken: list[_Waiting] = []
         most = min(LONGEST_LIST, -(-len(self._waiting) // len(self.processes)))
         while self._waiting and len(taken) < most:
@@ -175,10 +175,10 @@ class ScorePool:
         return taken
 
     def _died(self, taken: list[_Waiting], how: str) -> None:
-        """What the process had is done again, one by one; who ends every process is the one that fails."""
+        """The process's samples are scored again, one by one; the one that crashes every process fails."""
         for waiting in reversed([each for each in taken if not each.answer.done()]):
             if len(taken) == 1 and waiting.deaths >= MOST_DEATHS:
-                message = f"scoring this sample ends the process that does it, which {how}"
+                message = f"scoring this sample crashes the scoring process, which {how}"
                 failure = Failure(stage="scorer", part=self._part.key, kind="crashed", message=message)
                 waiting.answer.set_exception(FailureError(failure))
             else:
@@ -194,7 +194,7 @@ class _ScoreProcess:
         self.service = Service(self._start, lambda _, line: _decode(line), self._build)
 
     async def score(self, requests: list[msgspec.Raw]) -> list[Answer]:
-        # it keeps to the limit itself, unless it computes in C and looks at nothing
+        # it keeps to the limit itself, unless it computes in C without checking for signals
         patience = self._order.limit_seconds * len(requests) + LAST_RESORT_SECONDS
         return await self.service.ask(lambda number: _line((number, requests)), patience)
 

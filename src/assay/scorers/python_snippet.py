@@ -43,7 +43,7 @@ class PythonScorer:
 class AllSamplesScorer:
     """One entry per sample from the author's `compute_scores(samples)`, which sees the whole dataset.
 
-    It is called once, when the first sample asks.
+    It is called once, when the first sample is scored.
     """
 
     def __init__(

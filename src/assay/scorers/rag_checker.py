@@ -1,6 +1,6 @@
 """`rag_checker`: claims of the answer and of the expected answer, checked against each other and against the chunks.
 
-A judge takes both texts apart into claims, then says of every claim and text whether the text entails it. The eleven
+A judge splits both texts into claims, then decides for every claim and text whether the text entails it. The eleven
 numbers are shares of those claims; an empty denominator gives 0, as the open RAGChecker project defines them.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
-from assay.scorers.judge import NO_VERDICT, Read, ask_judge, judge_model, usage
+from assay.scorers.judge import MOST_EXPECTED, NO_VERDICT, Read, ask_judge, judge_model, usage
 from assay.scorers.rehearsed import Verdict
 from assay.scorers.verdict import VerdictError, json_object
 
@@ -44,7 +44,7 @@ _ENTAIL = (
 
 @dataclass(slots=True)
 class Checked:
-    """Which claims hold where: the matrix that all eleven numbers are made of."""
+    """Which claims hold where: the matrix that all eleven numbers are computed from."""
 
     answer_in_target: list[bool]
     target_in_answer: list[bool]
@@ -85,6 +85,7 @@ class RagChecker:
                 "answer_claims": answer_claims,
                 "target_claims": target_claims,
                 "chunks": len(chunks),
+                "expected": {self._target_column: target[:MOST_EXPECTED]},
                 "judge": usage(self._model, *asked),
             },
         )
@@ -96,12 +97,12 @@ class RagChecker:
     def _chunks(self, trace: Trace, sample: Sample) -> list[str]:
         found = references(trace)
         if found is None:
-            told = (
-                "the answer came without `references`, so nothing about retrieved passages can be scored. A server in "
-                "OpenAI's shape that sends them is heard with --model-arg keep_raw=true; for a model that retrieves "
+            message = (
+                "the answer came without `references`, so nothing about retrieved passages can be scored. If "
+                "an OpenAI-compatible server sends them, add --model-arg keep_raw=true; for a model that retrieves "
                 "nothing, limit `scores_to_compute` to precision, recall and f1_score"
             )
-            raise self._failure("bad_input", told, sample)
+            raise self._failure("bad_input", message, sample)
         return found
 
     def _column(self, row: dict[str, Any], name: str, sample: Sample) -> str:
@@ -128,8 +129,8 @@ class RagChecker:
         def answers(verdict: Any) -> list[bool]:
             if isinstance(verdict, list) and len(verdict) == len(claims) and all(type(x) is bool for x in verdict):
                 return verdict
-            told = f"the judge's `entailed` must be {len(claims)} true/false values, got {json.dumps(verdict)[:200]}"
-            raise self._failure("bad_output", told, sample)
+            message = f"the judge's `entailed` must be {len(claims)} true/false values, got {json.dumps(verdict)[:200]}"
+            raise self._failure("bad_output", message, sample)
 
         return await self._ask(_ENTAIL, f"Text: {text}\n\nClaims:\n{numbered}", "entailed", answers, asked, sample)
 
@@ -142,8 +143,8 @@ class RagChecker:
             except VerdictError as error:
                 raise self._failure("bad_output", f"unusable verdict: {error}", sample) from error
             if verdict is None:
-                told = f"the judge gave no `{name}`; it said {completion.text[:300]!r}"
-                raise self._failure("bad_output", told, sample)
+                message = f"the judge gave no `{name}`; it said {completion.text[:300]!r}"
+                raise self._failure("bad_output", message, sample)
             return check(verdict[name])
 
         messages = (Message(role="system", content=system), Message(role="user", content=user))
@@ -214,12 +215,12 @@ def rag_scores(checked: Checked) -> dict[str, ScoreValue]:
 
 
 def _scripted(*, holds: bool) -> Callable[[Request], str]:
-    def says(request: Request) -> str:
+    def answer(request: Request) -> str:
         if _ENTAIL in request.text():
             return json.dumps({"entailed": [holds]})
         return json.dumps({"claims": [{"subject": "it", "predicate": "is", "object": "so"}]})
 
-    return says
+    return answer
 
 
 def _any_chunk(chunks: list[list[bool]], claims: int) -> list[bool]:

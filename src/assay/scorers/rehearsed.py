@@ -1,16 +1,16 @@
-"""What a scorer may tell whoever tries it without a model: the answer that is right, and what its judge may say."""
+"""What a scorer may offer for trying it without a model: a right answer, and what its judge may say."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from assay.core.types import Completion, Request, Sample
+from assay.core.types import Completion, Request, Sample, Score
 
 
 @runtime_checkable
 class KnowsGold(Protocol):
-    """A scorer that can tell which answer to a sample gets full marks."""
+    """A scorer that knows an answer to a sample that gets full marks."""
 
     def gold(self, sample: Sample) -> Completion | None: ...
 
@@ -20,7 +20,7 @@ class Verdict(NamedTuple):
 
     says: Callable[[Request], str]
     gives: Mapping[str, Any] | None
-    """None for what is no verdict, and must fail."""
+    """None for an answer that is not a verdict, and must fail."""
 
 
 @runtime_checkable
@@ -30,3 +30,15 @@ class Judged(Protocol):
     def verdicts(self) -> Sequence[Verdict]:
         """What that may say: one verdict of each kind."""
         ...
+
+
+MARKS = ("score", "is_correct", "bleu_score", "all_required_calls_made")
+"""The values that are 1 when an answer is wholly right."""
+
+
+def marks_of(score: Score) -> list[object]:
+    return [score.values[name] for name in MARKS if name in score.values]
+
+
+def is_full(mark: object) -> bool:
+    return isinstance(mark, int | float) and mark >= 1 - 1e-9

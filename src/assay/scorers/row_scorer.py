@@ -33,7 +33,7 @@ class OverRow:
         return await self._scorer(self._read.of(sample), trace)
 
     def gold(self, sample: Sample) -> Completion | None:
-        """What the scorer inside knows, or the first expected text, where the answer is compared as it is."""
+        """The inner scorer's gold answer, or the first expected text, where the answer is compared as it is."""
         if self._value is not None:
             return None
         read = self._read.of(sample)
@@ -46,12 +46,25 @@ class OverRow:
 
 
 class StartedOverRow(OverRow):
-    """The same of a scorer with something to start."""
+    """The same for a scorer with something to start: one that checks what a program does."""
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        read: RowSample,
+        value: FieldTemplate | None,
+        has_solver: bool,
+        solution: FieldTemplate | None = None,
+    ) -> None:
+        super().__init__(scorer, read, value, has_solver)
+        self._solution = solution
 
     def start_here(self) -> Any:
         return self._scorer.start_here() if isinstance(self._scorer, Preparable) else None
 
     def gold(self, sample: Sample) -> Completion | None:
-        """No text is known that passes: what is checked is what a program does."""
-        del sample
-        return None
+        """The program that the row itself holds, if the task says where."""
+        if self._solution is None or self._value is not None:
+            return None
+        text = self._solution.render({"sample": sample.row or {}}, sample)
+        return Completion(text=text) if text.strip() else None

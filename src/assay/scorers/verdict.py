@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)\Z")
 _TRIMMED = " \t\r\n'\"`*."
 _MAX_CHARACTERS = 100_000
 _MAX_READ = 20 * _MAX_CHARACTERS
-"""Characters that may be read in search of an object, some of them again and again: each `{` may begin one."""
+"""Characters that may be read in search of an object, some of them repeatedly: each `{` may begin one."""
 
 
 class VerdictError(Exception):

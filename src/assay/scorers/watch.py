@@ -1,14 +1,14 @@
 """The watch over scoring: a scorer's own code runs in the event loop, where nothing else could end it.
 
 A few times a second a signal's handler looks whether the loop's thread is inside the scoring of an attempt. When that
-has held up the loop for longer than its time limit, or for a second after somebody asked the run to end, the handler
+has blocked the loop for longer than its time limit, or for a second after the run was asked to stop, the handler
 raises `OutOfTimeError` right there, in the scorer's code. Attempts pay nothing for it: no flag is set and no clock is
 read. Code that waits is not watched, it has limits of its own.
 
 Two things send the signals: a timer of CPU time, for code that computes (regular expressions too, which hold up every
 other thread), and a thread, for code that blocks. Neither is SIGALRM, which graders use for limits of their own.
-Handlers run in the main thread only; a run in another thread is told what cannot be ended, and C code that looks at no
-signal is ended by nothing but Ctrl-\\ (SIGQUIT).
+Handlers run in the main thread only; a run in another thread gets a warning about code that cannot be ended, and C code
+that never checks for signals is ended only by Ctrl-\\ (SIGQUIT).
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from assay.core.errors import OutOfTimeError
 from assay.core.run import Stop
 
 LIMIT_SECONDS = 600.0
-"""For the scorers of one attempt, where nobody says otherwise."""
+"""For the scorers of one attempt, unless set otherwise."""
 TICK_SECONDS, LONGEST_STEP_SECONDS = 0.25, 1.0
 """How often to look, and what a look adds at most: a process that was stopped for an hour has not computed for one."""
 GRACE_SECONDS = 1.0
-"""What is being scored when the run is asked to end may take so long; asked twice, no longer."""
+"""How long scoring may continue after the run was asked to stop; asked twice, not at all."""
 STUBBORN_SECONDS = 5.0
-"""Code that swallows whatever is raised in it for so long ends with its process; asked twice, after a fifth of it."""
+"""Code that swallows every exception for this long ends with its process; asked twice, after a fifth of it."""
 
 
 class Watch:
     """`with Watch(limit, stop):` around what scores, in the loop's thread.
 
-    Without a `stop` who cancels the task that stands here asks it to end, as Ctrl-C does to the one that `asyncio.run`
+    Without a `stop`, cancelling the current task asks it to stop, as Ctrl-C does to the one that `asyncio.run`
     runs.
     """
 
@@ -54,7 +54,7 @@ class Watch:
         self._stop, self._say, self._code = stop, say, scoring
         self._over = threading.Event()
         self._seen: FrameType | None = None
-        """The scoring of one attempt that holds up the loop."""
+        """The scoring of one attempt that blocks the loop."""
         self._looked = self._seconds = self._ending_seconds = self._stubborn_seconds = 0.0
 
     def __enter__(self) -> None:
@@ -86,11 +86,11 @@ class Watch:
                 self._say(f"scoring {reason}; it cannot be ended, since the run is not in the main thread")
 
     def _look(self, frame: FrameType | None) -> None:
-        """What is done at every signal."""
+        """Called at every signal."""
         reason = self._why_to_end(frame)
         if reason is None or self._seen is None:
             return
-        if self._stubborn_seconds > STUBBORN_SECONDS / (5 if self._asked() > 1 else 1):
+        if self._stubborn_seconds > STUBBORN_SECONDS / (5 if self._stop_requests() > 1 else 1):
             self._end_process()
         self._stubborn_seconds += TICK_SECONDS
         overdue[id(self._seen.f_locals["trace"])] = reason
@@ -104,17 +104,17 @@ class Watch:
             self._seconds = self._ending_seconds = self._stubborn_seconds = step = 0.0
         if scoring is not None:
             self._loop.call_soon_threadsafe(self._forget)
-        asked = self._asked()
+        asked = self._stop_requests()
         self._seconds += step
         self._ending_seconds += step if asked else 0.0
         if self._ending_seconds >= GRACE_SECONDS or (asked > 1 and self._ending_seconds):
-            return OutOfTimeError("interrupted", "given up: the run was asked to end meanwhile")
+            return OutOfTimeError("interrupted", "cancelled: the run was asked to stop")
         if self._seconds >= self._limit:
             return OutOfTimeError("timeout", f"took more than {self._limit:g} s to score (--timeout)")
         return None
 
-    def _asked(self) -> int:
-        """How often somebody asked what is watched to end."""
+    def _stop_requests(self) -> int:
+        """How often the watched task was asked to stop."""
         if self._stop is not None:
             return self._stop.signals
         return 0 if self._task is None else self._task.cancelling()
@@ -126,21 +126,21 @@ class Watch:
         return frame
 
     def _forget(self) -> None:
-        """The loop goes on: what was seen has ended, or waits."""
+        """The loop runs again: the code seen last has ended, or waits."""
         self._seen = None
 
     def _end_process(self) -> None:
         print(
-            "error: a scorer computes without end and swallows what should end it (a bare `except:`?), so the process "
-            "ends. Nothing finished is lost: the same command goes on.",
+            "error: a scorer computes without end and swallows the exception that should stop it (a bare `except:`?), "
+            "so the process ends. Nothing finished is lost: rerun the same command to resume.",
             file=sys.stderr,
             flush=True,
         )
-        os._exit(130 if self._asked() else 3)
+        os._exit(130 if self._stop_requests() else 3)
 
 
 class _Signals:
-    """The signals and their timer, shared: of runs in one loop, any may end before the others."""
+    """The signals and their timer, shared between runs in one loop, any of which may end first."""
 
     def __init__(self) -> None:
         self._looks: list[Callable[[FrameType | None], None]] = []

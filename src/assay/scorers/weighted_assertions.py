@@ -1,23 +1,25 @@
 """A weighted list of assertions about an answer: one score, and evidence for each.
 
-Besides what `assertion_list.py` knows of texts, an assertion may be about how like another text it is, by its spelling
+In addition to those of `assertion_list.py`, an assertion may be about similarity to another text, by its spelling
 or by its meaning, and about what the answer cost, how long it took and how it ended.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import BuildContext, Model
+from assay.core.seams import BuildContext, Model, capabilities_of
 from assay.core.types import Completion, Failure, Sample, Score, Trace
-from assay.embedding import require_embeddings, similarity_of
+from assay.embedding import lack_of_embeddings, similarity_of
 from assay.metrics.overlap import edit_similarity
 from assay.patterns.matching import PatternTimeoutError
 from assay.prompts.field_template import FieldTemplate
+from assay.prompts.row_sample import parse_printed
 from assay.prompts.templated_data import TemplatedData
 from assay.scorers.assertion_gold import Wanted, gold_text
 from assay.scorers.assertion_list import ASSERTIONS
@@ -28,9 +30,13 @@ from assay.wording import shortened
 
 SIMILAR_ENOUGH = 0.8
 ALIKE_ENOUGH = 0.75
-"""What `similar` wants of embeddings where it says nothing, as elsewhere."""
+"""The default threshold of `similar` for embeddings, as elsewhere."""
 TEXT_ASSERTIONS = tuple(kind.replace("-", "_") for kind in ASSERTIONS)
 OTHER_ASSERTIONS = ("json_schema", "similar", "word_count", "cost", "latency", "finish_reason")
+OF_SCHEMAS = ("is_json", "contains_json", "json_schema")
+OF_LISTS = ("contains_all", "contains_any", "icontains_all", "icontains_any")
+_ALSO: dict[str, tuple[type, ...]] = {**dict.fromkeys(OF_LISTS, (list,)), "equals": (list, dict)}
+_LONE = re.compile(r"\s*\{\{(?:(?!\}\}).)*\}\}\s*", re.DOTALL)
 NEGATION = "not_"
 
 
@@ -47,10 +53,12 @@ class _Assertion(NamedTuple):
     data: TemplatedData
     weight: float
     embeds: Model | None
+    lone: tuple[type, ...] = ()
+    """What a value that is one `{{ … }}` may be apart from a text."""
 
 
 _ABOUT_IT = ("type", "weight", "embedding_model", "model")
-"""What is no data of an assertion."""
+"""Fields that are not data of an assertion."""
 
 
 class WeightedAssertions:
@@ -85,18 +93,21 @@ class WeightedAssertions:
             raise UsageError(f"scorer `{self.name}`: unknown assertion `{given['type']}`")
         data = {name: value for name, value in given.items() if name not in _ABOUT_IT and value is not None}
         schema = data.get("value")
-        if kind in ("is_json", "contains_json", "json_schema") and (problem := schema and unsupported(schema)):
+        rendered = isinstance(schema, str)  # into a schema, of every row its own
+        if kind in OF_SCHEMAS and not rendered and (problem := schema and unsupported(schema)):
             raise UsageError(f"scorer `{self.name}`: {field}.value: {problem} is not checked here")
         made = TemplatedData(data, field=field, stage="scorer", part=self.name, context=context)
-        return _Assertion(kind, negated, made, float(given.get("weight", 1)), self._embedding_model(given, context))
+        lone = _ALSO.get(kind, ()) if isinstance(schema, str) and _LONE.fullmatch(schema) else ()
+        embeds = self._embedding_model(given, context)
+        return _Assertion(kind, negated, made, float(given.get("weight", 1)), embeds, lone)
 
     def _embedding_model(self, given: Mapping[str, Any], context: BuildContext) -> Model | None:
         key = given.get("embedding_model")
         if key is None:
             return None
         model = judge_model(str(key), given.get("model"), context)
-        if context.model_for is not None:
-            require_embeddings(model, f"scorer `{self.name}`: `embedding_model: {key}`")
+        if context.model_for is not None and (problem := lack_of_embeddings(model.name, capabilities_of(model))):
+            raise UsageError(f"scorer `{self.name}`: `embedding_model: {key}`: {problem}")
         return model
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -106,7 +117,7 @@ class WeightedAssertions:
         text = trace.prediction if self._text is None else self._text.render(variables, sample)
         evidence, held = [], []
         for assertion in self._assertions:
-            given = assertion.data.render(variables, sample)
+            given = self._given(assertion, variables, sample)
             if assertion.embeds is None:
                 found = self._looked_up(assertion.kind, text, given, trace)
             else:
@@ -122,13 +133,30 @@ class WeightedAssertions:
             metadata={"assertions": evidence},
         )
 
+    def _given(self, assertion: _Assertion, variables: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
+        """Its data rendered; a list, an object or a schema that a lone `{{ … }}` prints is read as such."""
+        given: dict[str, Any] = assertion.data.render(variables, sample)
+        value = given.get("value")
+        if not isinstance(value, str) or not (assertion.lone or assertion.kind in OF_SCHEMAS):
+            return given
+        try:
+            read = parse_printed(value)
+        except ValueError:
+            read = None
+        if assertion.kind in OF_SCHEMAS and (problem := unsupported(read)):
+            message = f"`{assertion.kind}` cannot be checked: the schema {shortened(value)!r}: {problem}"
+            raise self._failure("bad_input", message)
+        return {**given, "value": read} if isinstance(read, assertion.lone or object) else given
+
     def gold(self, sample: Sample) -> Completion | None:
-        """An answer made of the assertions themselves, where it is looked at as it is; None where none can be made."""
+        """An answer built from the assertions themselves, if it is checked as it is; None where none can be built."""
         if self._text is not None or not self._has_solver:
             return None
         variables = {"sample": sample.row or {}, **answer_variables(Trace(prediction=""))}
         try:
-            wanted = [Wanted(each.kind, each.negated, each.data.render(variables, sample)) for each in self._assertions]
+            wanted = [
+                Wanted(each.kind, each.negated, self._given(each, variables, sample)) for each in self._assertions
+            ]
         except FailureError:
             return None  # what it wants depends on the answer, or the template is wrong: scoring reports that
 
@@ -137,12 +165,17 @@ class WeightedAssertions:
                 [self._holds_of_text(*each, text) for each in zip(self._assertions, wanted, strict=True)]
             )
 
-        text = gold_text(wanted, holds)
+        try:
+            text = gold_text(wanted, holds)
+        except (PatternTimeoutError, KeyError, TypeError, ValueError, AttributeError):
+            return None  # scoring reports it
+        if text is None or not self._is_enough([not _beyond_a_rehearsal(each) for each in wanted]):
+            return None
         reasons = [str(each.data["value"]) for each in wanted if each.kind == "finish_reason" and not each.negated]
-        return None if text is None else Completion(text=text, finish_reason=reasons[0] if reasons else None)
+        return Completion(text=text, finish_reason=reasons[0] if reasons else None)
 
     def _holds_of_text(self, assertion: _Assertion, wanted: Wanted, text: str) -> bool:
-        """What is no matter of the text is taken to hold; so is a likeness of meaning, of the very same text."""
+        """Assertions that are not about the text are taken to hold; so is semantic similarity of equal texts."""
         if wanted.kind == "cost" or wanted.kind in _ABOUT_TRACES:
             return True
         if assertion.embeds is not None:
@@ -150,7 +183,7 @@ class WeightedAssertions:
         try:
             held = self._looked_up(wanted.kind, text, wanted.data, Trace(prediction=text)).holds
         except FailureError:
-            return False  # said where it is scored
+            return False  # reported when it is scored
         return held is not wanted.negated
 
     def _is_enough(self, held: Sequence[bool]) -> bool:
@@ -179,8 +212,8 @@ class WeightedAssertions:
         try:
             likeness = await similarity_of(model, text, str(given["value"]))
         except FailureError as error:
-            told = f"embedding model `{model.name}`: {error.failure.message}"
-            failure = msgspec.structs.replace(error.failure, stage="scorer", part=self.name, message=told)
+            message = f"embedding model `{model.name}`: {error.failure.message}"
+            failure = msgspec.structs.replace(error.failure, stage="scorer", part=self.name, message=message)
             raise FailureError(failure, error.retry_after_seconds) from error
         return Held(likeness >= float(given.get("threshold", ALIKE_ENOUGH)), f"{likeness:.3f}")
 
@@ -192,6 +225,11 @@ class WeightedAssertions:
 
     def _failure(self, kind: str, message: str) -> FailureError:
         return FailureError(Failure(stage="scorer", part=self.name, kind=kind, message=message))
+
+
+def _beyond_a_rehearsal(wanted: Wanted) -> bool:
+    """Whether it demands a slow or an expensive answer: those of a rehearsal take no time and cost nothing."""
+    return wanted.negated and wanted.kind in ("cost", "latency")
 
 
 def _evidence(assertion: _Assertion, given: Mapping[str, Any], holds: bool, reason: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
     python -m assay.scorers.worker_process
 
 Every message is a line of JSON, a number and what it is about; nothing is unpickled. The process ends when its input
-does, so it never outlives whoever started it.
+does, so it never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.scorers.watch import Watch
 
 
 class ScoreRequest(Struct, frozen=True):
-    """What one scorer is asked to look at."""
+    """What one scorer is to score."""
 
     sample: Sample
     trace: Trace
@@ -38,7 +38,7 @@ class Order(Struct, frozen=True):
 
 
 class LooseScore(Struct, frozen=True, omit_defaults=True):
-    """A score as a process tells it: values keep the type they had, as they do where no process is between."""
+    """A score as sent between processes: values keep their types, as they would within one process."""
 
     name: str
     values: dict[str, Any]
@@ -56,19 +56,19 @@ class LooseScore(Struct, frozen=True, omit_defaults=True):
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):
-    """What it made of it: a score, or why there is none."""
+    """The outcome: a score, or why there is none."""
 
     score: LooseScore | None = None
     failure: Failure | None = None
 
 
 def main() -> None:
-    # whatever a metric prints must not come between the answers
+    # whatever a metric prints must not be mixed with the answers
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     number, order = msgspec.json.decode(sys.stdin.buffer.readline(), type=tuple[int, Order])
     part = order.part
-    # whoever started us has built the same scorer, so its code is trusted
+    # the parent process has built the same scorer, so its code is trusted
     trusting = BuildContext(own_code=True)
     scorer: Scorer = catalog.make("scorer", part.use, part.options, own_code=True, key=part.key, context=trusting)
     _answer(answers, number, [])  # ready

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from assay.core.types import Completion, Message, Trace
-from assay.snippets.views import SolverOutput, chat_messages, said, trace_items
+from assay.snippets.views import SolverOutput, chat_answer, chat_messages, trace_items
 
 
 def solver_output(trace: Trace) -> SolverOutput:
@@ -49,7 +49,7 @@ def plain_message(message: Message) -> dict[str, Any]:
 
 def output_of(completion: Completion) -> dict[str, Any]:
     """A completion in the shape of a chat answer, with what else the server said."""
-    data = said(completion.text)
+    data = chat_answer(completion.text)
     for name, value in (completion.raw or {}).items():
         if name == "references":
             data["choices"][0]["references"] = value

@@ -61,9 +61,17 @@ class Snippet:
         self._turn = asyncio.Semaphore(1)
         self._calls: dict[int, _Call] = {}
 
-    async def call(self, *arguments: dict[str, Any], predict: Predict | None = None, fit: bool = False) -> Any:
-        """Call the snippet's function. `FailureError` when it raises, takes too long or breaks its process."""
-        call, answer = await self._called(arguments, predict, fit)
+    async def call(
+        self,
+        *arguments: dict[str, Any],
+        predict: Predict | None = None,
+        fit: bool = False,
+        time_limit_seconds: float | None = None,
+    ) -> Any:
+        """Call the snippet's function. `FailureError` when it raises, takes too long or breaks its process.
+
+        `time_limit_seconds` is a shorter limit for this call alone."""
+        call, answer = await self._called(arguments, predict, fit, time_limit_seconds)
         if call.model_failure is not None:
             raise FailureError(call.model_failure)
         if "done" in answer:
@@ -79,7 +87,11 @@ class Snippet:
         await self._service.aclose()
 
     async def _called(
-        self, arguments: tuple[dict[str, Any], ...], predict: Predict | None = None, fit: bool = False
+        self,
+        arguments: tuple[dict[str, Any], ...],
+        predict: Predict | None = None,
+        fit: bool = False,
+        time_limit_seconds: float | None = None,
     ) -> tuple[_Call, dict[str, Any]]:
         if not self._allowed:
             raise self._failure(
@@ -87,13 +99,13 @@ class Snippet:
             )
         await self._service.running()  # loaded, it has said how many calls it takes at once
         async with self._turn:
-            call = _Call(await self._service.running(), predict)
+            call = _Call(await self._service.running(), predict, time_limit_seconds or self._time_limit)
             try:
                 answer = await self._answer(call, arguments, fit)
             except EndedError:
                 kind, message = "exception", "the snippet's process ended by itself"
                 if call.killed:
-                    kind, message = "timeout", f"took longer than {self._time_limit:g} s and was killed"
+                    kind, message = "timeout", f"took longer than {call.time_limit:g} s and was killed"
                 answer = {"kind": kind, "message": message}
             except UnicodeEncodeError:
                 answer = {"kind": "bad_input", "message": HALF_A_CHARACTER}
@@ -131,7 +143,7 @@ class Snippet:
                 {"call": number, "function": self._function, "arguments": arguments, "fit": fit, "name": _NAME}
             )
 
-        self._allow(call, self._time_limit)
+        self._allow(call, call.time_limit)
         try:
             return await self._service.ask_of(call.child, line)
         finally:
@@ -144,11 +156,11 @@ class Snippet:
 
     def _overdue(self, call: _Call) -> None:
         """Ask the worker to give the call up; then make it."""
-        if call.told:
+        if call.reported:
             call.killed = True
             self._service.drop(call.child)
         else:
-            call.told = True
+            call.reported = True
             call.child.write(_line({"cancel": call.number}))
             self._allow(call, _GRACE_SECONDS)
 
@@ -206,12 +218,13 @@ class Snippet:
 class _Call:
     child: Child
     predict: Predict | None
+    time_limit: float
     number: int = 0
     deadline: asyncio.TimerHandle | None = None
     seconds_left: float = 0.0
     """At the moment it began to wait for a model."""
     waiting_for_model: int = 0
-    told: bool = False
+    reported: bool = False
     killed: bool = False
     model_failure: Failure | None = None
     """The first; kept here, because the author's code may catch whatever is raised in it."""

@@ -220,7 +220,7 @@ class SolverOutput:
         prediction = payload.get("prediction", "")
         last = self.raw_outputs[-1] if self.raw_outputs else None
         self.output = (
-            last if last is not None and str(last) == prediction else ModelOutput(prediction, said(prediction))
+            last if last is not None and str(last) == prediction else ModelOutput(prediction, chat_answer(prediction))
         )
         self.trace.raw_outputs = self.raw_outputs
         self.direct_ios: Any = None
@@ -253,7 +253,9 @@ class ModelResponse:
     def __init__(self, text: str | None = None, items: Iterable[Any] = (), raw_output: Any = None) -> None:
         self.items = [as_item(item) for item in items]
         self.text = text if text is not None else SolverTrace(self.items).get_last_assistant_text() or ""
-        self.raw_output = as_output(raw_output) if raw_output is not None else ModelOutput(self.text, said(self.text))
+        self.raw_output = (
+            as_output(raw_output) if raw_output is not None else ModelOutput(self.text, chat_answer(self.text))
+        )
 
 
 def as_output(output: Any) -> ModelOutput:
@@ -264,10 +266,10 @@ def as_output(output: Any) -> ModelOutput:
     choices = data.get("choices") if isinstance(data, dict) else None
     message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
     text = message.get("content") if isinstance(message, dict) else None
-    return ModelOutput(str(text or ""), data if isinstance(data, dict) else said(str(text or "")))
+    return ModelOutput(str(text or ""), data if isinstance(data, dict) else chat_answer(str(text or "")))
 
 
-def said(text: str) -> dict[str, Any]:
+def chat_answer(text: str) -> dict[str, Any]:
     """A plain text in the shape of a chat answer."""
     return {"choices": [{"message": {"role": "assistant", "content": text}}]}
 

@@ -165,7 +165,7 @@ class SnippetWorker:
         return await answer
 
     def _raised(self, number: int, error: BaseException, name: str) -> None:
-        self._fail(number, "exception", _told(error, name), error, traceback=_way_to(error, name))
+        self._fail(number, "exception", _error_message(error, name), error, traceback=_way_to(error, name))
 
     def _fail(
         self, number: int, kind: str, message: str, error: BaseException | None = None, *, traceback: str = ""
@@ -272,7 +272,7 @@ def _places(function: Any, most: int) -> int:
     return min(most, sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters))
 
 
-def _told(error: BaseException, name: str) -> str:
+def _error_message(error: BaseException, name: str) -> str:
     """What the error says, and the snippet's line it came from."""
     if isinstance(error, _TimeUp):
         return "loading the snippet took too long"
@@ -284,7 +284,7 @@ def _told(error: BaseException, name: str) -> str:
 
 
 def _way_to(error: BaseException, name: str) -> str:
-    """The traceback from the snippet's first line on; whoever reads it cuts it and looks for keys."""
+    """The traceback from the snippet's first line on; its reader shortens it and removes keys."""
     if isinstance(error, _TimeUp):
         return ""
     found = traceback.TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
@@ -336,7 +336,7 @@ class _Trial:
         self.scores = [cycle[at % len(cycle)] for at in range(count)]
 
     def missing(self, name: str) -> Any:
-        """The value of this name, which was not made up: anything where nobody knows what the scorer gives."""
+        """The value of this name, which was not made up: anything where it is unknown what the scorer gives."""
         if name.startswith("__"):  # asked by Python itself
             raise KeyError(name)
         if self._known:
@@ -437,7 +437,7 @@ def _time_up(*_: Any) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """A worker whose parent was killed has nobody to work for."""
+    """A worker whose parent was killed must end."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Worked examples in front of a question: rows of a dataset or a list, as turns of the conversation or as text."""
+"""Few-shot examples in front of a question: rows of a dataset or a list, as turns of the conversation or as text."""
 
 from __future__ import annotations
 

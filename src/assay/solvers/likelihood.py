@@ -23,11 +23,11 @@ DEFAULT_SEPARATOR = " "
 class ChoiceLikelihood:
     """Multiple choice by log-likelihood: each of `extras.choices` is scored as a continuation of the prompt.
 
-    `normalize` says what the likeliest is: `raw` (the sum over tokens), `per_character`, `per_byte`, or
+    `normalize` sets how choices are compared: `raw` (the sum over tokens), `per_character`, `per_byte`, or
     `unconditional` (how much likelier the prompt makes it). `extras.separator` stands before a choice, a space unless
     given. With `extras.contexts`, a text for each choice, and `extras.continuation`, that continuation is scored after
     each context, as in WinoGrande. A model that cannot score a given text is refused before the first call. `prompt`,
-    `choices` and `system_prompt` are templates over the sample's row, in place of what the sample itself says.
+    `choices` and `system_prompt` are templates over the sample's row, in place of the sample's own fields.
     """
 
     capabilities = Capabilities(needs_continuations=True)
@@ -45,7 +45,7 @@ class ChoiceLikelihood:
         context: BuildContext = NO_CONTEXT,
     ) -> None:
         if normalize not in NORMALIZATIONS:
-            raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, not `{normalize}`")
+            raise UsageError(f"normalize must be one of {', '.join(NORMALIZATIONS)}, got `{normalize}`")
         self._normalize = normalize
         self._unconditional_prompt = unconditional_prompt
         self._unconditional = unconditional or normalize == "unconditional"
@@ -101,8 +101,8 @@ class TextLikelihood:
 
     The text is the first target, after the prompt; without a target, the prompt itself. One longer than the model reads
     is scored in windows, every token exactly once: `window` is their size in tokens (0: what the model can read),
-    `stride` how far each moves on (0: all but one token, the fewest windows; less shows each token more of what stands
-    before it). A sample's `extras.window` and `extras.stride` win. `text` (scored) and `prompt` (only read before it)
+    `stride` how far each advances (0: all but one token, the fewest windows; less gives each token more of the text
+    before it). A sample's `extras.window` and `extras.stride` take precedence. `text` (scored) and `prompt` (context)
     are templates over the sample's row.
     """
 
@@ -130,8 +130,8 @@ class TextLikelihood:
             raise FailureError(Failure(stage="solver", part="text_likelihood", kind="bad_request", message=wrong))
         completion = await model.generate(Request(prompt=prompt, continuation=text, rolling=rolling))
         item: dict[str, Any] = {"text": text, "logprob": _logprob(completion, model)}
-        for name, told in (("tokens", "continuation_tokens"), ("windows", "windows")):
-            if isinstance(count := (completion.raw or {}).get(told), int):
+        for name, field in (("tokens", "continuation_tokens"), ("windows", "windows")):
+            if isinstance(count := (completion.raw or {}).get(field), int):
                 item[name] = count
         return Trace(prediction=text, prompt=sample.prompt, completions=(completion,), items=[item])
 
@@ -168,7 +168,7 @@ class LetteredChoice:
 def _wrong_window(window: Any, stride: Any) -> str | None:
     for name, value, least in (("window", window, 2), ("stride", stride, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or (value != 0 and value < least):
-            return f"{name} must be a whole number of at least {least}, or 0 for the most, not {value!r}"
+            return f"{name} must be a whole number of at least {least}, or 0 for the maximum, got {value!r}"
     return None
 
 
@@ -203,7 +203,7 @@ def _contexts(sample: Sample, choices: list[str]) -> list[str]:
 
 
 def _continuations(sample: Sample, choices: list[str]) -> list[str]:
-    """What is scored for each choice: itself, or after its own context the one text that they share."""
+    """What is scored for each choice: its own text, or the shared continuation after the choice's own context."""
     if "contexts" not in sample.extras:
         return choices
     text = sample.extras.get("continuation")

@@ -48,12 +48,12 @@ class _Stop:
 
 
 class MultiTurn:
-    """Runs the builders in order; the last answer of the evaluated model that stands is the prediction."""
+    """Runs the builders in order; the last answer of the evaluated model that was kept is the prediction."""
 
     def __init__(self, builders: Sequence[Any], settings: Mapping[str, Any]) -> None:
         self._builders = builders
         self._settings = settings
-        """What the evaluated model is asked with."""
+        """The evaluated model's generation settings."""
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         conversation = _Conversation(sample, model, self._settings)
@@ -84,17 +84,21 @@ def multi_turn_solver(
 ) -> MultiTurn:
     """A conversation made by `chat_message`, `generate`, `generate_message`, `loop` and `load_trace` builders."""
     del message_format  # both views of the answer are always there
-    if not _asks(message_builders):
-        raise UsageError(
-            "multi_turn_solver: no builder is `generate`, so the evaluated model would never be asked; "
-            "a recorded conversation is read by `pass_through_solver`"
-        )
+    if not asks(message_builders):
+        raise UsageError(f"multi_turn_solver: {NOT_ASKED}")
     builders = _builders(message_builders, "definition.solver.message_builders", context)
     return MultiTurn(builders, settings_of(generation))
 
 
-def _asks(specs: Sequence[Mapping[str, Any]]) -> bool:
-    return any(spec["type"] == "generate" or _asks(spec.get("message_builders") or ()) for spec in specs)
+NOT_ASKED = (
+    "no builder is `generate`, so the evaluated model would never be asked; "
+    "a recorded conversation is read by `pass_through_solver`"
+)
+
+
+def asks(specs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a conversation of these builders asks the evaluated model."""
+    return any(spec["type"] == "generate" or asks(spec.get("message_builders") or ()) for spec in specs)
 
 
 def _builders(specs: Sequence[Mapping[str, Any]], where: str, context: BuildContext) -> list[Any]:
@@ -135,6 +139,9 @@ class _Generate(_Terminating):
         super().__init__(spec)
 
     async def run(self, conversation: _Conversation) -> _Stop | None:
+        if not conversation.messages:
+            problem = "nothing has been said when the model is asked; a `chat_message` belongs before `generate`"
+            raise _failure("bad_input", f"sample `{conversation.sample.id}`: {problem}")
         request = Request(messages=tuple(conversation.messages), **conversation.settings)
         completion = await conversation.model.generate(request)
         conversation.completions.append(completion)
@@ -145,7 +152,7 @@ class _Generate(_Terminating):
 
 
 class _GenerateMessage(_Terminating):
-    """Another model speaks: what it is told besides the conversation is not kept."""
+    """Another model speaks; instructions it gets beyond the conversation are not kept."""
 
     def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
         super().__init__(spec)
@@ -158,11 +165,11 @@ class _GenerateMessage(_Terminating):
         self._role: str | None = spec.get("output_role")
 
     async def run(self, conversation: _Conversation) -> _Stop | None:
-        told = [extra.message(conversation) for extra in self._extra]
+        extra_messages = [extra.message(conversation) for extra in self._extra]
         before = conversation.messages if self._include else []
         if self._model is None:
-            raise _failure("unsupported", "no model is asked outside a run")
-        completion = await self._model.generate(Request(messages=(*before, *told)))
+            raise _failure("unsupported", "models can be called only during a run")
+        completion = await self._model.generate(Request(messages=(*before, *extra_messages)))
         message = Message(role=self._role or "assistant", content=completion.text)
         conversation.messages.append(message)
         return self.stop_after(message)
@@ -177,7 +184,7 @@ class _Loop:
         self._where = where
         self._builders = _builders(spec["message_builders"], f"{where}.message_builders", context)
         self._max = int(spec.get("max_iterations", 10))
-        # without a condition there is nothing the maximum could be in the way of
+        # without a condition, reaching the maximum is the normal end
         may_stop = any(builder.condition is not None for builder in self._builders)
         self._error = may_stop and spec.get("on_max_iterations", "error") == "error"
 

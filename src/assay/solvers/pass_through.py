@@ -34,7 +34,7 @@ class PassThrough:
 
 
 class NoSolver:
-    """Asks nothing: for tasks that evaluate a dataset or a system."""
+    """Calls no model: for tasks that evaluate a dataset or a system."""
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         return Trace(prediction="")
@@ -58,8 +58,8 @@ def recorded_items(sample: Sample, column: str, part: str) -> list[Any]:
             value = trace_items(value)
         return views.SolverTrace(value).items
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        told = f"the column `{column}` holds no trace ({type(error).__name__}: {error})"
-        raise _failure(part, sample, told) from error
+        message = f"the column `{column}` holds no trace ({type(error).__name__}: {error})"
+        raise _failure(part, sample, message) from error
 
 
 def _failure(part: str, sample: Sample, message: str) -> FailureError:

@@ -9,6 +9,8 @@ import msgspec
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Message, Request, Sample, Trace
 
+GENERATION = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "extra")
+
 
 class SingleTurn:
     """One request, one answer."""
@@ -21,23 +23,37 @@ class SingleTurn:
         return answered(request, await model.generate(request))
 
     def _request(self, sample: Sample) -> Request:
-        """The prompt, or the messages that the sample's extras hold, and how long and wild the answer may be."""
+        """The prompt, or the messages in the sample's extras, with the limits on length and temperature."""
         settings = generation_of(sample)
         given = sample.extras.get("messages")
         if isinstance(given, list):
             return Request(messages=tuple(msgspec.convert(given, list[Message])), **settings)
+        question = Message(role="user", content=_with_media(sample))
         if self._system is None:
+            if isinstance(question.content, list):
+                return Request(messages=(question,), **settings)
             return Request(prompt=sample.prompt, **settings)
-        messages = (Message(role="system", content=self._system), Message(role="user", content=sample.prompt))
-        return Request(messages=messages, **settings)
+        return Request(messages=(Message(role="system", content=self._system), question), **settings)
+
+
+def _with_media(sample: Sample) -> str | list[dict[str, Any]]:
+    """The prompt, or parts: it, and the files of `extras.images` and `extras.audio`."""
+    images, sounds = (sample.extras.get(name) for name in ("images", "audio"))
+    if not isinstance(images, list) and not isinstance(sounds, list):
+        return sample.prompt
+    return [
+        {"type": "text", "text": sample.prompt},
+        *({"type": "image_url", "image_url": {"url": str(name)}} for name in images or ()),
+        *({"type": "input_audio", "input_audio": {"file": str(name)}} for name in sounds or ()),
+    ]
 
 
 def generation_of(sample: Sample) -> dict[str, Any]:
-    """`extras.generation`: what the task itself says about stops, length and temperature."""
+    """`extras.generation`: the task's own stop sequences, length and temperature, passed on unchanged."""
     said = sample.extras.get("generation")
     if not isinstance(said, dict):
         return {}
-    settings = {name: said[name] for name in ("temperature", "top_p", "max_tokens", "seed") if name in said}
+    settings = {name: said[name] for name in GENERATION if name in said}
     return settings | ({"stop": tuple(map(str, said["stop"]))} if said.get("stop") else {})
 
 

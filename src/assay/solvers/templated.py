@@ -27,7 +27,7 @@ def single_turn_solver(
 ) -> ChatInput | GenericInput:
     """One rendered input, one answer: `generic` renders JSON, `chat_completion` renders messages.
 
-    `generation` are the settings it is asked with; those in a rendered JSON come first. `few_shot` puts worked examples
+    `generation` are the settings it is asked with; those in a rendered JSON come first. `few_shot` puts examples
     before the last message.
     """
     del message_format  # both views of the answer are always there
@@ -136,6 +136,6 @@ def request_of(data: Any) -> Request:
 
 
 def refuse_other_model(settings: Mapping[str, Any]) -> None:
-    """What is asked goes to the evaluated model: an answer of another one would stand under its name."""
+    """Requests go to the evaluated model only: another model's answer would be recorded under its name."""
     if "model" in settings:
         raise ValueError(f"`model` is chosen by the run, and the input names `{settings['model']}`; leave it out")

@@ -49,7 +49,7 @@ def maximum(
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
-    """The largest value, with where the largest of a fresh run of the same size may well lie, from order statistics.
+    """The largest value, with an interval for the largest value of another run of the same size (order statistics).
 
     `bounds` is the range the value can take; `score` and `is_correct` lie in [0, 1]. Without one nothing is known
     above the largest value seen, and the signature says that the interval ends there.
@@ -127,7 +127,7 @@ def weighted_average(
     name: str | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
-    """The mean of the weight that each sample's label has; a label without a weight leaves no number, not a guess."""
+    """The mean weight of the samples' labels; without a weight for every label there is no number."""
     labels = table.labels(field)
     output = name or f"{field}_weighted_average"
     if not len(labels):
@@ -136,8 +136,8 @@ def weighted_average(
     codes = labels.codes[:, 0]
     unknown = [labels.vocabulary[code] for code in np.unique(codes) if labels.vocabulary[code] not in by_text]
     if unknown:
-        told, known = (", ".join(f"`{label}`" for label in part) for part in (unknown[:5], by_text))
-        reason = f"no weight for the label {told}; weights are given for {known}"
+        missing, known = (", ".join(f"`{label}`" for label in part) for part in (unknown[:5], by_text))
+        reason = f"no weight for the label {missing}; weights are given for {known}"
         return [empty_cell(output, "weighted_average", labels, table, reason)]
     values = np.array([by_text.get(label, 0.0) for label in labels.vocabulary])[codes]
     scale = (min(by_text.values()), max(by_text.values()))

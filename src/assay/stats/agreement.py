@@ -15,7 +15,7 @@ from assay.stats.cells import interval_of_mean
 from assay.stats.intervals import Codes, Floats, Interval, no_interval
 
 Label = str | float | bool
-Weights = Literal["none", "linear", "quadratic"]
+KappaWeights = Literal["none", "linear", "quadratic"]
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ def agreement(
     first: Sequence[Label],
     second: Sequence[Label],
     *,
-    weights: Weights = "none",
+    weights: KappaWeights = "none",
     order: Sequence[Label] | None = None,
     groups: ArrayLike | None = None,
     level: float = 0.95,
@@ -76,7 +76,7 @@ def agreement(
 
 
 def _vocabulary(
-    first: Sequence[Label], second: Sequence[Label], weights: Weights, order: Sequence[Label] | None
+    first: Sequence[Label], second: Sequence[Label], weights: KappaWeights, order: Sequence[Label] | None
 ) -> list[Label]:
     seen = set(first) | set(second)
     if order is not None:
@@ -89,7 +89,7 @@ def _vocabulary(
     return sorted(seen, key=lambda label: (isinstance(label, str), label))
 
 
-def _penalties(labels: int, weights: Weights) -> Floats:
+def _penalties(labels: int, weights: KappaWeights) -> Floats:
     """What each pair of labels costs: 0 on the diagonal."""
     steps = np.abs(np.subtract.outer(np.arange(labels), np.arange(labels))).astype(np.float64)
     if weights == "none":

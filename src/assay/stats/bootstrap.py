@@ -23,7 +23,7 @@ from assay.stats.intervals import (
 )
 from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantile
 
-Kind = Literal["expanded", "percentile", "bca"]
+BootstrapKind = Literal["expanded", "percentile", "bca"]
 """How draws become bounds. The plain percentile interval is too narrow for few samples, as if a normal quantile were
 used where Student's t belongs; `expanded` moves the percentiles outwards by just that (Hesterberg 2015, section 3.3).
 `bca` corrects for bias and skewness instead (Efron 1987)."""
@@ -47,7 +47,7 @@ def bootstrap_sums(
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
-    kind: Kind = "expanded",
+    kind: BootstrapKind = "expanded",
 ) -> Interval:
     """Interval of a statistic of column sums: `statistic(rows.sum(0))`, with the samples (or clusters)
     resampled.
@@ -100,8 +100,8 @@ def interval_of_draws(
     )
 
 
-def method_name(kind: Kind, resamples: int, seed: int) -> str:
-    """The method as a signature tells it: `bootstrap|n=1000|seed=0`."""
+def method_name(kind: BootstrapKind, resamples: int, seed: int) -> str:
+    """The method as written in a signature: `bootstrap|n=1000|seed=0`."""
     if resamples < 2:
         raise ValueError(f"a bootstrap needs at least 2 resamples, got {resamples}")
     return f"{_METHODS[kind]}|n={resamples}|seed={seed}"
@@ -179,7 +179,7 @@ def _poisson_table() -> np.ndarray[Any, np.dtype[np.float32]]:
     return np.searchsorted(edges, np.arange(65_536), side="right").astype(np.float32)
 
 
-def _tails(kind: Kind, level: float, n: int) -> tuple[float, float]:
+def _tails(kind: BootstrapKind, level: float, n: int) -> tuple[float, float]:
     check_level(level)
     low = 0.5 - level / 2.0
     if kind == "expanded":

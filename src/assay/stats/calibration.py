@@ -77,7 +77,7 @@ class CalibrationTest(Struct, frozen=True, kw_only=True):
     """How an expected calibration error compares with that of a model which is right as often as it says."""
 
     interval: Interval
-    """Reaches 0 unless the test tells the model from a calibrated one."""
+    """Includes 0 unless the test distinguishes the model from a calibrated one."""
     p_value: float
     """The chance that a calibrated model shows an error this large or larger."""
     if_calibrated: float

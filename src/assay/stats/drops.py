@@ -13,7 +13,7 @@ from assay.stats.intervals import Interval, check_level
 from assay.stats.paired import MCNEMAR, PairedComparison, holm
 from assay.stats.quantiles import normal_quantile
 
-Outcome = Literal["met", "not met", "cannot tell"]
+GateOutcome = Literal["met", "not met", "cannot tell"]
 
 
 class DropTest(Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ class NonInferiority(Struct, frozen=True, kw_only=True):
     """The lower end of the interval of the difference."""
     high: float | None
     level: float
-    outcome: Outcome
+    outcome: GateOutcome
     """`met` when the whole interval lies above −margin, `not met` when it all lies below."""
 
 
@@ -105,7 +105,7 @@ def non_inferiority(interval: Interval, margin: float) -> NonInferiority:
     """
     if not margin >= 0.0:
         raise ValueError(f"a margin is 0 or more, got {margin}")
-    outcome: Outcome = "cannot tell"
+    outcome: GateOutcome = "cannot tell"
     if interval.low is not None and interval.low >= -margin:
         outcome = "met"
     elif interval.high is not None and interval.high < -margin:

@@ -35,7 +35,7 @@ def largest_interval(
     low = _low(ordered, 1.0 - level)
     if low is None:
         if bounds is None:
-            return no_interval(method, level, f"{len(each)} values are too few to tell where another run's would lie")
+            return no_interval(method, level, f"{len(each)} values are too few to predict another run's")
         low = bounds[0]
     high = float(ordered[0]) if bounds is None else max(bounds[1], float(ordered[0]))
     return Interval(low=low, high=high, level=level, method=method)

@@ -1,7 +1,7 @@
 """Failure bounds: what an aggregate would be had every failed attempt been wrong, and had every one been right.
 
 Only numbers that can but rise with every attempt's score have them: then no other outcome of the failed attempts lies
-outside. A spread, a consistency or a ratio of counts has none, nor has a value whose range nobody knows.
+outside. A spread, a consistency or a ratio of counts has none, nor has a value whose range is unknown.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ NOT_RISING = ("consistency", "flip_rate")
 """Of `repetitions`, what asks for agreement and not for right answers."""
 
 Range = tuple[float, float]
-Aggregate = Callable[[ScoreTable], Sequence[Summary]]
+SummariesOf = Callable[[ScoreTable], Sequence[Summary]]
 
 
 def with_bounds(
-    summaries: Sequence[Summary], aggregate: Aggregate, table: ScoreTable, use: str, options: Mapping[str, Any]
+    summaries: Sequence[Summary], aggregate: SummariesOf, table: ScoreTable, use: str, options: Mapping[str, Any]
 ) -> list[Summary]:
     """The summaries that an aggregate made of a table, each with its bounds where it has any."""
     ends = _ends(table, use, options)
@@ -55,7 +55,7 @@ def with_bounds(
 
 
 def range_of(field: str, declared: Sequence[float] | None) -> Range | None:
-    """What a value can be at least and at most, as the aggregate's `bounds` or its own name say; None: nobody knows."""
+    """What a value can be at least and at most, as the aggregate's `bounds` or its own name say; None: unknown."""
     if declared is not None:
         return float(declared[0]), float(declared[1])
     return (0.0, 1.0) if field in SHARES else None
@@ -80,7 +80,7 @@ def _ends(
 
 
 def _marks(table: ScoreTable, use: str, options: Mapping[str, Any]) -> list[tuple[float, dict[str, ScoreValue]]] | None:
-    """What a wrong and a right attempt score, and the values that make them so; None when nobody knows."""
+    """What a wrong and a right attempt score, and the values that make them so; None when unknown."""
     field = str(options.get("field", "score"))
     if use in CLASSIFICATIONS:
         truth, said = options["field_gt"], options["field_pred"]

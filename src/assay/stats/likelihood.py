@@ -21,7 +21,7 @@ def bits_per_byte(
 ) -> list[Summary]:
     """Bits that the texts cost over the bytes they have: comparable between models with different tokens.
 
-    Lower is better; 8 is what a model costs that knows nothing about bytes.
+    Lower is better; a model that knows nothing about bytes costs 8.
     """
     return [_ratio(table, name or "bits_per_byte", "byte", _bits, level=level, seed=seed, resamples=resamples)]
 

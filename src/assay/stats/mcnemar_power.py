@@ -12,10 +12,10 @@ from functools import lru_cache
 import numpy as np
 
 from assay.stats.intervals import Floats, check_level
-from assay.stats.quantiles import normal_quantile
+from assay.stats.quantiles import normal_cdf, normal_quantile
 
 _MANY = 400
-"""Beyond so many expected flips the normal approximation and the exact test agree."""
+"""Beyond this many expected flips the normal approximation and the exact test agree."""
 _STEPS = 24
 _LOG_FACTORIALS = np.array([math.lgamma(k + 1) for k in range(2 * _MANY + 2)])
 Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -64,7 +64,7 @@ def _power(difference: float, against: float, n: int, level: float) -> float:
     flips = 2.0 * against + difference
     if n * flips > _MANY:
         error = math.sqrt(max(flips - difference**2, 1e-12) / n)
-        return _normal_tail(normal_quantile(0.5 + level / 2.0) - difference / error)
+        return normal_cdf(difference / error - normal_quantile(0.5 + level / 2.0))
     counts = np.arange(min(n, 2 * _MANY) + 1)
     chances = _binomial(n, min(1.0, flips), counts)
     share = (against + difference) / flips if flips > 0.0 else 0.5
@@ -102,7 +102,3 @@ def _binomial(n: int, p: float, counts: Counts) -> Floats:
     logs = math.lgamma(n + 1) - _LOG_FACTORIALS[counts] - rest
     found: Floats = np.exp(logs + counts * math.log(p) + (n - counts) * math.log1p(-p))
     return found
-
-
-def _normal_tail(z: float) -> float:
-    return 0.5 * math.erfc(z / math.sqrt(2.0))

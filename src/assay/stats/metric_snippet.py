@@ -13,7 +13,7 @@ from assay.wording import show_no_score
 
 
 def metric_snippet(source: str, part: str) -> Snippet:
-    """The snippet in its process. Whoever makes one has asked whether it may run."""
+    """The snippet in its process. The caller has checked that it may run."""
     return Snippet(
         source,
         function="compute_metrics",

@@ -6,16 +6,13 @@ all pairs, however many samples there are.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.stats.intervals import Floats, cluster_codes, cluster_degrees, is_binary
 from assay.stats.paired import FEW_CLUSTERS, compare, mcnemar_exact
 from assay.stats.permutation import EXACT_FLIPS, permutation_test
-from assay.stats.quantiles import normal_cdf, student_t_tail
-from assay.stats.task_means import MANY, satterthwaite, with_shared_ends
+from assay.stats.task_means import satterthwaite, tail, with_shared_ends
 
 _FEW = 20_000
 """So many samples at most are compared one pair of models at a time."""
@@ -94,7 +91,7 @@ class PairTests:
             for j in range(i):
                 if errors[i, j] > 0.0:
                     t = float(differences[i, j] / errors[i, j])
-                    found[i, j] = found[j, i] = min(1.0, 2.0 * _tail(t, float(degrees[i, j])))
+                    found[i, j] = found[j, i] = min(1.0, 2.0 * tail(t, float(degrees[i, j])))
         return found
 
     def _as_compared(self, rows: Floats, clusters: ArrayLike | None) -> Floats | None:
@@ -133,7 +130,3 @@ def _rows_by_cluster(rows: Floats, clusters: ArrayLike | None) -> tuple[Floats, 
         [np.bincount(codes, weights=column, minlength=count) for column in rows.T]
     )
     return sums, np.bincount(codes, minlength=count).astype(np.float64)
-
-
-def _tail(t: float, degrees: float) -> float:
-    return normal_cdf(-t) if degrees > MANY or math.isinf(degrees) else student_t_tail(t, degrees)

@@ -116,7 +116,8 @@ def compare(
     scale = _in_unit(before) and _in_unit(after)
     wins, losses = int((after > before).sum()), int((after < before).sum())
     clusters = None if groups is None else cluster_codes(groups, n)[1]
-    how = _Pairs(after - before, groups, clusters or n, binary=binary, scale=scale, level=level)
+    differences = _differences(before, after)
+    how = _Pairs(differences, groups, clusters or n, binary=binary, scale=scale, level=level)
     interval, degrees = _interval(how)
     test, p_value = _test(how, wins, losses, interval, degrees, seed=seed, resamples=resamples)
     found = PairedComparison(
@@ -124,14 +125,14 @@ def compare(
         clusters=clusters,
         first=float(before.mean()),
         second=float(after.mean()),
-        difference=float((after - before).mean()),
+        difference=float(differences.mean()),
         interval=interval,
         p_value=p_value,
         test=test,
         wins=wins,
         losses=losses,
         ties=n - wins - losses,
-        effect_sizes=_effect_sizes(before, after, wins, losses, binary),
+        effect_sizes=_effect_sizes(before, after, differences, wins, losses, binary),
         least_p=_least_p(how, test, degrees),
         least_p_drop=_least_p_drop(how, before, test),
         degrees=degrees,
@@ -187,16 +188,6 @@ def agreeing(interval: Interval, difference: float, p_value: float, *, significa
 def one_sided(p_value: float, difference: float) -> float:
     """The p-value on the side of a drop, of a test whose distribution is symmetric."""
     return p_value / 2.0 if difference < 0.0 else 1.0 - p_value / 2.0
-
-
-def mean_difference(
-    first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | Sequence[Any] | None = None, level: float = 0.95
-) -> Interval:
-    """Interval of the mean difference from the standard error of the paired differences, clustered with groups."""
-    before, after = _aligned(first, second)
-    if groups is not None:
-        return clustered_mean_interval(after - before, groups, level)
-    return mean_interval(after - before, level)
 
 
 def paired_share_difference(wins: int, losses: int, n: int, level: float = 0.95) -> Interval:
@@ -425,6 +416,16 @@ def _least_p_drop(pairs: _Pairs, before: Floats, test: str) -> float | None:
     return 2.0 ** -int((sums_by_cluster(before, pairs.groups)[0] > 0.0).sum())
 
 
+def _differences(before: Floats, after: Floats) -> Floats:
+    """Second minus first. Where they differ from each other by rounding alone they are one number: the spread of
+    rounding would be taken for information, and make an interval without a width.
+    """
+    found = after - before
+    largest = max(before.max(), after.max(), -before.min(), -after.min())
+    rounding = 4.0 * np.finfo(np.float64).eps * largest
+    return np.full_like(found, np.median(found)) if np.ptp(found) <= rounding else found
+
+
 def _in_unit(values: Floats) -> bool:
     return bool(values.min() >= 0.0 and values.max() <= 1.0)
 
@@ -436,8 +437,10 @@ def _aligned(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     return before, after
 
 
-def _effect_sizes(before: Floats, after: Floats, wins: int, losses: int, binary: bool) -> dict[str, float]:
-    sizes = {"cohen_dz": cohen_dz(after - before)}
+def _effect_sizes(
+    before: Floats, after: Floats, differences: Floats, wins: int, losses: int, binary: bool
+) -> dict[str, float]:
+    sizes = {"cohen_dz": cohen_dz(differences)}
     if binary:
         sizes["cohen_h"] = cohen_h(float(before.mean()), float(after.mean()))
         sizes["odds_ratio"] = odds_ratio(wins, losses)

@@ -25,7 +25,7 @@ def permutation_test(
     seed: int = 0,
     resamples: int | None = None,
 ) -> tuple[str, float]:
-    """The sign-flip test that the mean difference is 0: its name, as a signature tells it, and its two-sided p-value.
+    """The sign-flip test that the mean difference is 0: its name in a signature, and its two-sided p-value.
 
     Exact over all sign patterns while at most 16 differences are not 0; beyond that Monte Carlo, (count + 1) /
     (resamples + 1), or Chernoff's bound on the same chance where that is smaller: resamples alone never show less than

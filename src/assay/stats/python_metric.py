@@ -13,16 +13,16 @@ from assay.core.types import Summary
 from assay.stats.bootstrap import interval_of_draws
 from assay.stats.score_table import ScoreTable
 
-Found = Mapping[str, Any]
+MetricOutput = Mapping[str, Any]
 """`values` (name -> number) of `scored` attempts and `draws` (name -> the same number over resamples), or `error`; or
-the `summaries` of an aggregate of somebody's own, with the `level` of their intervals."""
+the `summaries` of a custom aggregate, with the `level` of their intervals."""
 
 
 def python_metric(
     table: ScoreTable,
     *,
     compute_metrics_snippet: str = "",
-    found: Found | None = None,
+    found: MetricOutput | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """The numbers that the author's `compute_metrics(scores)` returned when the run ended.
@@ -45,14 +45,14 @@ def python_metric(
 
 
 def _at_level(summary: Summary, computed: float, asked: float) -> Summary:
-    """What somebody's own aggregate gave; an interval that was made for another level is no interval for this one."""
+    """The result of a custom aggregate; an interval for another level is dropped."""
     if computed == asked or summary.low is None:
         return summary
     reason = f"its Python made one for a level of {computed:g} when the run ended, and none for {asked:g}"
     return msgspec.structs.replace(summary, low=None, high=None, details={"no_interval": reason})
 
 
-def _summary(name: str, value: float, found: Found, level: float, counts: dict[str, Any]) -> Summary:
+def _summary(name: str, value: float, found: MetricOutput, level: float, counts: dict[str, Any]) -> Summary:
     draws = found.get("draws", {}).get(name)
     if not draws:
         details = {"no_interval": found["no_interval"]} if "no_interval" in found else None

@@ -192,11 +192,11 @@ def pair_tests(
 def rank_ranges_of_scores(
     models: Sequence[str], scores: Sequence[float | None], intervals: Sequence[Interval | None], level: float = 0.95
 ) -> list[RankRange]:
-    """Rank ranges where samples cannot be paired: two models are told apart where their intervals, at the level that
+    """Rank ranges where samples cannot be paired: two models are separated where their intervals, at the level that
     Holm's correction asks for, do not overlap.
 
     How the errors of two models on the same questions go together is not known, and the standard error of a difference
-    is at most the sum of the two: this is less sure than pairing. A model without an interval is told apart from
+    is at most the sum of the two: this is less sure than pairing. A model without an interval is separated from
     nobody; one without a score is last.
     """
     z = normal_quantile(0.5 + level / 2.0)

@@ -71,7 +71,7 @@ def repetitions(
     threshold: float = 1.0,
     level: float = 0.95,
 ) -> list[Summary]:
-    """Everything this page knows about a value's repetitions, as an aggregate; an attempt is right from `threshold` on.
+    """All statistics of repeated attempts as one aggregate; an attempt is right from `threshold` on.
 
     Names: mean, pass@k, pass^k, majority@k, best@k, worst@k for each k, then consistency and flip_rate. `scored` counts
     the samples that a number is over, `unscored` those that it leaves out.

@@ -27,7 +27,7 @@ _ABSENT = -1
 _Item = TypeVar("_Item", int, float)
 
 
-Order = Codes | slice
+RowOrder = Codes | slice
 """Rows in the order they are read in; a slice stands for all of them as they came."""
 
 
@@ -38,7 +38,7 @@ class Numbers:
     rows: Floats
     """One row per attempt, one column per name."""
     table: ScoreTable
-    order: Order
+    order: RowOrder
     unscored: int
     """Attempts that were scored but lack one of these values."""
     reason: str | None = None
@@ -108,7 +108,7 @@ class ScoreTable:
         self._samples: array[int] | None = None
         """None while the samples came one by one in their order: a row is then its own sample."""
         self._attempts = array("I")
-        """As far as the last one that is no first attempt."""
+        """Up to the last one that is not a first attempt."""
         self._groups = array("i")
         """As far as the last row that has a group."""
         self._group_codes: dict[str, int] = {}
@@ -229,15 +229,15 @@ class ScoreTable:
         """False where every row is another sample's only one, and nothing groups them."""
         return bool(len(self._attempts) or self._group_codes)
 
-    def samples(self, order: Order) -> Codes:
+    def samples(self, order: RowOrder) -> Codes:
         if self._samples is None:
             return np.arange(self._rows, dtype=np.intp)[order]
         return np.asarray(self._samples)[order].astype(np.intp)
 
-    def attempts(self, order: Order) -> Codes:
+    def attempts(self, order: RowOrder) -> Codes:
         return _filled(self._attempts, len(self), 1)[order]
 
-    def clusters(self, order: Order) -> tuple[Codes, bool]:
+    def clusters(self, order: RowOrder) -> tuple[Codes, bool]:
         """A row's cluster is its group where it has one, else its sample; numbered by first appearance."""
         groups = _filled(self._groups, len(self), _ABSENT)[order]
         # groups are 0, 1, 2, … and samples without one are pushed past them
@@ -278,10 +278,10 @@ class ScoreTable:
 
     def _why_empty(self) -> str:
         counts = {"failed": self.failed, "timed out": self.timeouts, "excluded": self.excluded}
-        told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-        return f"nothing was scored ({told})" if told else "nothing was scored"
+        listed = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+        return f"nothing was scored ({listed})" if listed else "nothing was scored"
 
-    def _reading_order(self, present: NDArray[np.bool_]) -> Order:
+    def _reading_order(self, present: NDArray[np.bool_]) -> RowOrder:
         if self._samples is None and present.all():
             return slice(None)  # a second attempt would have come with the same sample
         rows = np.flatnonzero(present)

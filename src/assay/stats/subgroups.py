@@ -21,7 +21,7 @@ from assay.stats.intervals import (
 from assay.stats.quantiles import student_t_tail
 
 _ENOUGH = 10
-"""From so many expected right and wrong answers in each part on, the normal approximation does."""
+"""With this many expected right and wrong answers in each part, the normal approximation is good enough."""
 
 
 class PartAgainstRest(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from assay.stats.intervals import Floats, Interval, check_level, wilson_bounds
-from assay.stats.quantiles import normal_quantile, student_t_quantile
+from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantile, student_t_tail
 
 METHOD = "shared-wilson"
 OPEN = "combined-t"
@@ -92,6 +92,11 @@ def satterthwaite(variances: Floats, degrees: Floats) -> Floats:
     total = variances.sum(axis=0) ** 2
     found: Floats = np.divide(total, spent, out=np.full_like(total, math.inf), where=spent > 0.0)
     return found
+
+
+def tail(t: float, degrees: float) -> float:
+    """The probability above t; of very many degrees of freedom the normal one's."""
+    return normal_cdf(-t) if degrees > MANY else student_t_tail(t, degrees)
 
 
 def quantile(p: float, degrees: float) -> float:

@@ -83,8 +83,8 @@ def import_lm_eval(
 ) -> Imported:
     """The task of a YAML file.
 
-    `data` is its test file where the YAML names none, or a dataset on a hub; `shots_data` that of its worked examples,
-    and `shots` how many there are, where not as many as the task says.
+    `data` is its test file where the YAML names none, or a dataset on a hub; `shots_data` that of its few-shot
+    examples, and `shots` how many there are, where not as many as the task says.
     """
     config = _read(path)
     if "task" in config and isinstance(config["task"], list):

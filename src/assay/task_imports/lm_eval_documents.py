@@ -1,4 +1,4 @@
-"""The documents of an lm-evaluation-harness task: those to ask about, and those to draw worked examples from."""
+"""The documents of an lm-evaluation-harness task: those to ask about, and those to draw few-shot examples from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DATASET_KWARGS = {"data_files", "trust_remote_code"}
 
 
 class Documents(Struct, frozen=True, kw_only=True):
-    """What is asked about, and how worked examples are drawn."""
+    """What is asked about, and how few-shot examples are drawn."""
 
     test: list[Document]
     pool: list[Document]
@@ -70,7 +70,7 @@ def _pool(
     shots_data: Path | None,
     found: Imported,
 ) -> tuple[list[Document], bool]:
-    """Where worked examples come from: the split of that name, a list in the file, else the training, validation or
+    """Where few-shot examples come from: the split of that name, a list in the file, else the training, validation or
     test split, in this order."""
     settings = config.get("fewshot_config") or {}
     if lost := _unreadable(settings):
@@ -81,7 +81,9 @@ def _pool(
     samples = settings.get("samples") if split is None else None
     if shots_data is not None:
         if samples is not None:  # lm_eval shows its own whatever splits there are
-            raise UsageError(f"{path}: has worked examples of its own (fewshot_config.samples): leave --shots-data out")
+            raise UsageError(
+                f"{path}: has few-shot examples of its own (fewshot_config.samples): leave --fewshot-data out"
+            )
         return read_records(shots_data), split == tested
     if samples is not None:
         return shaped(samples, list[Document], f"{path}: fewshot_config.samples"), tested is None
@@ -90,13 +92,13 @@ def _pool(
         return test, split == tested
     pool = _local(path, by_split.get(str(drawn)))
     if pool is None:
-        shots = f"{config.get('num_fewshot')} worked examples out of the split `{drawn}`"
-        found.lose("prompt", f"{shots}; give its file with --shots-data FILE")
+        shots = f"{config.get('num_fewshot')} few-shot examples out of the split `{drawn}`"
+        found.lose("prompt", f"{shots}; give its file with --fewshot-data FILE")
     return pool or [], split == tested
 
 
 def _unreadable(settings: dict[str, Any]) -> str | None:
-    """What says where worked examples come from and cannot be read."""
+    """What says where few-shot examples come from and cannot be read."""
     if (sampler := settings.get("sampler", "default")) not in ("default", "first_n"):
         return f"sampler: {sampler}: has no counterpart here"
     for name in ("process_docs", "samples"):

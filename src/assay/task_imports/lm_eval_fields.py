@@ -59,7 +59,9 @@ class Fields:
             raise UsageError(f"{self.path}: doc_to_choice gives no list of choices{self._hint()}")
         for choice in choices:
             if not isinstance(choice, str):  # `no` and `1` of a YAML file, which that program does not take either
-                raise UsageError(f"{self.path}: doc_to_choice gives {choice!r}, which is no text; write it in quotes")
+                raise UsageError(
+                    f"{self.path}: doc_to_choice gives {choice!r}, which is not a text; write it in quotes"
+                )
         return choices
 
     def golds(self, doc: Document, choices: list[str]) -> list[int]:
@@ -86,7 +88,7 @@ class Fields:
         return [str(target)]
 
     def answer(self, doc: Document, target_given: Any, choices_given: Any) -> str:
-        """What a worked example shows as its answer."""
+        """What a few-shot example shows as its answer."""
         target = self.target(doc, target_given)
         if isinstance(target, int) and (choices_given is not None or self._has_choices()):
             choices = self.choices(doc, choices_given)

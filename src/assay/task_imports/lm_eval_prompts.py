@@ -1,4 +1,4 @@
-"""The prompts of an lm-evaluation-harness task: description, worked examples, the question, and a begun answer."""
+"""The prompts of an lm-evaluation-harness task: description, few-shot examples, the question, and a begun answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.task_imports.lm_eval_documents import Documents
 from assay.task_imports.lm_eval_fields import Document, Fields
 
 SEED = 1234
-"""With which that program draws worked examples unless it is told another."""
+"""That program's default seed for drawing few-shot examples."""
 
 
 class Prompts:
@@ -25,7 +25,7 @@ class Prompts:
         needed = documents.shots + (documents.from_test and not documents.in_order)
         if documents.shots and len(documents.pool) < needed:
             raise UsageError(
-                f"{fields.path}: {needed} documents to draw {documents.shots} worked examples from are needed, "
+                f"{fields.path}: {needed} documents to draw {documents.shots} few-shot examples from are needed, "
                 f"got {len(documents.pool)}"
             )
 
@@ -53,8 +53,8 @@ class Prompts:
     def _example(self, doc: Document) -> str:
         question = self._fields.text(doc, self._shots.get("doc_to_text"))
         answer = self._fields.answer(doc, self._shots.get("doc_to_target"), self._shots.get("doc_to_choice"))
-        begun = self._fields.resolved("gen_prefix", self._said("gen_prefix", None), doc)
-        delimiter = str(self._said("target_delimiter", " "))
+        begun = self._fields.resolved("gen_prefix", self._setting("gen_prefix", None), doc)
+        delimiter = str(self._setting("target_delimiter", " "))
         if answer == "":
             return question + (delimiter if begun and _touch(question, begun) else "") + begun
         if begun:
@@ -63,12 +63,12 @@ class Prompts:
         return question + delimiter + answer + self._between()
 
     def _between(self) -> str:
-        return str(self._said("fewshot_delimiter", "\n\n"))
+        return str(self._setting("fewshot_delimiter", "\n\n"))
 
-    def _said(self, field: str, default: Any) -> Any:
-        """What the worked examples say themselves goes before what the task says."""
-        said = self._shots.get(field)
-        return self._config.get(field, default) if said is None else said
+    def _setting(self, field: str, default: Any) -> Any:
+        """A setting of the few-shot section takes precedence over the task's."""
+        value = self._shots.get(field)
+        return self._config.get(field, default) if value is None else value
 
 
 def _touch(before: str, after: str) -> bool:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,10 +21,11 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparabl
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
 from assay.datasets.content import is_elsewhere
+from assay.tasks.media_files import MediaFiles
 from assay.tasks.trust import require_trust
 
 POSTPROCESS = "postprocess_snippet"
-"""The option of scorers that look at what the author's Python makes of an answer."""
+"""The option of scorers that score the parts into which the author's Python splits an answer."""
 
 if TYPE_CHECKING:
     from assay.sandbox import SandboxReport
@@ -63,10 +65,12 @@ def build_task(
             scorers[part.key] = _make_scorer(part, definition, context, postprocessors)
         except FailureError as error:
             unusable = msgspec.structs.replace(error.failure, kind=REFUSED_HERE)
+    solver: Solver = _make_part("solver", definition.solver, definition, context)
     return Task(
         definition=definition,
         dataset=dataset,
-        solver=_make_part("solver", definition.solver, definition, context),
+        solver=solver,
+        solve=MediaFiles(Path(definition.source or "task")).around(solver),
         scorers=scorers,
         actions={part.key: _make_part("action", part, definition, context) for part in definition.actions},
         unusable=unusable,
@@ -76,7 +80,7 @@ def build_task(
 def _make_scorer(
     part: PartSpec, definition: TaskDefinition, context: BuildContext, postprocessors: dict[str, Postprocessor]
 ) -> Scorer:
-    """The scorer, around which stands what takes answers apart where the task has it: once for all its scorers."""
+    """The scorer, wrapped by the task's postprocessor where it has one: a single one for all its scorers."""
     options = dict(part.options)
     source = options.pop(POSTPROCESS, None)
     made: Scorer = _make_part("scorer", msgspec.structs.replace(part, options=options), definition, context)
@@ -88,7 +92,7 @@ def _make_scorer(
 
 
 def build_dataset(definition: TaskDefinition, *, own_code: bool = False) -> Dataset:
-    """The samples alone, for who only reads."""
+    """The samples alone, for callers that only read."""
     use, options = definition.dataset.use, definition.dataset.options
     with _told_where(definition):
         found: Dataset = _fitting("dataset", use, catalog.make("dataset", use, options, own_code=own_code))
@@ -96,19 +100,19 @@ def build_dataset(definition: TaskDefinition, *, own_code: bool = False) -> Data
 
 
 def build_solver(definition: TaskDefinition, model_for: Callable[..., Model] | None = None) -> Solver:
-    """The solver alone, for who wants to see what would be asked; Python of the author's own is not run."""
+    """The solver alone, to show what would be asked; the author's Python is not run."""
     context = BuildContext(task=definition.name, model_for=model_for)
     found: Solver = _make_part("solver", definition.solver, definition, context)
     return found
 
 
 def start_scorers(task: Task) -> list[SandboxReport]:
-    """Start what confines model-written code, and hear what it is; `FailureError` where this machine cannot."""
+    """Start what confines model-written code, and return what it is; `FailureError` where this machine cannot."""
     return [scorer.start_here() for scorer in task.scorers.values() if isinstance(scorer, Preparable)]
 
 
 def keys_of(definitions: Iterable[TaskDefinition], config: RunConfig) -> KeySet | None:
-    """The keys of all attempts; None where the samples would have to be asked for elsewhere."""
+    """The keys of all attempts; None where the samples would have to be fetched."""
     found = KeySet()
     for definition in definitions:
         if is_elsewhere(definition.dataset):
@@ -141,7 +145,7 @@ class PickedSamples:
 
 
 class FirstSamples:
-    """The first so many samples of a dataset."""
+    """The first N samples of a dataset."""
 
     def __init__(self, dataset: Dataset, limit: int) -> None:
         self._dataset = dataset
@@ -160,15 +164,22 @@ class FirstSamples:
 def _make_part(kind: str, part: PartSpec, definition: TaskDefinition, context: BuildContext) -> Any:
     with _told_where(definition, f"{kind} `{part.use}`"):
         offered = {"context": context, **({"key": part.key} if kind == "scorer" else {})}
-        made = catalog.make(kind, part.use, part.options, own_code=context.own_code, **offered)
-        return _fitting(kind, part.use, made)
+        made = _fitting(
+            kind, part.use, catalog.make(kind, part.use, part.options, own_code=context.own_code, **offered)
+        )
+        if kind == "scorer" and made.name != part.key:
+            use = part.options.get("metric", part.use)
+            raise UsageError(
+                f"the scorer `{use}` has the `name` `{made.name}`; it must be the `key`, here `{part.key}`"
+            )
+        return made
 
 
 _NEEDED = {"scorer": ("name", "__call__"), "solver": ("__call__",), "dataset": ("__len__", "__iter__")}
 
 
 def _fitting(kind: str, use: str, made: Any) -> Any:
-    """What a factory made, if it has what every part of its kind has: the factory may be anybody's."""
+    """What a factory made, if it has what every part of its kind needs: the factory may be third-party code."""
     needed = _NEEDED.get(kind, ())
     if lacking := [f"`{name}`" for name in needed if not hasattr(made, name)]:
         raise UsageError(f"the {kind} `{use}` makes a {type(made).__name__}, which has no {' and no '.join(lacking)}")
@@ -178,13 +189,13 @@ def _fitting(kind: str, use: str, made: Any) -> Any:
 
 
 def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:
-    """Other people's aggregates are computed when the run ends, too late to hear of an option that they do not have."""
+    """Third-party aggregates are computed when the run ends, too late to report an unknown option."""
     if part.use in catalog.CATALOG["aggregate"]:
         return
     with _told_where(definition):
         aggregate = catalog.resolve("aggregate", part.use, own_code=True)
         options = {name: value for name, value in part.options.items() if name != "scorer"}
-        catalog.arguments_for("aggregate", part.use, aggregate, options, {"table": None, "level": 0.95})
+        catalog.arguments_for("aggregate", part.use, aggregate, options, dict.fromkeys(catalog.OFFERED["aggregate"]))
 
 
 @contextmanager
@@ -193,7 +204,7 @@ def _told_where(definition: TaskDefinition, what: str = "") -> Iterator[None]:
     try:
         yield
     except catalog.OptionError as error:
-        from assay.tasks.declarative.places import located  # reads the file again: only for what is wrong
+        from assay.tasks.declarative.places import located  # reads the file again: only for error messages
 
         raise located(error, definition.metadata.get("files", ())) or UsageError(f"{where}: {error}") from error
     except UsageError as error:

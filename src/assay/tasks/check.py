@@ -1,14 +1,15 @@
 """Proves a task set without a model: gold answers must score full marks, empty ones must not, oddities are named.
 
-The tasks of YAML files are gone through as a run would, with a script in the place of every model (`rehearse.py`).
+The tasks of YAML files are rehearsed as in a run, with a script in place of every model (`rehearse.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -20,22 +21,29 @@ from assay.core.task import Task
 from assay.core.types import Failure, Sample, Score, TaskDefinition, Trace
 from assay.scorers.rehearsed import KnowsGold
 from assay.tasks.build import start_scorers
+from assay.tasks.declarative.config_spec import NoValueError
 from assay.tasks.declarative.places import Places
-from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE
+from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE, PlacedError, read_yaml
 from assay.tasks.load import LoadedTask, RefusedFile
-from assay.tasks.rehearse import Fault, Heard, Script, rehearse
+from assay.tasks.rehearse import Fault, SampleRehearsal, rehearse
+from assay.tasks.script import Script
 from assay.wording import shortened
 
 SHORTEST_PROMPT = 3
 REWARDS_SILENCE = {"forbidden_patterns"}
-"""Metrics that look for what must not be said: an empty answer rightly scores."""
-SHOWN = 20
+"""Metrics that check for forbidden text: an empty answer rightly scores."""
+ALIKE_SHOWN, SHOWN = 3, 20
+"""Findings shown for one problem at one field, and for one problem of a task whose samples are not fields of a file."""
+_OF_WHOLE_PARTS = {
+    *("gold_not_full_marks", "empty_answer_scores", "verdict_misread", "metric_reads_nothing", "answer_not_shown")
+}
+"""Problems that a part may have only because something was removed from it."""
 CANNOT_RUN = "cannot_run_here"
-"""The problem of a task of which nothing could be tried."""
+"""The problem of a task that could not be tried at all."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """Something about one sample, or about a whole task."""
+    """A finding about one sample, or about a whole task."""
 
     task: str
     sample: str
@@ -43,7 +51,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """One word: `gold_not_full_marks`, `empty_answer_scores`, `duplicate`, …"""
     detail: str
     error: bool
-    """False for what only deserves a look."""
+    """False for a warning."""
     place: str = ""
     """File, line and column of the field that is to blame."""
     field: str = ""
@@ -68,42 +76,126 @@ class TaskCheck(Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     without_gold: dict[str, int] = {}
     """Scorers for which no gold answer can be made, and of how many samples."""
+    tried_instead: dict[str, str] = {}
+    """The result of those scorers for the first answer that they saw."""
     tried: int = 0
-    """Samples that were gone through: all of them, or a stated number of a large dataset's."""
-    heard: Heard | None = None
-    """The first sample, gone through."""
+    """Samples that were rehearsed: all of them, or a stated number from a large dataset."""
+    first_sample: SampleRehearsal | None = None
+    """The first sample, rehearsed."""
 
 
 NEEDS_VALUES = "needs_values"
-"""The problem of a task in a folder that wants `--config` or `--dataset` before it can be gone through."""
+"""The problem of a task in a folder that needs `--config` or `--dataset-key` before it can be rehearsed."""
 
 
-async def check_built(
-    loaded: LoadedTask, build: Callable[[TaskDefinition], Awaitable[Task]], script: Script
-) -> TaskCheck:
+class Means(NamedTuple):
+    """What a check needs from the code that runs tasks."""
+
+    build: Callable[[TaskDefinition], Task]
+    script: Script
+    try_metrics: Callable[[TaskDefinition], Awaitable[Fault | None]]
+    """What is wrong with a Python metric whatever the scores will be."""
+    try_policies: Callable[[Sequence[LoadedTask]], list[Finding]]
+    """The rules of run files that no task of theirs can meet."""
+
+
+async def check_built(loaded: LoadedTask, means: Means) -> TaskCheck:
     """Build a task and check it; what cannot be built is a finding like any other."""
     definition = loaded.definition
     try:
-        checked = await check_task(await build(definition), script=script, places=loaded.places)
+        task = means.build(definition)
+        checked = await check_task(task, script=means.script, places=loaded.places)
     except UsageError as error:
         found = _faults_of(definition.name, error)
         return TaskCheck(task=definition.name, samples=0, gold_checked=0, findings=found)
+    if not definition.aggregates and loaded.places is not None:
+        message = "no scorer has metrics, so the task has no score"
+        none = Fault(problem="no_score", field="definition.scorers", sample="", message=message, error=False)
+        checked = msgspec.structs.replace(checked, findings=[*checked.findings, _located(task, none, loaded.places)])
+    if (fault := await means.try_metrics(definition)) is not None:
+        told = _located(task, fault, loaded.places)
+        others = [each for each in checked.findings if (each.problem, each.field) != (told.problem, told.field)]
+        checked = msgspec.structs.replace(checked, findings=[told, *others])
     missing = definition.metadata.get("missing_models", ())
     remarks = [
         _of_file(
             definition.name,
-            f"no model stands behind the key `{key}`: a run needs --model-for '{key}=MODEL', or a file in models/",
+            f"no model is set for the key `{key}`: a run needs --model-for '{key}=MODEL', or a file in models/",
             problem="no_model",
             error=False,
         )
         for key in missing
     ]
-    return msgspec.structs.replace(checked, findings=[*checked.findings, *remarks])
+    variant = definition.metadata.get("variant", {})
+    name = f"{definition.name} ({', '.join(map(str, filter(None, variant.values())))})" if variant else checked.task
+    return msgspec.structs.replace(checked, task=name, findings=[*checked.findings, *remarks])
 
 
-def check_files(sources: Sequence[str], refused: Sequence[RefusedFile]) -> list[TaskCheck]:
-    """What is wrong with files of which no task could be made, and with the models and datasets of folders."""
-    from assay.tasks.declarative.config_spec import NoValueError
+async def check_rest(file: RefusedFile, reading: Mapping[str, Any], means: Means) -> list[TaskCheck]:
+    """A refused YAML file checked without its faults, which are reported together with those they were hiding.
+
+    `reading` is how it was read. Nothing where nothing of it is left to check.
+    """
+    from assay.tasks.declarative.load import ReadingOptions, read_located_tasks
+    from assay.tasks.declarative.mending import read_with_all_faults, without_parameters
+    from assay.tasks.promptfoo.config import is_promptfoo
+
+    needs = file.error if file.in_folder and isinstance(file.error, NoValueError) else None
+    mendable = isinstance(file.error, PlacedError) and not _is_unwritten(file.error)
+    if (needs is None and not mendable) or is_promptfoo(file.path):
+        return []
+    mending = None
+    if needs is not None:
+        mending = without_parameters(read_yaml(file.path, environ=None, goes_on=True), needs.parameters)
+    how = {name: value for name, value in reading.items() if name not in ("lm_eval", "registry")}
+    tasks, mending = read_with_all_faults(
+        lambda mending: read_located_tasks(
+            file.path, ReadingOptions(replaces_dataset=not file.in_folder, mending=mending, **how)
+        ),
+        mending,
+    )
+    known = [_of_file(str(file.path), line) for line in mending.sentences]
+    if needs is not None and not tasks:
+        return []  # nothing can be rehearsed without the values
+    if not tasks:
+        return [TaskCheck(task=str(file.path), samples=0, gold_checked=0, findings=known)]
+    loaded = [LoadedTask(*task) for task in tasks]
+    checks = [await check_built(task, means) for task in loaded]
+    known += means.try_policies(loaded) if mending.keeps_numbers() else []
+    checks = [_without_consequences(check, mending.parts()) for check in checks]
+    if needs is not None:
+        remark = _of_file(str(file.path), str(needs), problem=NEEDS_VALUES, error=False)
+        return [_without_values(check, [*known, remark]) for check in checks]
+    if len(checks) > 1:
+        return [TaskCheck(task=str(file.path), samples=0, gold_checked=0, findings=known), *checks]
+    return [msgspec.structs.replace(checks[0], findings=[*known, *checks[0].findings])]
+
+
+def _without_consequences(check: TaskCheck, cut: Collection[str]) -> TaskCheck:
+    """Leaves out findings that are only true because parts were removed."""
+    about_answers = any(part.endswith(".solver") for part in cut)
+    kept = [
+        finding
+        for finding in check.findings
+        if finding.problem not in _OF_WHOLE_PARTS
+        or not (about_answers or any(finding.field == part or finding.field.startswith(f"{part}.") for part in cut))
+    ]
+    return msgspec.structs.replace(check, findings=kept, without_gold={})
+
+
+def _without_values(check: TaskCheck, known: list[Finding]) -> TaskCheck:
+    """Checks the templates that need no value on the rows; without the others no answer and no score can be shown."""
+    findings = [finding for finding in check.findings if finding.problem not in _OF_WHOLE_PARTS]
+    return msgspec.structs.replace(check, findings=[*known, *findings], gold_checked=0, tried=0, first_sample=None)
+
+
+def check_files(
+    sources: Sequence[str], refused: Sequence[RefusedFile], *, known: Sequence[TaskCheck] = ()
+) -> list[TaskCheck]:
+    """What is wrong with files of which no task could be made, and with the models and datasets of folders.
+
+    What is already `known` from tasks that name those is not repeated.
+    """
     from assay.tasks.declarative.load import files_named_by_key
 
     checks = []
@@ -112,16 +204,29 @@ def check_files(sources: Sequence[str], refused: Sequence[RefusedFile]) -> list[
         if in_folder and isinstance(error, NoValueError):
             needs = _of_file(str(path), str(error), problem=NEEDS_VALUES, error=False)
             found = _file_findings(path) or [needs]
+        if _is_unwritten(error):
+            found = [_of_file(str(path), str(error), problem=NEEDS_VALUES, error=False)]
         checks.append(TaskCheck(task=str(path), samples=0, gold_checked=0, findings=found))
     for folder in [Path(source) for source in sources if Path(source).is_dir()]:
         for path in files_named_by_key(folder):
-            if found := _file_findings(path):
+            said = {str(finding) for check in [*checks, *known] for finding in check.findings}
+            if found := [finding for finding in _file_findings(path) if str(finding) not in said]:
                 checks.append(TaskCheck(task=str(path), samples=0, gold_checked=0, findings=found))
     return checks
 
 
+def _is_unwritten(error: UsageError) -> bool:
+    """Whether the only finding is that a model has not written the rows yet."""
+    from assay.tasks.declarative.library import NotGeneratedError
+
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, NotGeneratedError):
+        cause = cause.__cause__
+    return cause is not None and "\n" not in str(error)
+
+
 def _file_findings(path: Path) -> list[Finding]:
-    """What can be known of a YAML file without rows."""
+    """What can be checked in a YAML file without rows."""
     from assay.tasks.declarative.load import check_yaml_file
 
     try:
@@ -136,7 +241,7 @@ def _faults_of(task: str, error: UsageError) -> list[Finding]:
 
 
 def _of_file(task: str, line: str, *, problem: str = "bad_file", error: bool = True) -> Finding:
-    """A sentence about a file, which begins with its place if it has one."""
+    """A message about a file, which begins with its location if it has one."""
     placed = PLACED_SENTENCE.match(line)
     if placed is None:
         return Finding(task=task, sample="", problem=problem, detail=line, error=error)
@@ -158,7 +263,7 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
     samples = gold_checked = 0
     rehearsed = task.definition.format == "declarative" and not isinstance(task.solver, Rehearsable)
     for sample in task.dataset:
-        await asyncio.sleep(0)  # who asked to end is heard here: scoring itself seldom waits for anything
+        await asyncio.sleep(0)  # a request to stop takes effect here: scoring itself seldom waits for anything
         samples += 1
         findings.extend(_look_at(task, sample, seen))
         if rehearsed:
@@ -166,7 +271,8 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
         gold = gold_answer(task, sample)
         if isinstance(task.solver, Rehearsable):
             gold_checked += 1
-            findings.extend(await _try_choices(task, task.solver, sample))
+            found = await _try_choices(task, task.solver, sample)
+            findings.extend(_located(task, fault, places) for fault in found)
             continue
         if gold is not None:
             gold_checked += 1
@@ -181,27 +287,31 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
         gold_checked=rehearsal.gold_tried,
         findings=[*(_located(task, fault, places) for fault in rehearsal.faults), *findings],
         without_gold=rehearsal.without_gold,
+        tried_instead=rehearsal.tried_instead,
         tried=rehearsal.tried,
-        heard=rehearsal.heard,
+        first_sample=rehearsal.first_sample,
     )
 
 
 def _located(task: Task, fault: Fault, places: Places | None) -> Finding:
-    position, field = places.of(task.definition, fault.field) if places is not None else ("", fault.field)
+    place, field = "", fault.field
+    if places is not None and field:
+        position, field = places.of(task.definition, fault.field, fault.message)
+        place = str(position)
     return Finding(
         task=task.name,
         sample=fault.sample,
         problem=fault.problem,
         detail=fault.message,
         error=fault.error,
-        place=str(position),
+        place=place,
         field=field,
         samples=fault.samples,
     )
 
 
 def _cannot_start(task: Task) -> Failure | None:
-    """Nothing is proved of a task whose answers this machine cannot score."""
+    """Nothing is proved about a task whose answers this machine cannot score."""
     try:
         start_scorers(task)
     except FailureError as error:
@@ -241,22 +351,27 @@ async def _try_gold(task: Task, sample: Sample, gold: str) -> list[Finding]:
     ]
 
 
-async def _try_choices(task: Task, solver: Rehearsable, sample: Sample) -> list[Finding]:
+async def _try_choices(task: Task, solver: Rehearsable, sample: Sample) -> list[Fault]:
     """Multiple choice by likelihood has no answer to try: the right choice being the likeliest is full marks."""
+
+    def fault(problem: str, message: str) -> list[Fault]:
+        field = f"scorers.{task.definition.scorers[0].key}" if task.definition.scorers else "definition"
+        return [Fault(problem=problem, field=field, sample=sample.id, message=message)]
+
     full = 0
     try:
         traces = solver.traces_without_a_model(sample)
     except FailureError as error:
-        return [_finding(task, sample, "gold_failed", f"{error.failure.kind}: {error.failure.message}")]
+        return fault("gold_failed", f"{error.failure.kind}: {error.failure.message}")
     for trace in traces:
         scores, failures, _ = await score_trace(task, sample, trace)
         if failures:
-            return [_finding(task, sample, "gold_failed", f"{failures[0].kind}: {failures[0].message}")]
+            return fault("gold_failed", f"{failures[0].kind}: {failures[0].message}")
         full += any(_full(score) for score in scores)
     if 0 < full < len(traces):
         return []
-    told = "every choice" if full else "no choice"
-    return [_finding(task, sample, "gold_not_full_marks", f"{told} of {len(traces)} is right when it is the likeliest")]
+    how = "every choice" if full else "no choice"
+    return fault("gold_not_full_marks", f"{how} of {len(traces)} is right when it is the likeliest")
 
 
 async def _try_empty(task: Task, sample: Sample) -> list[Finding]:
@@ -274,11 +389,13 @@ async def _try_empty(task: Task, sample: Sample) -> list[Finding]:
 
 def _look_at(task: Task, sample: Sample, seen: dict[bytes, tuple[str, tuple[str, ...]]]) -> list[Finding]:
     found = []
-    if len(sample.prompt.strip()) < SHORTEST_PROMPT and sample.row is None:
+    messages = sample.extras.get("messages")
+    if len(sample.prompt.strip()) < SHORTEST_PROMPT and sample.row is None and not messages:
         found.append(
             _finding(task, sample, "near_empty_prompt", f"the prompt is {shortened(sample.prompt)!r}", error=False)
         )
-    asked = sample.prompt if sample.row is None else repr(sorted(sample.row.items(), key=str))
+    # the prompt of a sample with messages of its own is not sent
+    asked = repr(messages or sample.prompt) if sample.row is None else repr(sorted(sample.row.items(), key=str))
     digest = blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=12).digest()
     earlier = seen.setdefault(digest, (sample.id, sample.targets))
     if earlier[0] != sample.id:
@@ -303,4 +420,22 @@ def _value(score: Score) -> str:
 
 
 def most_severe_first(findings: Sequence[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda finding: (not finding.error, finding.task))
+    """Errors first, each kind in the order of the files."""
+    return sorted(findings, key=lambda finding: (not finding.error, *_in_file(finding.place)))
+
+
+def some_of_each(findings: Sequence[Finding]) -> list[Finding]:
+    """The first few of each problem at each place, so that a template that fails on every row hides nothing else."""
+    counted: dict[tuple[str, str], int] = {}
+    shown = []
+    for finding in findings:
+        alike = finding.problem, finding.place
+        counted[alike] = counted.get(alike, 0) + 1
+        if counted[alike] <= (ALIKE_SHOWN if finding.place else SHOWN):
+            shown.append(finding)
+    return shown
+
+
+def _in_file(place: str) -> tuple[str, int, int]:
+    file, line, column = place.rsplit(":", 2) if place else ("", "0", "0")
+    return file, int(line), int(column)

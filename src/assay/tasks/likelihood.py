@@ -15,15 +15,17 @@ CHOICE_WORDS = {
 """A metric word of task folders -> how likelihoods are normalised before the likeliest choice is picked."""
 
 _CAN = (
-    "`embedded`, `transformers:MODEL`, or `openai:MODEL@URL` with --model-arg mode=completions on a server that tells "
-    "the log-probabilities of prompts (vLLM, `assay model serve`)"
+    "`embedded`, `transformers:MODEL`, or `openai:MODEL@URL` with --model-arg mode=completions on a server that "
+    "returns the log-probabilities of prompts (vLLM, `assay model serve`)"
 )
 
 TEXT_WORDS = ("perplexity", "bits_per_byte")
+PROBABILITY_WORD = "choice_probability"
+"""How much of the probability of all choices is that of the right ones."""
 
 
 def is_likelihood(metric: str) -> bool:
-    return metric in CHOICE_WORDS or metric in TEXT_WORDS
+    return metric in CHOICE_WORDS or metric in TEXT_WORDS or metric == PROBABILITY_WORD
 
 
 def define_likelihood_task(name: str, metric: str, dataset: DatasetSpec, *, source: str = "") -> TaskDefinition:
@@ -33,6 +35,10 @@ def define_likelihood_task(name: str, metric: str, dataset: DatasetSpec, *, sour
         solver = PartSpec(key="text_likelihood", use="text_likelihood")
         scorer = PartSpec(key=metric, use="text_likelihood")
         aggregates = [PartSpec(key=first, use=first), PartSpec(key=second, use=second)]
+    elif metric == PROBABILITY_WORD:
+        solver = PartSpec(key="choice_likelihood", use="choice_likelihood")
+        scorer = PartSpec(key=metric, use=metric)
+        aggregates = [PartSpec(key="score", use="mean", options={"field": "score", "bounds": [0.0, 1.0]})]
     else:
         normalize = CHOICE_WORDS[metric]
         solver = PartSpec(key="choice_likelihood", use="choice_likelihood", options={"normalize": normalize})
@@ -92,7 +98,8 @@ def offer(definition: TaskDefinition) -> str:
     """What to do instead with a model that cannot score a given text."""
     if definition.solver.use == "choice_likelihood":
         return (
-            "Add --generative to let it write the letter of its choice instead (another measure, with another name), "
-            f"or take a model that scores texts: {_CAN}."
+            "Add --generative to have it generate the letter of its choice instead (a different measure), "
+            f"or use a model that scores texts: {_CAN}."
         )
-    return f"Perplexity has no generative variant; take a model that scores texts: {_CAN}."
+    what = "A task of lm_eval" if definition.format == "lm_eval" else "Perplexity"
+    return f"{what} has no generative variant; use a model that scores texts: {_CAN}."

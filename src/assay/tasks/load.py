@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.core.regular_file import irregular, open_regular
 from assay.core.types import TaskDefinition
-from assay.tasks.library_names import LM_EVAL
+from assay.tasks.library.names import INSPECT, LM_EVAL, OPENAI_EVALS
+from assay.tasks.shots import Shots
 from assay.wording import nearest
 
 if TYPE_CHECKING:
+    from assay.costs.budget import SpendingLimits
     from assay.tasks.declarative.places import Places
     from assay.tasks.lm_eval.source import LmEvalOptions
 
-YAML = (".yaml", ".yml")  # said here too, because the reader of YAML files is imported only for one
+YAML = (".yaml", ".yml")  # repeated here, because the reader of YAML files is imported only for one
 OTHER_FILES = {
     ".csv": "; a table is the dataset of a YAML task: see docs/declarative.md",
     ".json": ": one JSON object per line, each an example",
@@ -32,32 +34,55 @@ BUILT_IN = {
 }
 
 
+class ReadingKeywords(TypedDict, total=False):
+    """The keyword options for task files, for type checkers and editors."""
+
+    config: Mapping[str, Any]
+    """Values for the parameters of YAML tasks."""
+    trust: bool
+    models: Mapping[str, str]
+    """The model behind a key."""
+    asked: Sequence[str]
+    """The models that are measured, which may be keys of model files."""
+    dataset: str | None
+    """The dataset that a dataset task evaluates."""
+    allow_outside: bool
+    """Whether files outside the project may be included."""
+    only_reads: bool
+    """Whether tasks are only displayed: no server is called, and models need not exist."""
+    models_needed: bool
+    may_ask: bool
+    """Whether models may already be called, to write datasets."""
+    limits: SpendingLimits
+    """What they may be paid for it."""
+
+
 def load_tasks(
-    sources: Sequence[str],
+    sources: str | Sequence[str],
     *,
     allow_bad: bool = False,
-    config: dict[str, Any] | None = None,
-    trust: bool = False,
-    only_reads: bool = False,
     lm_eval: LmEvalOptions | None = None,
-    **declarative: Any,
+    registry: str | None = None,
+    **how: Unpack[ReadingKeywords],
 ) -> list[TaskDefinition]:
     """Every task that the given files, folders and built-in names hold. Names must be unique among them.
 
-    `config` and `declarative` (`models`, `dataset`, `allow_outside`) are for YAML files, `lm_eval` for tasks of its.
-    With `only_reads`, for who wants to look at tasks, no server is asked for anything and models need not be there.
+    `how` are `config`, `models`, `dataset` and `allow_outside` for YAML files, `trust`, and `only_reads` to only
+    display tasks; `lm_eval` is for its tasks, `registry` for those of OpenAI evals.
     """
+    sources = [sources] if isinstance(sources, str) else sources
     if lm_eval is not None and not any(source.startswith(LM_EVAL) for source in sources):
-        raise UsageError(f"{lm_eval.flags()}: only for tasks of lm_eval, such as `{LM_EVAL}piqa`")
-    how = {"config": config or {}, "trust": trust, "only_reads": only_reads, **declarative}
-    loaded, refused = read_sources(sources, allow_bad=allow_bad, lm_eval=lm_eval, **how)
+        lm_eval.refuse_without(inspect=any(source.startswith(INSPECT) for source in sources))
+    if registry is not None and not any(source.startswith(OPENAI_EVALS) for source in sources):
+        raise UsageError(f"--registry: only for evals of OpenAI's registry, such as `{OPENAI_EVALS}test-match`")
+    loaded, refused = read_sources(sources, allow_bad=allow_bad, lm_eval=lm_eval, registry=registry, **how)
     if refused:
         raise UsageError("\n".join([*(str(each.error) for each in refused), *_others(loaded, refused)]))
     return [task.definition for task in loaded]
 
 
 def _others(loaded: Sequence[LoadedTask], refused: Sequence[RefusedFile]) -> list[str]:
-    """How to go on without the tasks of a folder that only lack values."""
+    """How to continue without the tasks of a folder that only lack values."""
     from assay.tasks.declarative.config_spec import NoValueError
 
     if not loaded or not all(each.in_folder and isinstance(each.error, NoValueError) for each in refused):
@@ -67,7 +92,7 @@ def _others(loaded: Sequence[LoadedTask], refused: Sequence[RefusedFile]) -> lis
 
 
 class LoadedTask(NamedTuple):
-    """A task, and where its fields stand if its file is YAML."""
+    """A task, and the locations of its fields if its file is YAML."""
 
     definition: TaskDefinition
     places: Places | None = None
@@ -76,7 +101,7 @@ class LoadedTask(NamedTuple):
 
 
 class RefusedFile(NamedTuple):
-    """A file of which no task could be made, and why."""
+    """A file that could not be read as a task, and why."""
 
     path: Path
     error: UsageError
@@ -85,38 +110,106 @@ class RefusedFile(NamedTuple):
 
 
 def read_sources(
-    sources: Sequence[str], *, allow_bad: bool = False, lm_eval: LmEvalOptions | None = None, **declarative: Any
+    sources: Sequence[str],
+    *,
+    allow_bad: bool = False,
+    lm_eval: LmEvalOptions | None = None,
+    registry: str | None = None,
+    **how: Unpack[ReadingKeywords],
 ) -> tuple[list[LoadedTask], list[RefusedFile]]:
     """The tasks of every file that could be read, and what is wrong with each of the others.
 
-    A `dataset` takes the place of the one that a YAML file names; in a folder it is for the tasks that name none.
+    A `dataset` replaces the one that a YAML file names; in a folder it is for the tasks that name none.
     """
+    for name in how:
+        if name not in ReadingKeywords.__annotations__:
+            raise UsageError(unknown_name("option of task files", name, ReadingKeywords.__annotations__))
     loaded: list[LoadedTask] = []
     refused: list[RefusedFile] = []
+    shots = _shots_of(lm_eval)
     for source in sources:
-        if source.startswith(LM_EVAL):
-            from assay.tasks.lm_eval.source import read_lm_eval
-
-            found = read_lm_eval(source, lm_eval, trust=bool(declarative.get("trust")))
-            loaded.extend(LoadedTask(definition) for definition in found)
+        if (definitions := _of_other_program(source, lm_eval, registry, how)) is not None:
+            loaded.extend(LoadedTask(definition) for definition in definitions)
             continue
         in_folder = Path(source).is_dir()
         for path in files_of(source):
             try:
-                if path.suffix in YAML:
+                if _is_promptfoo(path):
+                    _refuse_shots(shots, str(path))
+                    loaded.extend(LoadedTask(definition) for definition in _read_promptfoo(path, how))
+                elif path.suffix in YAML:
                     from assay.tasks.declarative.load import ReadingOptions, read_located_tasks
 
-                    found_here = read_located_tasks(path, ReadingOptions(replaces_dataset=not in_folder, **declarative))
+                    options = ReadingOptions(replaces_dataset=not in_folder, shots=shots, **how)
+                    found_here = read_located_tasks(path, options)
                     loaded.extend(LoadedTask(*task) for task in found_here)
                 else:
-                    loaded.extend(LoadedTask(definition) for definition in _read(path, allow_bad=allow_bad))
+                    loaded.extend(LoadedTask(definition) for definition in _read(path, shots, allow_bad=allow_bad))
             except UsageError as error:
                 refused.append(RefusedFile(path, error, in_folder=in_folder))
     _refuse_equal_names([task.definition for task in loaded])
-    if declarative.get("dataset") is not None and not refused and not any(task.takes_dataset for task in loaded):
-        named = declarative["dataset"]
-        raise UsageError(f"--dataset {named}: no task here takes one; name the YAML task whose dataset it replaces")
+    if how.get("dataset") is not None and not refused and not any(task.takes_dataset for task in loaded):
+        named = how["dataset"]
+        raise UsageError(f"--dataset-key {named}: no task here takes one; name the YAML task whose dataset it replaces")
     return loaded, refused
+
+
+def _of_other_program(
+    source: str, lm_eval: LmEvalOptions | None, registry: str | None, how: ReadingKeywords
+) -> list[TaskDefinition] | None:
+    """The tasks that a name such as `lm_eval:gsm8k` stands for; None for files and folders."""
+    if source.startswith(LM_EVAL):
+        from assay.tasks.lm_eval.source import read_lm_eval
+
+        return read_lm_eval(source, lm_eval, trust=bool(how.get("trust")))
+    if source.startswith(INSPECT):
+        from assay.tasks.inspect.source import read_inspect
+
+        _refuse_shots(_shots_of(lm_eval), source)
+        definition = read_inspect(
+            source,
+            arguments=how.get("config"),
+            data=lm_eval.data if lm_eval else {},
+            models=how.get("models"),
+            trust=bool(how.get("trust")),
+        )
+        return [definition]
+    if source.startswith(OPENAI_EVALS):
+        from assay.tasks.openai_evals.source import read_openai_eval
+
+        _refuse_shots(_shots_of(lm_eval), source)
+        return [read_openai_eval(source, registry, models=how.get("models"))]
+    return None
+
+
+def _shots_of(lm_eval: LmEvalOptions | None) -> Shots:
+    return Shots() if lm_eval is None else lm_eval.shots()
+
+
+def _refuse_shots(shots: Shots, source: str) -> None:
+    """A file of another program says itself which few-shot examples it has."""
+    if shots.wants_examples or shots.count == 0:
+        raise UsageError(f"{shots.flags}: {source} has few-shot examples of its own, or none")
+
+
+def _is_promptfoo(path: Path) -> bool:
+    if path.suffix not in (*YAML, ".json"):
+        return False
+    from assay.tasks.promptfoo.config import is_promptfoo
+
+    return is_promptfoo(path)
+
+
+def _read_promptfoo(path: Path, how: ReadingKeywords) -> list[TaskDefinition]:
+    from assay.tasks.promptfoo.source import read_promptfoo
+
+    return read_promptfoo(
+        path,
+        models=how.get("models"),
+        allow_outside=how.get("allow_outside", False),
+        trust=how.get("trust", False),
+        only_reads=how.get("only_reads", False),
+    )
 
 
 def looks_like_spec_file(path: Path) -> bool:
@@ -177,7 +270,7 @@ def _nameable(path: Path) -> Path:
         str(path).encode()
     except UnicodeEncodeError:
         shown = str(path).encode("utf-8", "backslashreplace").decode()
-        raise UsageError(f"{shown}: the file's name is not UTF-8, so no task can be called by it; rename it") from None
+        raise UsageError(f"{shown}: the file's name is not UTF-8, so it cannot name a task; rename it") from None
     return path
 
 
@@ -190,13 +283,14 @@ def _near(path: Path) -> Path | None:
     return path.parent / near if near else None
 
 
-def _read(path: Path, *, allow_bad: bool) -> list[TaskDefinition]:
+def _read(path: Path, shots: Shots, *, allow_bad: bool) -> list[TaskDefinition]:
     if path.suffix != ".jsonl":
         raise UsageError(f"{path}: a task file ends in .jsonl or .yaml{OTHER_FILES.get(path.suffix, '')}")
     if looks_like_spec_file(path):
         from assay.tasks.frozen_spec.reader import read_spec_file
 
-        return read_spec_file(path, allow_bad=allow_bad)
+        return read_spec_file(path, allow_bad=allow_bad, shots=shots)
+    shots.refuse_folder(path)
     from assay.tasks.folder.reader import read_task_file
 
     return [read_task_file(path)]
@@ -209,6 +303,6 @@ def _refuse_equal_names(definitions: list[TaskDefinition]) -> None:
         if key in sources:
             raise UsageError(
                 f"two tasks are called `{definition.name}`: in {sources[key]} and in {definition.source}. "
-                "Rename one of the files, or run them apart."
+                "Rename one of the files, or run them separately."
             )
         sources[key] = definition.source

@@ -1,4 +1,4 @@
-"""Samples whose metric cannot read their targets, so that no answer scores: worth a warning before a model is asked."""
+"""Samples whose metric cannot read their targets, so that no answer scores: worth a warning before any model call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class LostWords:
-    """Counts the samples of one file of whose targets ROUGE-L keeps no word."""
+    """Counts the samples of one file in whose targets ROUGE-L finds no word."""
 
     def __init__(self) -> None:
         self._first: str | None = None
@@ -23,7 +23,7 @@ class LostWords:
             self._count += 1
 
     def warnings(self, place: str) -> list[str]:
-        """What a user should know about the file or task at this place; nothing if all is well."""
+        """Warnings about the file or task at this place; none if all is well."""
         if not self._count:
             return []
         samples = f"sample `{self._first}`" + (f" and {self._count - 1:,} more" if self._count > 1 else "")

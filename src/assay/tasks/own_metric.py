@@ -12,6 +12,7 @@ from assay.core.errors import UsageError
 from assay.core.seams import Metric
 from assay.core.types import PartSpec, TaskDefinition
 from assay.own_functions import name_of, source_of
+from assay.scorers.from_metric import check_metric
 from assay.tasks.folder.reader import MEAN_SCORE
 from assay.tasks.folder.rules import CATALOG_NAMES
 from assay.tasks.likelihood import is_likelihood
@@ -23,13 +24,8 @@ def metric_name(metric: str | Metric) -> str:
     if isinstance(metric, str):
         return metric
     if inspect.isclass(metric) or not inspect.isfunction(metric):
-        raise UsageError(f"{in_python(metric)} is no metric: give a function, or the name of one")
-    if inspect.iscoroutinefunction(metric):
-        raise UsageError(f"the metric `{metric.__name__}` is `async`; a metric computes, and a scorer may wait")
-    try:
-        inspect.signature(metric).bind("", (), {})
-    except TypeError as error:
-        raise UsageError(f"the metric `{metric.__name__}` must take (prediction, targets, extras): {error}") from error
+        raise UsageError(f"{in_python(metric)} is not a metric: give a function, or the name of one")
+    check_metric(metric.__name__, metric)
     return name_of(metric)
 
 

@@ -11,8 +11,8 @@ _MARKS = (".git", ".assay", "assay.toml", "pyproject.toml")
 def project_root(path: Path) -> Path:
     """The project a file belongs to: the nearest folder above it that looks like one, else its own folder.
 
-    A folder that everybody may write to, the home folder and the root of the disk are nobody's project: a mark left
-    there would make one of everything below.
+    A world-writable folder, the home folder and the root of the disk are never a project: a marker file left
+    there would turn everything below into one.
     """
     start = path if path.is_dir() else path.parent
     for folder in (start, *start.parents):
@@ -24,18 +24,18 @@ def project_root(path: Path) -> Path:
 
 
 def current_project() -> Path | None:
-    """The project the command runs in; None in a folder that is nobody's project, where no file is the user's own."""
+    """The project the command runs in; None in a folder that is not a project, where no file is the user's own."""
     root = project_root(Path.cwd())
     return None if _belongs_to_all(root) else root.resolve()
 
 
 def is_of_this_project(path: Path) -> bool:
-    """Whether a path, wherever links lead, is a file of the project the command runs in."""
+    """Whether a path, with links resolved, is a file of the project the command runs in."""
     return path.is_file() and is_inside_this_project(path)
 
 
 def is_inside_this_project(path: Path) -> bool:
-    """Whether a file or folder, wherever links lead, lies in the project the command runs in."""
+    """Whether a file or folder, with links resolved, lies in the project the command runs in."""
     here = current_project()
     return here is not None and path.exists() and path.resolve().is_relative_to(here)
 

@@ -1,4 +1,4 @@
-"""A task gone through without a model: every template rendered on real rows, every scorer and rule tried.
+"""A task rehearsed without a model: every template rendered on real rows, every scorer and rule tried.
 
 A script stands for the measured model and for every other one. The measured model gives each scorer's gold answer, then
 the empty one; a judge gives one verdict of each kind. What breaks on the way would break a run.
@@ -6,30 +6,37 @@ the empty one; a judge gives one verdict of each kind. What breaks on the way wo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from assay.core.attempt import apply_rules, failure_of, raise_unless_part_error
-from assay.core.errors import FailureError
-from assay.core.seams import Capabilities, Model, Scorer
+from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Scorer
 from assay.core.task import Task
-from assay.core.types import Completion, Failure, PartSpec, Request, Sample, Score, Trace
-from assay.models.adapters import toy
-from assay.scorers.judge import said
-from assay.scorers.rehearsed import Judged, KnowsGold
+from assay.core.types import Completion, Failure, Message, PartSpec, Request, Sample, Score, Trace
+from assay.prompts.template import expression_reads, template_reads
+from assay.scorers.judge import constant_reply
+from assay.scorers.rehearsed import Judged, KnowsGold, is_full, marks_of
 from assay.stats.metric_snippet import metric_snippet, metric_values
 from assay.tasks.declarative.schema.metrics import FIELDS_READ
+from assay.tasks.script import SOME_ANSWER, Script
 from assay.wording import hint, shortened
 
 MOST_SAMPLES = 1000
-"""Of a larger dataset so many are tried, from its first to its last."""
-SOME_ANSWER = Completion(text="an answer")
+"""How many samples of a larger dataset are tried, spread from first to last."""
 EMPTY_ANSWER = Completion(text="")
-MARKS = ("score", "is_correct", "bleu_score", "all_required_calls_made")
-"""The values that are 1 when an answer is wholly right."""
+EXPECTED_COLUMNS = (
+    *("target", "ground_truth", "gt_answer", "expected", "expected_answer", "expected_output", "reference"),
+    *("gold", "answer", "solution", "canonical_solution", "label"),
+)
+"""Names of columns with the right answer, tried where no scorer names one."""
+_JUDGES_OF_ANSWERS = ("model_as_a_judge_classifier", "model_as_a_judge_scorer")
 _SNIPPETS = ("run_solver_snippet", "compute_scores_snippet", "compute_evidence_snippet", "compute_metrics_snippet")
 _BUGS = (
     *("NameError", "KeyError", "AttributeError", "TypeError", "ImportError", "ModuleNotFoundError"),
@@ -38,53 +45,8 @@ _BUGS = (
 """What a snippet raises for its own faults, whatever the model said."""
 
 
-class Script:
-    """Stands for every model of a task. What it says is said here first."""
-
-    def __init__(self) -> None:
-        self.answer = SOME_ANSWER
-        """Of the measured model."""
-        self.others_say: Callable[[Request], str] = lambda _: ""
-        """Of judges and simulated users."""
-        self.asked: list[Request] = []
-        self.others_asked: list[Request] = []
-
-    @property
-    def measured(self) -> Model:
-        return _Measured(self)
-
-    def model_for(self, spec: str, options: Mapping[str, Any] | None = None, **limits: Any) -> Model:
-        """Any other model of the task: nobody is asked."""
-        del options, limits
-        return _Other(spec, self)
-
-
-class _Measured:
-    name = "script"
-
-    def __init__(self, script: Script) -> None:
-        self._script = script
-
-    async def generate(self, request: Request) -> Completion:
-        self._script.asked.append(request)
-        if request.continuation is not None:
-            return Completion(text="", logprob=-1.0, tokens_out=1)
-        answer = self._script.answer
-        return msgspec.structs.replace(answer, raw={"references": [{"content": answer.text}]})
-
-
-class _Other:
-    capabilities = Capabilities(embeds=True)
-
-    def __init__(self, name: str, script: Script) -> None:
-        self.name = name
-        self._script = script
-
-    async def generate(self, request: Request) -> Completion:
-        self._script.others_asked.append(request)
-        if request.embed:
-            return Completion(text="", embedding=toy.embedding(request.text()))
-        return Completion(text=self._script.others_say(request))
+_MISSING = re.compile(r"(?:unknown field (?:of `sample` )?`|KeyError: ')([^`']*)")
+"""What templates and snippets say about a column that is not there."""
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -100,8 +62,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     samples: int = 1
 
 
-class Heard(Struct, frozen=True, kw_only=True):
-    """One sample gone through, to be shown: what is asked, what was answered for the model, what it scores."""
+class SampleRehearsal(Struct, frozen=True, kw_only=True):
+    """One rehearsed sample, for display: the request, the scripted answer, and its scores."""
 
     sample: str
     requests: list[Request]
@@ -112,23 +74,27 @@ class Heard(Struct, frozen=True, kw_only=True):
 
 
 class Rehearsal(Struct, frozen=True, kw_only=True):
-    """What going through a task found."""
+    """The findings of a rehearsal."""
 
     tried: int
     gold_tried: int
     without_gold: dict[str, int]
-    """Scorers that never saw an answer they give full marks, for want of a known one, and on how many samples."""
+    """Scorers for which no answer with full marks is known, and on how many samples."""
+    tried_instead: dict[str, str]
+    """The result of those scorers for the first answer that they saw, in words."""
     faults: list[Fault]
-    heard: Heard | None
+    first_sample: SampleRehearsal | None
 
 
 async def rehearse(task: Task, script: Script) -> Rehearsal:
-    """Go through the samples of a task, or a stated number of a large dataset's."""
+    """Rehearse the samples of a task, or a stated number from a large dataset."""
     rehearsing = _Rehearsing(task, script)
     for sample in _spread(task):
         await rehearsing.sample(sample)
     await rehearsing.aggregates()
-    return rehearsing.found()
+    rehearsing.rules()
+    rehearsing.judges()
+    return rehearsing.result()
 
 
 def _spread(task: Task) -> Iterator[Sample]:
@@ -146,6 +112,13 @@ class _Tried(NamedTuple):
     trace: Trace
     answer: Completion | None
     """None where the answer is a recorded one, or there is none."""
+    made_up: bool = False
+    """Whether there is no trace because nothing could be asked: then only what the sample itself lacks is known."""
+
+
+def _unasked(answer: Completion) -> _Tried:
+    """What scorers and rules are tried on where the model could not be asked."""
+    return _Tried(Trace(prediction=answer.text, messages=(Message(role="user", content=""),)), None, made_up=True)
 
 
 class _Rehearsing:
@@ -157,39 +130,89 @@ class _Rehearsing:
         self._samples_at_fault: dict[tuple[str, str, str], set[str]] = {}
         self._tried = self._gold_tried = 0
         self._without_gold: dict[str, int] = {}
+        self._seen: dict[str, str] = {}
         self._scores: dict[str, list[Score]] = {key: [] for key in self._parts}
-        self._heard: Heard | None = None
+        self._first_sample: SampleRehearsal | None = None
+        self._hangs: set[str] = set()
+        """Scorers, and the solver, that ran out of time once: every sample would take as long."""
+        self._left_out: dict[str, str] = {}
+        """Samples that a rule excludes whatever is answered, each with the rule's key."""
 
-    def found(self) -> Rehearsal:
+    def result(self) -> Rehearsal:
         faults = sorted(self._faults.values(), key=lambda fault: not fault.error)
         return Rehearsal(
             tried=self._tried,
             gold_tried=self._gold_tried,
             without_gold=self._without_gold,
+            tried_instead={key: self._seen[key] for key in self._without_gold if key in self._seen},
             faults=faults,
-            heard=self._heard,
+            first_sample=self._first_sample,
         )
 
     async def sample(self, sample: Sample) -> None:
         self._tried += 1
         golds = self._golds(sample)
+        column = None if golds else _expected_column(sample)
+        if column is not None:
+            golds[""] = Completion(text=str((sample.row or {})[column]))  # not a scorer's gold answer, but worth a try
         answers = list(dict.fromkeys(golds.values())) if _hashable(golds.values()) else list(golds.values())
         seen = set(golds)
         for number, answer in enumerate([*(answers or [SOME_ANSWER]), EMPTY_ANSWER]):
             tried = await self._solve(sample, answer)
             if tried is None:
+                await self._score(sample, _unasked(answer), {}, first=True)
                 return
             scores = await self._score(sample, tried, golds, first=number == 0)
             if tried.answer is None:
-                return  # it stands as it is, whatever a model would say
-            self._gold_tried += number == 0 and bool(golds)
+                return  # it is fixed, whatever a model would say
+            self._gold_tried += number == 0 and any(golds)
+            if number == 0:
+                self._note(sample, answer, scores, golds, column)
+                self._remark(sample, golds)
             if answer in answers:
-                seen |= {score.name for score in scores if _marks(score) and all(map(_is_full, _marks(score)))}
+                seen |= {score.name for score in scores if marks_of(score) and all(map(is_full, marks_of(score)))}
         if all(request.continuation is not None for request in self._script.asked):
             return  # likelihoods are asked for, and no answer
         for scorer in self._task.scorers_for(sample):
             if scorer.name not in seen and not isinstance(scorer, Judged):
                 self._without_gold[scorer.name] = self._without_gold.get(scorer.name, 0) + 1
+
+    def _note(
+        self,
+        sample: Sample,
+        answer: Completion,
+        scores: list[Score],
+        golds: Mapping[str, Completion],
+        column: str | None,
+    ) -> None:
+        """The result for this answer of scorers without a gold answer of their own."""
+        of = f"the column `{column}`" if column else "the answer of another scorer" if golds else "a made-up answer"
+        for score in scores:
+            if score.name not in golds:
+                text = f"{of}, {shortened(answer.text)!r}, gets {_shown(score) or 'no values'} on sample `{sample.id}`"
+                self._seen.setdefault(score.name, text)
+
+    def _remark(self, sample: Sample, golds: Mapping[str, Completion]) -> None:
+        """Warnings for what is valid but seldom intended: an empty expected text, and `None` for a missing value."""
+        for key, gold in golds.items():
+            if key and not gold.text.strip() and self._parts[key].options.get("ground_truth") is not None:
+                told = "the expected text is empty: so must the answer be"
+                self._add("empty_gold", f"scorers.{key}.ground_truth", sample, told, error=False)
+        asked = " ".join(request.text() for request in self._script.asked)
+        if "None" in asked:
+            for name in self._columns_asked:
+                if (sample.row or {}).get(name, "") is None:
+                    told = f"the column `{name}` is null, and is asked as `None`"
+                    self._add("null_asked", "definition.solver", sample, told, error=False)
+
+    @cached_property
+    def _columns_asked(self) -> list[str]:
+        """The columns that the solver's templates print."""
+        found: dict[str, None] = {}
+        for text in _texts_in(self._task.definition.solver.options):
+            with suppress(UsageError):  # of templates, reported where they are rendered
+                found |= {path[1]: None for path in template_reads(text).paths if path[0] == "sample" and path[1:]}
+        return list(found)
 
     def _golds(self, sample: Sample) -> dict[str, Completion]:
         golds: dict[str, Completion] = {}
@@ -205,22 +228,25 @@ class _Rehearsing:
         return golds
 
     async def _solve(self, sample: Sample, answer: Completion) -> _Tried | None:
-        """What the solver makes of an answer; None when it cannot ask."""
+        """The solver's trace with a given answer; None when it cannot ask."""
         solver, script = self._task.definition.solver, self._script
+        if "solver" in self._hangs:
+            return None
         endings = _endings(solver.options)
         script.asked.clear()
         trace: Trace | None = None
         for ending in ("", "\n".join(endings)) if endings else ("",):
-            # a conversation is gone through twice: to its maximum, and to its first ending
+            # a conversation is rehearsed twice: to its maximum, and to its first ending
             text = f"{answer.text}\n{ending}" if ending else answer.text
             script.answer = msgspec.structs.replace(answer, text=text)
-            script.others_say = said(ending or "a message")
+            script.others_say = constant_reply(ending or "a message")
             try:
-                trace = await self._task.solver(sample, script.measured)
+                trace = await (self._task.solve or self._task.solver)(sample, script.measured)
             except BaseException as error:
                 failure = failure_of(raise_unless_part_error(error), "solver", solver.use)
                 if solver.use == "multi_turn_solver" and failure.kind in ("max_iterations", "bad_output"):
                     continue  # as the model may have it
+                self._hangs |= {"solver"} if failure.kind == "timeout" else set()
                 self._add_failure("cannot_be_asked", failure, sample, own=self._is_own_fault(failure))
                 return None
         if trace is None:
@@ -245,15 +271,18 @@ class _Rehearsing:
         whole = True
         for scorer in self._task.scorers_for(sample):
             key = scorer.name
+            if key in self._hangs:
+                whole = False
+                continue
             if _asks_elsewhere(self._parts[key], scorer):
                 self._add("not_tried", f"scorers.{key}", None, "a service outside this machine scores it", error=False)
                 whole = False
                 continue
             if isinstance(scorer, Judged):
-                score = await self._hear(sample, tried.trace, scorer, every=first and self._tried == 1)
+                score = await self._hear(sample, tried, scorer, every=first and self._tried == 1)
                 judged[key] = list(self._script.others_asked)
             else:
-                score = await self._look(sample, tried.trace, scorer)
+                score = await self._look(sample, tried, scorer)
             if score is None:
                 whole = False
                 continue
@@ -262,11 +291,13 @@ class _Rehearsing:
         if first:
             for score in scores:
                 self._scores[score.name].append(score)
-        if whole:
-            for failure in apply_rules(self._task, sample, tried.trace, tuple(scores))[1]:
+        excluding, broken = apply_rules(self._task, sample, tried.trace, tuple(scores))
+        self._left_out.update((sample.id, key) for key in excluding if key in self._rules_of_rows)
+        for failure in broken:
+            if (whole and not tried.made_up) or _lacks_column(failure, sample):
                 self._add_failure("rule_failed", failure, sample)
-        if self._heard is None:
-            self._heard = Heard(
+        if self._first_sample is None and not tried.made_up:
+            self._first_sample = SampleRehearsal(
                 sample=sample.id,
                 requests=list(self._script.asked),
                 answer=tried.trace.prediction,
@@ -275,15 +306,17 @@ class _Rehearsing:
             )
         return scores
 
-    async def _look(self, sample: Sample, trace: Trace, scorer: Scorer) -> Score | None:
+    async def _look(self, sample: Sample, tried: _Tried, scorer: Scorer) -> Score | None:
         try:
-            return await scorer(sample, trace)
+            return await scorer(sample, tried.trace)
         except BaseException as error:
             failure = failure_of(raise_unless_part_error(error), "scorer", scorer.name)
-            self._add_failure("scorer_failed", failure, sample, own=self._is_own_fault(failure))
+            self._hangs |= {scorer.name} if failure.kind == "timeout" else set()
+            if not tried.made_up or _lacks_column(failure, sample):
+                self._add_failure("scorer_failed", failure, sample, own=self._is_own_fault(failure))
             return None
 
-    async def _hear(self, sample: Sample, trace: Trace, scorer: Scorer, *, every: bool) -> Score | None:
+    async def _hear(self, sample: Sample, tried: _Tried, scorer: Scorer, *, every: bool) -> Score | None:
         """The score of a scripted verdict; of one sample, every kind of verdict is tried."""
         assert isinstance(scorer, Judged)  # noqa: S101 - its caller has looked
         score: Score | None = None
@@ -291,32 +324,34 @@ class _Rehearsing:
             self._script.others_asked.clear()
             self._script.others_say = verdict.says
             try:
-                given = await scorer(sample, trace)
+                given = await scorer(sample, tried.trace)
             except BaseException as error:
                 failure = failure_of(raise_unless_part_error(error), "scorer", scorer.name)
-                if verdict.gives is not None:
+                if verdict.gives is None:
+                    continue
+                if not tried.made_up or _lacks_column(failure, sample):
                     self._add_failure("scorer_failed", failure, sample)
-                    return None
-                continue
+                return None
             wrong = verdict.gives is None or any(given.values.get(name) != it for name, it in verdict.gives.items())
             if wrong:
-                message = f"a judge that says {self._said()} gives {_shown(given)}, expected {_expected(verdict.gives)}"
+                expected = _expected(verdict.gives)
+                message = f"a judge that says {self._judge_reply()} gives {_shown(given)}, expected {expected}"
                 self._add("verdict_misread", f"scorers.{scorer.name}", sample, message)
             score = score or given
         return score
 
-    def _said(self) -> str:
+    def _judge_reply(self) -> str:
         return repr(shortened(self._script.others_say(self._script.others_asked[-1])))
 
     def _compare(self, sample: Sample, tried: _Tried, score: Score, gold: Completion | None) -> None:
         """Full marks for the gold answer, none for the empty one."""
-        marks = _marks(score)
+        marks = marks_of(score)
         part = self._parts[score.name]
         if tried.answer is None or not marks:
             return
         field = f"scorers.{score.name}"
         as_it_is = self._task.definition.solver.use != "python"
-        if gold is not None and tried.answer == gold and not all(_is_full(mark) for mark in marks):
+        if gold is not None and tried.answer == gold and not all(is_full(mark) for mark in marks):
             message = f"the gold answer {shortened(gold.text)!r} gets {_shown(score)}"
             self._add("gold_not_full_marks", field, sample, message, error=as_it_is)
         judged = isinstance(self._task.scorers[score.name], Judged)
@@ -349,6 +384,34 @@ class _Rehearsing:
                 if "error" in values:
                     self._add("metric_failed", f"{field}.compute_metrics_snippet", None, values["error"])
 
+    def rules(self) -> None:
+        """That rules leave something to measure."""
+        if self._left_out and len(self._left_out) == self._tried:
+            every = self._tried == len(self._task.dataset)
+            told = "every sample is excluded" if every else f"each of the {self._tried:,} samples tried is excluded"
+            field = f"actions.{next(iter(self._left_out.values()))}.filter"
+            self._add("nothing_left", field, None, f"{told}: nothing would be measured", error=every)
+
+    def judges(self) -> None:
+        """That judges of answers are shown the answers."""
+        judges = [part for part in self._task.definition.scorers if part.use in _JUDGES_OF_ANSWERS]
+        for part in judges if self._task.definition.solver.use != "no_solver" else ():
+            prompts = [str(part.options.get(name) or "") for name in ("user_prompt", "system_prompt")]
+            with suppress(UsageError):  # of templates, reported where they are rendered
+                if {path[0] for text in prompts for path in template_reads(text).paths} <= {"sample"}:
+                    message = "the judge is shown nothing of the answer; `{{ solver_output.output }}` is its text"
+                    self._add("answer_not_shown", f"scorers.{part.key}.user_prompt", None, message, error=False)
+
+    @cached_property
+    def _rules_of_rows(self) -> set[str]:
+        """Those that read nothing but the row."""
+        found = {}
+        for part in self._task.definition.actions:
+            rule = part.options.get("filter")
+            source = str(rule["expression"]) if isinstance(rule, Mapping) else ""
+            found[part.key] = {path[0] for path in expression_reads(source).paths}
+        return {key for key, names in found.items() if names == {"sample"}}
+
     def _add_failure(self, problem: str, failure: Failure, sample: Sample, *, own: bool = True) -> None:
         """`own` is false where the made-up answer may be to blame, and not the task."""
         field = failure.field or self._field_of(failure)
@@ -368,11 +431,32 @@ class _Rehearsing:
         known = self._faults.get(key)
         name = sample.id if sample is not None else ""
         names = self._samples_at_fault.setdefault(key, set())
-        names.add(name)  # a sample is gone through with several answers and verdicts
+        names.add(name)  # a sample is rehearsed with several answers and verdicts
         if known is None:
             self._faults[key] = Fault(problem=problem, field=field, sample=name, message=message, error=error)
         elif sample is not None:
             self._faults[key] = msgspec.structs.replace(known, samples=len(names))
+
+
+def _texts_in(options: object) -> Iterator[str]:
+    if isinstance(options, str) and "{{" in options:
+        yield options
+    elif isinstance(options, Mapping | list | tuple):
+        for each in options.values() if isinstance(options, Mapping) else options:
+            yield from _texts_in(each)
+
+
+def _expected_column(sample: Sample) -> str | None:
+    """The column that most likely holds the right answer, by its name."""
+    row = sample.row or {}
+    holds = (name for name in EXPECTED_COLUMNS if isinstance(row.get(name), str | int | float) and row[name] != "")
+    return next(holds, None)
+
+
+def _lacks_column(failure: Failure, sample: Sample) -> bool:
+    """Whether something reads a column that the sample does not have, whatever a model would say."""
+    missing = _MISSING.search(failure.message)
+    return missing is not None and sample.row is not None and missing[1] not in sample.row
 
 
 def _hashable(answers: Any) -> bool:
@@ -393,7 +477,7 @@ def _endings(options: Any) -> list[str]:
 
 
 def _asks_elsewhere(part: PartSpec, scorer: Scorer) -> bool:
-    """Whether its scores come from a server, or from a judge of which nobody knows what it may say."""
+    """Whether its scores come from a server, or from a judge whose possible verdicts are not known."""
     if isinstance(scorer, Judged):
         return False
     return any(part.options.get(name) for name in ("url", "model_key", "judge_model_key"))
@@ -402,14 +486,6 @@ def _asks_elsewhere(part: PartSpec, scorer: Scorer) -> bool:
 def _rewards_silence(part: PartSpec) -> bool:
     """Whether an answer may rightly score for what it does not say."""
     return part.use == "assertions" or part.options.get("metric") == "forbidden_patterns"
-
-
-def _marks(score: Score) -> list[object]:
-    return [score.values[name] for name in MARKS if name in score.values]
-
-
-def _is_full(mark: object) -> bool:
-    return isinstance(mark, int | float) and mark >= 1 - 1e-9
 
 
 def _shown(score: Score) -> str:

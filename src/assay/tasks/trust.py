@@ -1,8 +1,8 @@
 """Whose code runs and whose address is called: the one place that decides it, for every format.
 
 A task is plain data, and some of that data reaches out: it names code, programs, addresses, variables or files.
-`reaches` lists all of it. What a file of the current project reaches for is the user's own; what any other file reaches
-for needs the user's word: `--trust` now, or `assay trust PATH` once for this very content. A definition out of a
+`reaches` lists all of it. What a file of the current project reaches for is trusted; what any other file reaches
+for needs the user's consent: `--trust` now, or `assay trust PATH` once for this exact content. A definition from a
 `run.json` was written by whoever made the run, so what it says about its source decides nothing.
 """
 
@@ -23,18 +23,21 @@ from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.datasets.content import sources_of
 from assay.env_file import named_variable
 from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
+from assay.os_errors import is_file
 from assay.own_functions import HERE
 from assay.processes.environment import names_in
-from assay.tasks.library_names import LM_EVAL
+from assay.tasks.library.names import INSPECT, LM_EVAL
 from assay.tasks.project import current_project, is_inside_this_project, is_of_this_project
 from assay.tasks.trusted_content import content_of_definition, content_of_files, is_recorded
 
 LONGEST_SHOWN = 120
 _NEVER_OWN = ("key", "library")
+_PACKAGES = {"lm_eval": LM_EVAL, "inspect": INSPECT}
+"""Parts whose code is that of an installed package, and the prefix of the names of its tasks."""
 _PACKAGE = Path(catalog.__file__).resolve().parent
 """With the tasks that come with assay."""
-_SILENT_MODELS = frozenset({"toy", "stub", "constant", "recorded"})
-"""They ask nobody and read nothing, whatever stands after the colon."""
+_SILENT_MODELS = frozenset({"toy", "stub", "constant", "echo", "recorded"})
+"""They call no server and read no file, whatever follows the colon."""
 _WORDS = {
     "code": "run the Python",
     "library": "run the Python",
@@ -52,7 +55,7 @@ class Reach(Struct, frozen=True, order=True):
     kind: str
     """`code`, `program`, `address`, `variable`, `file`, or `key`: a provider's key that would go to another host.
 
-    `library` is the Python that comes with tasks of an installed package: nobody's own, wherever it is installed.
+    `library` is the Python of an installed package's tasks: never the user's own, wherever it is installed.
     """
     what: str
     where: str
@@ -74,7 +77,7 @@ def require_trust(definitions: Iterable[TaskDefinition], *, trust: bool, out_of_
 
 
 def untrusted(definition: TaskDefinition, *, out_of_a_run: bool = False) -> list[Reach]:
-    """What the user has not allowed: all that a stranger's file reaches for; in one's own, keys sent to other hosts."""
+    """What the user has not allowed: all that an untrusted file reaches for; in one's own, keys sent to other hosts."""
     typed = () if out_of_a_run else definition.metadata.get("typed_models", ())
     found = reaches(definition, typed=typed, out_of_a_run=out_of_a_run)
     if not out_of_a_run and is_own(definition):
@@ -120,22 +123,15 @@ def _scripts(definition: TaskDefinition) -> Iterator[tuple[str, Path]]:
         for word in _words(reach.what) if reach.kind == "program" else ():
             for folder in folders:
                 path = Path(str(folder)).expanduser() / word
-                if _is_file(path):
+                if is_file(path):
                     yield f"command {folder} {word}", path
 
 
 def _words(command: str) -> list[str]:
     try:
         return shlex.split(command)
-    except ValueError:  # no command at all, which whoever starts it says better
+    except ValueError:  # not a command at all; starting it gives a better message
         return []
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a word too long to be a file's name
-        return False
 
 
 def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_run: bool) -> str:
@@ -144,12 +140,12 @@ def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_r
     if out_of_a_run:
         why, path = "is described by the run folder alone", "the run folder"
     elif any(each.kind == "library" for each in refused):
-        why, path = "is not of this project", f"{LM_EVAL}{definition.name}"
+        why, path = "is not of this project", _library_name(definition)
     elif is_own(definition):
         why, path = "sends a provider's key to an address that is not that provider's", where
     else:
         here = current_project()
-        why, path = f"lies outside the current project ({here or 'this folder is nobody’s project'})", where
+        why, path = f"is outside the current project ({here or 'this folder is not a project'})", where
     return (
         f"{where}: task `{definition.name}` {why} and would {listed}. "
         f"Read it, then rerun with --trust, or record it once with `assay trust {path}`."
@@ -176,11 +172,12 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
     ):
         for part in parts:
             found.extend(_part(kind, part, typed))
-            if part.use == "lm_eval" and kind in ("scorer", "aggregate"):
-                found.extend(_library(kind, part, looked_for=definition.format == "lm_eval" and not out_of_a_run))
-    model = definition.metadata.get("model")
-    if isinstance(model, Mapping) and model.get("key") not in typed:
-        found.extend(_model(model, "model"))
+            if part.use in _PACKAGES and kind in ("scorer", "aggregate"):
+                found.extend(_library(kind, part, looked_for=definition.format == part.use and not out_of_a_run))
+    asked: Mapping[str, object] = definition.metadata.get("asked_models") or {}
+    for model in (definition.metadata.get("model"), *asked.values()):
+        if isinstance(model, Mapping) and model.get("key") not in typed:
+            found.extend(_model(model, "model"))
     found.extend(Reach("variable", str(name), "$NAME in the file") for name in definition.metadata.get("variables", ()))
     return found
 
@@ -225,19 +222,33 @@ def _part(kind: str, part: PartSpec, typed: Sequence[str]) -> Iterator[Reach]:
 
 
 def _library(kind: str, part: PartSpec, *, looked_for: bool) -> Iterator[Reach]:
-    """What a task of lm_eval runs. Its reader has looked for that; who wrote a run folder may have left it out."""
+    """What a package's task runs. Its reader has listed that; the author of a run folder may have left it out."""
     code = part.options.get("code") or ()
-    for each in code if looked_for else [f"{LM_EVAL}{part.options.get('task')}"]:
+    for each in code if looked_for else [_task_of(part)]:
         yield Reach("library", str(each), f"{kind} {part.key}")
+
+
+def _library_name(definition: TaskDefinition) -> str:
+    """What the user types for a task of a package."""
+    return next((_task_of(part) for part in definition.scorers if part.use in _PACKAGES), definition.name)
+
+
+def _task_of(part: PartSpec) -> str:
+    library = part.options.get("library")
+    said = library if isinstance(library, Mapping) else {}
+    if part.use == "inspect":
+        file = f"{said['file']}@" if said.get("file") else ""
+        return f"{INSPECT}{file}{said.get('name')}"
+    return f"{LM_EVAL}{part.options.get('task')}"
 
 
 def _use(kind: str, name: object, where: str) -> Iterator[Reach]:
     """Code that is not assay's: the author's own, or that of an installed package, which a file gives options to.
 
-    An installed metric or post-process rule is as pure as ours, and needs nobody's word.
+    An installed metric or post-process rule is as pure as ours, and needs no consent.
     """
     if not isinstance(name, str) or name in catalog.CATALOG[kind] or name.startswith(HERE):
-        return  # what this process was handed is its user's own, and what it was not handed is nothing
+        return  # objects passed in Python are the user's own; unknown names refer to nothing
     installed = name in catalog.published(kind)
     if (":" in name and not installed) or (installed and kind not in ("metric", "post_process")):
         yield Reach("code", name, where)
@@ -254,6 +265,8 @@ def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Ite
         at = f"{where}.{name}"
         if name.endswith("_snippet") and value:
             yield Reach("code", str(value).strip().partition("\n")[0], at)
+        elif name == "node_program" and value:
+            yield Reach("program", f"node ({value})", at)
         elif name in ("metric", "post_process"):
             yield from _use(name, value, at)
         elif use == "evaluator" and name in _EVALUATOR:
@@ -298,7 +311,7 @@ def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:
     if adapter in _SILENT_MODELS or (not colon and adapter in catalog.CATALOG["model"] and not options):
         return
     if not colon and not catalog.is_name("model", adapter):
-        return  # a key that nothing stands behind, which is an error to whoever asks it
+        return  # an unknown key, which is an error when it is used
     if adapter == "command":
         yield Reach("program", argument, where)
         yield from _variables(options.get("pass_env"), f"{where}.pass_env")
@@ -308,7 +321,7 @@ def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:
         yield Reach("code", name, where)
     elif adapter in PROVIDERS:
         yield from _served(adapter, argument, options, where)
-    else:  # weights on the disk, a library that finds its own server: whatever it does, the file chose it
+    else:  # local weights, or a library that finds its own server: whatever it does, the file chose it
         yield Reach("file", name, where)
         for address in _addresses(options):
             yield Reach("key", f"the key that {adapter} finds to {address}", where)

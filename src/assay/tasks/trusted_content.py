@@ -37,15 +37,15 @@ class _Kept(Struct, kw_only=True):
 
 
 def content_of_files(files: Mapping[str, Path]) -> str:
-    """One hash over the content of every file and its part in the whole, wherever the whole lies.
+    """One hash over the content of every file and its role, wherever the files are.
 
-    The part is the name another file calls it by: a text that becomes the code is another content.
+    The role is the name by which another file refers to it: data that becomes code changes the hash.
     """
     return fingerprint(["files", _hashes(files)])
 
 
 def content_of_definition(definition: TaskDefinition, files: Mapping[str, Path]) -> str:
-    """The hash of a definition that no file of its own vouches for, and of the scripts it names."""
+    """The hash of a definition without a file of its own, and of the scripts it names."""
     return fingerprint(["definition", msgspec.to_builtins(definition), _hashes(files)])
 
 

@@ -13,9 +13,9 @@ import msgspec
 from assay.core.seams import Aggregate
 from assay.core.types import ScoreValue, Summary
 from assay.stats.score_table import ScoreTable
-from assay.testing.contract import expect, given, hold_to, label, picture, same, shown
+from assay.testing.contract import clauses_about, expect, given, hold_to, label, picture, same, shown
 
-Row = Mapping[str, ScoreValue]
+ScoreRow = Mapping[str, ScoreValue]
 LEVELS = (0.5, 0.8, 0.95, 0.99)
 TIMES = 4
 NARROWEST = 0.75
@@ -24,7 +24,7 @@ NARROWEST = 0.75
 
 class _Aggregate(NamedTuple):
     function: Aggregate
-    rows: Sequence[Row]
+    rows: Sequence[ScoreRow]
     options: Mapping[str, Any]
 
     def of(self, table: ScoreTable, level: float = 0.95) -> list[Summary]:
@@ -50,7 +50,7 @@ class _Aggregate(NamedTuple):
         return table
 
 
-def check_aggregate(aggregate: Aggregate, rows: Iterable[Row], **options: Any) -> None:
+def check_aggregate(aggregate: Aggregate, rows: Iterable[ScoreRow], **options: Any) -> None:
     """`BrokenContractError` where an aggregate makes a number of nothing, counts a failure as a score, or is surer than
     its samples allow.
 
@@ -143,10 +143,10 @@ def gives_the_same_for_the_same_table_and_leaves_it_as_it_is(aggregate: _Aggrega
 def has_intervals_that_hold_the_value(aggregate: _Aggregate) -> None:
     for summary in aggregate.of(aggregate.table()):
         with given(f"rows={shown(aggregate.rows)}"):
-            told = f"`{summary.name}` is {summary.value} in [{summary.low}, {summary.high}]"
-            expect((summary.low is None) == (summary.high is None), told)
+            message = f"`{summary.name}` is {summary.value} in [{summary.low}, {summary.high}]"
+            expect((summary.low is None) == (summary.high is None), message)
             if summary.low is not None and summary.high is not None:
-                expect(summary.value is not None and summary.low <= summary.value <= summary.high, told)
+                expect(summary.value is not None and summary.low <= summary.value <= summary.high, message)
 
 
 def has_wider_intervals_at_higher_levels(aggregate: _Aggregate) -> None:
@@ -158,8 +158,8 @@ def has_wider_intervals_at_higher_levels(aggregate: _Aggregate) -> None:
             if one.low is None or one.high is None or other.low is None or other.high is None:
                 continue
             with given(f"rows={shown(aggregate.rows)}"):
-                told = f"[{one.low}, {one.high}] at {LEVELS[at]}, [{other.low}, {other.high}] at {LEVELS[at + 1]}"
-                expect(other.low <= one.low and one.high <= other.high, f"`{name}` has the intervals {told}")
+                message = f"[{one.low}, {one.high}] at {LEVELS[at]}, [{other.low}, {other.high}] at {LEVELS[at + 1]}"
+                expect(other.low <= one.low and one.high <= other.high, f"`{name}` has the intervals {message}")
 
 
 def is_no_surer_for_attempts_at_the_same_samples(aggregate: _Aggregate) -> None:
@@ -170,20 +170,7 @@ def is_no_surer_for_samples_of_the_same_group(aggregate: _Aggregate) -> None:
     _no_surer(aggregate, aggregate.table(TIMES, in_groups=True), f"each {TIMES} times, as samples of one group")
 
 
-CLAUSES = (
-    gives_numbers_that_are_finite_or_a_reason_why_not,
-    gives_every_number_a_name_of_its_own,
-    gives_plain_data,
-    has_no_value_where_nothing_was_scored,
-    counts_failures_and_never_scores_them,
-    leaves_out_and_counts_a_sample_without_the_values_it_needs,
-    takes_attempts_in_any_order,
-    gives_the_same_for_the_same_table_and_leaves_it_as_it_is,
-    has_intervals_that_hold_the_value,
-    has_wider_intervals_at_higher_levels,
-    is_no_surer_for_attempts_at_the_same_samples,
-    is_no_surer_for_samples_of_the_same_group,
-)
+CLAUSES = clauses_about("_Aggregate", globals())
 
 
 def _no_surer(aggregate: _Aggregate, repeated: ScoreTable, how: str) -> None:
@@ -193,10 +180,10 @@ def _no_surer(aggregate: _Aggregate, repeated: ScoreTable, how: str) -> None:
         width = _width(summary)
         if width is not None and summary.name in once:
             with given(f"rows={shown(aggregate.rows)}, {how}"):
-                told = (
+                message = (
                     f"the interval of `{summary.name}` is {width:.4g} wide, and {once[summary.name]:.4g} without them"
                 )
-                expect(width >= NARROWEST * once[summary.name], told)
+                expect(width >= NARROWEST * once[summary.name], message)
 
 
 def _width(summary: Summary) -> float | None:

@@ -66,6 +66,12 @@ def hold_to(part: str, clauses: Sequence[Clause[Subject]], subject: Subject) -> 
             raise BrokenContractError(part, words(clause), raised(error), None) from error
 
 
+def clauses_about(subject: str, module: dict[str, Any]) -> tuple[Callable[..., Any], ...]:
+    """The functions of a module that look at a subject and nothing else, in their order: each is a clause."""
+    functions = [found for name, found in module.items() if inspect.isfunction(found) and not name.startswith("check_")]
+    return tuple(each for each in functions if [*each.__annotations__.values()] == [subject, "None"])
+
+
 def words(clause: Callable[..., Any]) -> str:
     """The clause as it stands in messages: the name of its function."""
     return clause.__name__.replace("_", " ")

@@ -9,7 +9,18 @@ from typing import Any
 from assay.core.seams import Dataset, Seekable
 from assay.core.types import Sample
 from assay.datasets.content import content_hash
-from assay.testing.contract import expect, given, hold_to, is_name, label, picture, plain_data, same, shown
+from assay.testing.contract import (
+    clauses_about,
+    expect,
+    given,
+    hold_to,
+    is_name,
+    label,
+    picture,
+    plain_data,
+    same,
+    shown,
+)
 
 MakeDataset = Callable[[], Dataset]
 FEW = 1000
@@ -85,16 +96,7 @@ def walks_from_any_position_as_from_the_beginning(make: MakeDataset) -> None:
             _expect_equal(samples[position:], pictures(dataset.walk_from(position)), "it")
 
 
-CLAUSES = (
-    gives_samples_that_are_plain_data,
-    gives_every_sample_an_id_of_its_own,
-    has_the_length_that_it_says,
-    gives_the_same_samples_on_every_walk,
-    gives_the_same_samples_when_it_is_made_again,
-    keeps_two_walks_apart,
-    can_be_left_in_the_middle_of_a_walk,
-    walks_from_any_position_as_from_the_beginning,
-)
+CLAUSES = clauses_about("MakeDataset", globals())
 
 
 def pictures(samples: Iterator[Any]) -> list[bytes]:

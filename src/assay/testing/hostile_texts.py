@@ -108,7 +108,7 @@ BETWEEN = {
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Every text with its name, made anew: a hundred megabytes need not lie about."""
+    """Every text with its name, made on each call: a hundred megabytes need not be kept."""
     for name, piece in LOOPS.items():
         yield name, run_of(piece)
     for name, (first, piece, last) in BETWEEN.items():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from assay.core.errors import FailureError
 from assay.core.seams import Metric
-from assay.testing.contract import bounded_work, expect, given, hold_to, label, same, shown
+from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, label, same, shown
 from assay.testing.hostile_texts import ODD, long_texts
 
 TARGETS: tuple[tuple[str, ...], ...] = (
@@ -44,7 +44,7 @@ class _Metric(NamedTuple):
                 found = self.function(prediction, targets, extras)
             except FailureError:
                 return None  # and the same input must fail again
-            expect(isinstance(found, Real), f"returned {shown(found)}, which is no number")
+            expect(isinstance(found, Real), f"returned {shown(found)}, which is not a number")
             return float(found)
 
 
@@ -112,11 +112,4 @@ def reads_a_long_text_in_bounded_time(metric: _Metric) -> None:
                 pass  # refused, in bounded time
 
 
-CLAUSES = (
-    gives_a_number_between_0_and_1_for_any_text,
-    gives_the_scores_of_its_cases,
-    gives_the_same_score_for_the_same_arguments,
-    leaves_its_arguments_as_they_are,
-    takes_the_targets_in_any_order,
-    reads_a_long_text_in_bounded_time,
-)
+CLAUSES = clauses_about("_Metric", globals())

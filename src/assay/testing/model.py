@@ -23,7 +23,18 @@ from assay.core.seams import (
 from assay.core.types import Completion, Failure, Message, Request
 from assay.embedding import cosine, embedding_of
 from assay.models.adapters.python_callable import as_model
-from assay.testing.contract import expect, given, hold_to, is_name, label, picture, plain_data, same, shown
+from assay.testing.contract import (
+    clauses_about,
+    expect,
+    given,
+    hold_to,
+    is_name,
+    label,
+    picture,
+    plain_data,
+    same,
+    shown,
+)
 from assay.testing.hostile_texts import ODD
 from assay.testing.leftovers import close_twice, nothing_left
 from assay.testing.scripted import ScriptedModel
@@ -216,21 +227,7 @@ async def closes_what_it_opened(examined: _Examined) -> None:
         await close_twice(model)
 
 
-CLAUSES = (
-    answers_a_prompt,
-    gives_completions_that_are_plain_data,
-    answers_a_single_message_like_the_same_prompt,
-    leaves_the_request_as_it_is,
-    answers_many_at_once_each_with_its_own,
-    answers_a_batch_as_it_answers_one_by_one,
-    scores_a_continuation_the_same_alone_and_in_company,
-    embeds_a_text_the_same_alone_and_in_company,
-    answers_or_fails_whatever_it_is_asked,
-    fails_with_a_failure_error_and_answers_afterwards,
-    can_be_cancelled_and_answers_afterwards,
-    has_a_name_and_settings_that_are_plain_data,
-    closes_what_it_opened,
-)
+CLAUSES = clauses_about("_Examined", globals())
 
 
 def _expect_failure(failure: Failure, model: Model) -> None:
@@ -288,13 +285,7 @@ async def closes_the_model_inside(wrap: Wrap) -> None:
     expect(inside.closed > 0, "the model inside was not closed")
 
 
-WRAPPER_CLAUSES = (
-    forwards_every_capability,
-    forwards_name_and_settings,
-    asks_the_model_inside_and_gives_its_answer,
-    passes_a_failure_on,
-    closes_the_model_inside,
-)
+WRAPPER_CLAUSES = clauses_about("Wrap", globals())
 
 
 class _Inside(ScriptedModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay.testing.contract import bounded_work, expect, given, hold_to, label, same, shown
+from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, label, same, shown
 from assay.testing.hostile_texts import ODD, long_texts
 
 
@@ -46,9 +46,4 @@ def reads_a_long_text_in_bounded_time(rule: Callable[[str], str]) -> None:
             rule(text)
 
 
-CLAUSES = (
-    makes_a_text_of_any_text,
-    makes_the_same_of_the_same_text,
-    puts_no_word_into_the_text,
-    reads_a_long_text_in_bounded_time,
-)
+CLAUSES = clauses_about("Callable[[str], str]", globals())

@@ -13,6 +13,7 @@ from assay.core.seams import BuildContext, Dataset, Preparable, Scorer, capabili
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
 from assay.testing.contract import (
     bounded_work,
+    clauses_about,
     expect,
     given,
     hold_to,
@@ -128,11 +129,11 @@ async def gives_the_same_score_for_the_same_answer(scorer: _Scorer) -> None:
     """Whatever was scored before, and alone or beside others."""
     async with opened(scorer.built()) as score:
         traces = scorer.traces()
-        first = [_told(await score(scorer.sample, trace)) for trace in traces]
+        first = [_comparable(await score(scorer.sample, trace)) for trace in traces]
         together = await asyncio.gather(*(score(scorer.sample, trace) for trace in (*reversed(traces), *traces)))
         for trace, before, now in zip((*reversed(traces), *traces), (*reversed(first), *first), together, strict=True):
             with _given(scorer, trace):
-                same(before, _told(now), "alone and beside others")
+                same(before, _comparable(now), "alone and beside others")
 
 
 async def leaves_sample_and_trace_as_they_are(scorer: _Scorer) -> None:
@@ -189,7 +190,7 @@ async def asks_nobody_and_opens_nothing_if_it_only_computes(scorer: _Scorer) -> 
             for trace in scorer.traces():
                 with _given(scorer, trace):
                     one, two = await score(scorer.sample, trace), await other(scorer.sample, trace)
-                    same(_told(one), _told(two), "this scorer and another that was built alike")
+                    same(_comparable(one), _comparable(two), "this scorer and another that was built alike")
         expect(not judge.asked, "`capabilities.only_computes` is set, and it asked a model")
 
 
@@ -210,21 +211,10 @@ async def closes_what_it_opened(scorer: _Scorer) -> None:
         await close_twice(score)
 
 
-CLAUSES = (
-    gives_a_score_that_is_plain_data,
-    gives_finite_numbers_and_shares_between_0_and_1,
-    gives_the_values_that_are_expected,
-    gives_the_same_score_for_the_same_answer,
-    leaves_sample_and_trace_as_they_are,
-    fails_where_a_judge_fails,
-    gives_a_score_or_a_failure_whatever_was_answered,
-    asks_nobody_and_opens_nothing_if_it_only_computes,
-    starts_before_the_first_attempt_or_says_why_not,
-    closes_what_it_opened,
-)
+CLAUSES = clauses_about("_Scorer", globals())
 
 
-def _told(score: Score) -> bytes:
+def _comparable(score: Score) -> bytes:
     """What a score says; its metadata may also hold how long it took."""
     return picture((score.name, score.values, score.answer, score.extracted))
 

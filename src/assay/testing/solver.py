@@ -20,7 +20,18 @@ from assay.core.seams import (
     capabilities_of,
 )
 from assay.core.types import Completion, Failure, Request, Sample, Trace
-from assay.testing.contract import bounded_work, expect, given, hold_to, label, picture, plain_data, same, shown
+from assay.testing.contract import (
+    bounded_work,
+    clauses_about,
+    expect,
+    given,
+    hold_to,
+    label,
+    picture,
+    plain_data,
+    same,
+    shown,
+)
 from assay.testing.hostile_texts import ODD, long_texts
 from assay.testing.leftovers import close_twice, nothing_left, opened
 from assay.testing.scripted import ScriptedModel, context_with
@@ -235,20 +246,7 @@ async def closes_what_it_opened(solver: _Solver) -> None:
         await close_twice(solve)
 
 
-CLAUSES = (
-    gives_a_trace_that_is_plain_data,
-    keeps_only_completions_that_the_model_gave,
-    leaves_the_sample_as_it_is,
-    asks_the_same_for_the_same_sample,
-    solves_many_at_once_as_one_by_one,
-    passes_a_failure_of_the_model_on_unchanged,
-    gives_a_trace_or_a_failure_whatever_the_model_says,
-    can_be_cancelled_and_solves_afterwards,
-    declares_that_it_needs_likelihoods_if_it_does,
-    shows_the_request_that_it_makes,
-    rehearses_with_traces_that_are_plain_data,
-    closes_what_it_opened,
-)
+CLAUSES = clauses_about("_Solver", globals())
 
 
 def _always(text: str) -> Callable[[Request], str]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from assay import os_errors
 from assay.core.errors import FailureError
 from assay.core.types import Failure
-from assay.transport.connection import BrokenError, Connection, HttpAnswer, Keep
+from assay.transport.connection import BrokenError, Connection, HttpAnswer, KeepBytes
 from assay.transport.content_coding import BodyTooLargeError, CannotUnpackError
 from assay.transport.route import Hop, ProxyError, Route, place_of, route_to
 from assay.transport.tunnel import open_tunnel
@@ -52,7 +52,7 @@ class HttpClient:
         route = self._route("POST", url, headers)
         return await self._ask(url, route, route.request(body), timeout_seconds)
 
-    async def get_file(self, url: str, keep: Keep, *, timeout_seconds: float, stall_seconds: float) -> HttpAnswer:
+    async def get_file(self, url: str, keep: KeepBytes, *, timeout_seconds: float, stall_seconds: float) -> HttpAnswer:
         """GET a file, unpacked by nobody: the body of a 200 goes to `keep` piece by piece, so it may be larger than the
         memory. Any status is an answer, a redirect too.
         """
@@ -60,7 +60,7 @@ class HttpClient:
         request = route.request_without_body()
         answer = await self._ask(url, route, request, timeout_seconds, keep=keep, stall_seconds=stall_seconds)
         if answer.status == 200 and answer.headers.get("content-encoding", "identity") != "identity":
-            message = f"{place_of(url)} sent the file packed, in a way that was not asked for"
+            message = f"{place_of(url)} sent the file in an encoding that was not requested"
             raise self._failed("bad_output", message, retryable=False)
         return answer
 
@@ -71,7 +71,7 @@ class HttpClient:
         request: bytes,
         timeout_seconds: float | None,
         *,
-        keep: Keep | None = None,
+        keep: KeepBytes | None = None,
         stall_seconds: float | None = None,
     ) -> HttpAnswer:
         loop = asyncio.get_running_loop()

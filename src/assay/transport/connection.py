@@ -13,7 +13,7 @@ from assay import os_errors
 from assay.transport.content_coding import BodyTooLargeError, CannotUnpackError, unpacked
 
 MAX_HEADER_BYTES = 64 * 1024
-Keep = Callable[[bytes], object]
+KeepBytes = Callable[[bytes], object]
 """Takes a body piece by piece."""
 
 
@@ -51,7 +51,7 @@ class Connection(asyncio.Protocol):
         self._poll: select.poll | None = None
         self._answer: asyncio.Future[HttpAnswer] | None = None
         self.deadline: float | None = None
-        self._body_goes_to: Keep | None = None
+        self._body_goes_to: KeepBytes | None = None
         self._last_moment: float | None = None
         self._stall_seconds: float | None = None
         self._begin_answer()
@@ -78,7 +78,7 @@ class Connection(asyncio.Protocol):
         deadline: float | None,
         max_body_bytes: int,
         *,
-        keep: Keep | None = None,
+        keep: KeepBytes | None = None,
         stall_seconds: float | None = None,
     ) -> HttpAnswer:
         """The answer to one request. `keep` is given the body of a 200 piece by piece, and the answer then has none;
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         try:
             return await answer
         except BaseException:
-            # a finished connection may be somebody else's by the time we are told
+            # a finished connection may be somebody else's by the time we hear of it
             if self._answer is answer:
                 self._answer = None
                 self.abort()  # whatever is still to come belongs to a request that nobody waits for
@@ -117,7 +117,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # -- what asyncio tells ----------------------------------------------------------------------------------------
+    # -- called by asyncio ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - create_connection makes no other
@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._surplus = True
             if not self._whole:
-                self.fail(BrokenError("what came back is not an HTTP answer"))
+                self.fail(BrokenError("the response is not HTTP"))
         if self._whole:
             self._end_answer()
 
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
         else:
             self.fail(BrokenError("the server closed the connection without an answer"))
 
-    # -- what the parser tells -------------------------------------------------------------------------------------
+    # -- called by the parser ------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         self._surplus = self._whole  # nobody asked for a second answer

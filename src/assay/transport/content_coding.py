@@ -27,7 +27,7 @@ def unpacked(body: bytes, header: str, most: int) -> bytes:
     if not codings or not body:
         return body
     if codings[0] not in ("gzip", "x-gzip", "deflate") or len(codings) > 1:
-        raise CannotUnpackError("the answer is packed in a way that was not asked for")
+        raise CannotUnpackError("the answer has an encoding that was not requested")
     try:
         return _inflated(body, most) if codings == ["deflate"] else _gunzipped(body, most)
     except zlib.error as error:
@@ -48,7 +48,7 @@ def _inflated(body: bytes, most: int) -> bytes:
     is_zlib = len(body) >= 2 and body[0] & 0x0F == 8 and int.from_bytes(body[:2], "big") % 31 == 0
     plain, rest = _unpack(body, _ZLIB if is_zlib else _BARE, most)
     if rest:
-        raise CannotUnpackError("the answer goes on after its end")
+        raise CannotUnpackError("there are bytes after the end of the answer")
     return plain
 
 

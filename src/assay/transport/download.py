@@ -29,8 +29,13 @@ STALL_SECONDS = 60.0
 """How long a server may say nothing."""
 
 
-def download(url: str, path: Path, *, most: int = MAX_FILE_BYTES) -> str:
-    """Write the file at an address to `path`, and answer its sha256; `UsageError` says what went wrong."""
+def download(
+    url: str, path: Path, *, most: int = MAX_FILE_BYTES, on_bytes: Callable[[int], object] = lambda size: None
+) -> str:
+    """Write the file at an address to `path`, and answer its sha256; `UsageError` says what went wrong.
+
+    `on_bytes` gets the size of each piece as it comes.
+    """
     digest = hashlib.sha256()
     try:
         with writing_whole(path) as file:
@@ -38,6 +43,7 @@ def download(url: str, path: Path, *, most: int = MAX_FILE_BYTES) -> str:
             def keep(piece: bytes) -> None:
                 digest.update(piece)
                 file.write(piece)
+                on_bytes(len(piece))
 
             wait_for(_fetch(url, keep, most))
     except FailureError as error:
@@ -64,11 +70,17 @@ async def _fetch(url: str, keep: Callable[[bytes], object], most: int) -> None:
             if answer.status == 200:
                 return
             if answer.status not in REDIRECTS:
-                raise UsageError(f"there is no file at this address: {place_of(url)} answered {answer.status}")
+                raise UsageError(_why_not(url, answer.status))
             url = _redirected(url, answer)
         raise UsageError(f"{place_of(url)}: more than {MAX_REDIRECTS} redirects")
     finally:
         await client.aclose()
+
+
+def _why_not(url: str, status: int) -> str:
+    if status in (401, 403):
+        return f"{place_of(url)} requires a login for this file (it answered {status}); download it there yourself"
+    return f"there is no file at this address: {place_of(url)} answered {status}"
 
 
 def _redirected(url: str, answer: HttpAnswer) -> str:

@@ -36,7 +36,7 @@ async def _connect(transport: asyncio.Transport, end: Hop, headers: bytes) -> No
     head = await answer.head
     status = _STATUS.match(head)
     if status is None:
-        raise ProxyError("sent what is not an HTTP answer", retryable=True)
+        raise ProxyError("sent a response that is not HTTP", retryable=True)
     number = int(status[1])
     if not 200 <= number < 300:
         raise ProxyError(f"answered {number}", retryable=number >= 500)
@@ -55,7 +55,7 @@ class _Answer(asyncio.Protocol):
             return
         head, end, rest = self._received.partition(b"\r\n\r\n")
         if end and rest and _STATUS.match(head + end) and head.split()[1:2][0][:1] == b"2":
-            self.head.set_exception(ProxyError("went on after its answer, before anybody spoke to the server"))
+            self.head.set_exception(ProxyError("sent more data after its answer, before the server was contacted"))
         elif end:
             self.head.set_result(head + end)
         elif len(self._received) > MAX_HEADER_BYTES:

@@ -1,7 +1,7 @@
 """The user's own folder: what assay remembers for this user on this machine, out of reach of every project's files.
 
 `$ASSAY_HOME` where that is set, else `$XDG_CONFIG_HOME/assay`, else `~/.config/assay`. It holds the user's secret, by
-which assay tells what it wrote itself (cached answers, runs) from what came with a folder.
+which assay distinguishes what it wrote itself (cached answers, runs) from what came with a folder.
 """
 
 from __future__ import annotations

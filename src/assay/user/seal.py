@@ -44,7 +44,7 @@ def refuse_foreign(folder: Path) -> None:
     raise UsageError(
         f"{folder}: holds attempts that are not yours: another user, another machine or an older assay made them, or "
         f"they came with the folder. Look at them (`assay show {folder}`, `assay verify {folder}`), then use "
-        "--resume-foreign to take them as they are, or --fresh to put them aside and start anew."
+        "--resume-foreign to accept them as they are, or --fresh to move them aside and start over."
     )
 
 

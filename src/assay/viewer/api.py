@@ -1,11 +1,13 @@
-"""The JSON API as plain functions: parameters in, data out. Bad parameters are answered with a sentence."""
+"""The JSON API as plain functions: parameters in, data out. Bad parameters are answered with a message."""
 
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,17 +15,19 @@ import numpy as np
 from msgspec import Struct
 
 from assay.core.errors import SearchFolderError, UsageError
-from assay.reports.marks import Mark, Verdict, agreement_of, append_mark, people_agreement
+from assay.reports.marks import Mark, MarkVerdict, agreement_of, append_mark, people_agreement
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.fields import FLIPS, MARKED
 from assay.viewer import comparing, downloads, many_runs, overview, pictures, samples
 from assay.viewer.downloads import Download
 from assay.viewer.library import RunLibrary, cost_of, listed
 from assay.viewer.query import Filters, mean_of, summary
-from assay.viewer.run_view import RunView
+from assay.viewer.run_view import Kept, RunView
 from assay.viewer.searches import search_of
 
 MOST_ROWS = 500
+ANSWERS = 32
+"""Comparisons, their charts and histories that are kept."""
 MOST_FIELDS = 30
 LONGEST_NOTE = 10_000
 LONGEST_NAME = 100
@@ -47,6 +51,8 @@ class Api:
 
     def __init__(self, library: RunLibrary) -> None:
         self.library = library
+        self._answers = Kept(ANSWERS)
+        self._lock = threading.Lock()
 
     def runs(self, params: Params) -> Any:
         """All runs."""
@@ -140,20 +146,22 @@ class Api:
             return {**found, "chart": pictures.slices_picture(view.name, found, whole)}
 
     def charts(self, params: Params) -> Any:
-        """The pictures of one run, or of several against the first."""
+        """The charts of one run, or of several against the first."""
         names = list(dict.fromkeys(params.getlist("run")))
         if not 1 <= len(names) <= comparing.MOST_RUNS:
             raise UsageError(f"charts are of one to {comparing.MOST_RUNS} runs (`run=A&run=B`)")
         views = [self.library.run(name) for name in names]
         with _reading(views):
             if len(views) == 1:
-                return pictures.run_pictures(views[0], self.library)
-            return pictures.comparison_pictures(views, self.library)
+                return pictures.run_pictures(views[0], pictures.model_colours(self.library))
+            make = partial(pictures.comparison_pictures, views, pictures.model_colours(self.library))
+            return self._remembered(("charts", *names), self.library.views(), make)
 
     def history(self, params: Params) -> Any:
         """Runs of the same tasks in order."""
         asked = {name: params.get(name) or None for name in ("task", "model", "baseline")}
-        return pictures.history_pictures(self.library, **asked)
+        make = partial(pictures.history_pictures, self.library, **asked)
+        return self._remembered(("history", *asked.values()), self.library.views(), make)
 
     def compare(self, params: Params) -> Any:
         """Two or more runs, each against the first."""
@@ -162,10 +170,23 @@ class Api:
             raise UsageError(f"comparing takes two to {comparing.MOST_RUNS} different runs (`run=A&run=B`)")
         views = [self.library.run(name) for name in names]
         with _reading(views):
-            return comparing.compare_runs(views)
+            return self._remembered(("compare", *names), views, lambda: comparing.compare_runs(views))
+
+    def _remembered(self, question: tuple[Any, ...], views: list[RunView], make: Callable[[], Any]) -> Any:
+        """The answer to a question that takes long, as long as none of the runs it is about changes."""
+        key = (question, tuple((view.name, view.stamp()) for view in views))
+        with self._lock:
+            found = self._answers.get(key)
+        if found is not None:
+            return found
+        found = make()
+        if all(view.boards.settled() for view in views):
+            with self._lock:
+                self._answers.put(key, found)
+        return found
 
     def marks(self, params: Params) -> Any:
-        """Every mark of a run, to take along, and how the scores agree with them."""
+        """Every mark of a run, for download, and how the scores agree with them."""
         view = self._run(params)
         with view.reading():
             marks = view.all_marks()
@@ -177,7 +198,7 @@ class Api:
             }
 
     def mark(self, body: bytes) -> Any:
-        """Write one mark down: the only thing the viewer ever writes into a run."""
+        """Record one mark: the only thing the viewer ever writes into a run."""
         try:
             asked = msgspec.json.decode(body, type=AskedMark)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -215,7 +236,7 @@ class Api:
         return [self.library.run(name) for name in names]
 
     def _table(self, params: Params) -> tuple[RunView, Filters, list[RunView]]:
-        """The run, the filters, and the runs it is set against."""
+        """The run, the filters, and the runs it is compared with."""
         view = self._run(params)
         names = [name for name in dict.fromkeys(params.getlist("against")) if name != view.name]
         if len(names) >= comparing.MOST_RUNS:
@@ -244,7 +265,7 @@ class Api:
 class AskedMark(Struct, frozen=True, forbid_unknown_fields=True):
     run: str
     key: str
-    verdict: Verdict | None = None
+    verdict: MarkVerdict | None = None
     note: str = ""
     by: str = ""
     blind: bool = False
@@ -313,7 +334,7 @@ def _number(params: Params, name: str) -> float | None:
 
 
 def _reading(views: list[RunView]) -> ExitStack:
-    """All of them stand still; their locks are always taken in the same order."""
+    """Holds all of them unchanged; their locks are always taken in the same order."""
     stack = ExitStack()
     for view in sorted(views, key=lambda view: view.name):
         stack.enter_context(view.reading())

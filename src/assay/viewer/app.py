@@ -1,4 +1,4 @@
-"""The ASGI app: the page's files, the JSON API in threads, and a stream that tells the page when to look again."""
+"""The ASGI app: the page's files, the JSON API in threads, and a stream that notifies the page of changes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
     files = static_files()
     for name, data in files.items():
         routes.append(Route("/" if name == "index.html" else f"/{name}", _file(name, data), methods=["GET"]))
-    # a browser that is led to the page by way of another address asks for this on its own
+    # requested by browsers on their own when redirected to the page
     routes.append(Route("/favicon.ico", _file("icon.svg", files["icon.svg"]), methods=["GET"]))
     return Guard(Starlette(routes=routes), entry=entry, port=port)
 
@@ -60,8 +60,8 @@ def static_files() -> dict[str, bytes]:
     """The page's files by name, read once: no path is ever made of what a request says."""
     folder = resources.files("assay.viewer") / "static"
     vendored = {f"vendor/{item.name}": item for item in (folder / "vendor").iterdir()}
-    styles = {"charts.css": resources.files("assay.reports.charts") / "charts.css"}
-    files = {item.name: item for item in folder.iterdir()} | vendored | styles
+    charts = {name: resources.files("assay.reports.charts") / name for name in ("charts.css", "chart_tools.js")}
+    files = {item.name: item for item in folder.iterdir()} | vendored | charts
     return {name: item.read_bytes() for name, item in files.items() if name.endswith(tuple(TYPES))}
 
 
@@ -119,7 +119,7 @@ async def _answered(work: Callable[[], Any], respond: Callable[[Any], Response] 
     except UsageError as error:
         return _json({"error": str(error)}, 400)
     except (sqlite3.Error, OSError) as error:
-        # the run was moved, or its index is being built anew: the page asks again
+        # the run was moved, or its index is being rebuilt: the page asks again
         return _json({"error": f"the run could not be read just now: {error}"}, 503)
 
 

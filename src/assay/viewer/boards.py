@@ -19,11 +19,11 @@ from assay.viewer.derived import place_of
 
 LARGE_FILE = 64 << 20
 PATIENCE = 10.0
-"""A leaderboard of a running run is made again after so many times what making it took."""
+"""The leaderboard of a running run is rebuilt after this many times as long as building it took."""
 
 
 class Boards:
-    """Makes a leaderboard at most as often as is cheap."""
+    """Rebuilds a leaderboard only as often as is cheap."""
 
     def __init__(self, folder: Path, builders: Builders) -> None:
         self._folder = folder
@@ -47,8 +47,15 @@ class Boards:
             self._make(run, size)
         return self._board, self._stamp != ("journal", size)
 
+    def settled(self) -> bool:
+        """Whether the last answer is up to date; also true before the first request."""
+        if self._stamp is None:
+            return self._not_before == 0.0
+        size = self._journal.stat().st_size if self._journal.exists() else 0
+        return self._stamp[0] == "file" or bool(self._stamp == ("journal", size))
+
     def _written(self, run: RunFile) -> dict[str, Any] | None:
-        """`leaderboard.json`, when it is of this very run and not older than its journal."""
+        """`leaderboard.json`, when it is of this run and not older than its journal."""
         path = self._folder / "leaderboard.json"
         try:
             stat = path.stat()
@@ -59,7 +66,7 @@ class Boards:
                 board = read_leaderboard(path)
                 if board.run_fingerprint != run.fingerprint:
                     return None
-                self._board, self._stamp = _plain(board), stamp
+                self._board, self._stamp = _without_examples(board), stamp
         except (OSError, UsageError):
             return None
         return self._board
@@ -68,9 +75,9 @@ class Boards:
         started = time.monotonic()
         try:
             board = build_leaderboard(self._folder, replace(view_of(run.config, self._folder), per_example=False))
-            self._board, self._stamp = _plain(board), ("journal", size)
+            self._board, self._stamp = _without_examples(board), ("journal", size)
         except UsageError:
-            # a line that is no record: the samples can be read all the same
+            # a line that is not a record: the samples can still be read
             self._board, self._stamp = None, ("journal", size)
         now = time.monotonic()
         self._not_before = now + PATIENCE * (now - started)
@@ -91,7 +98,7 @@ class Boards:
         return self._board, True
 
 
-def _plain(board: Any) -> dict[str, Any]:
+def _without_examples(board: Any) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(board)
     for row in found["tasks"]:
         row.pop("per_example", None)

@@ -15,7 +15,7 @@ from assay.costs.prices import Quote
 from assay.reports.marks import THRESHOLD
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.evaluate import Mask, Texts
-from assay.reports.query.fields import BUILT_IN, Kind, QueryField, Schema, scorer_fields
+from assay.reports.query.fields import BUILT_IN, FieldKind, QueryField, Schema, scorer_fields
 from assay.reports.query.syntax import SearchText, is_like
 from assay.viewer.index import Snapshot
 from assay.viewer.packed_texts import PackedTexts
@@ -48,7 +48,7 @@ def schema_of(snapshot: Snapshot, run: str, model: str) -> Schema:
 
 
 def _scorers(snapshot: Snapshot) -> list[QueryField]:
-    found: list[tuple[str, str, Kind, tuple[str, ...]]] = []
+    found: list[tuple[str, str, FieldKind, tuple[str, ...]]] = []
     for name in snapshot.names:
         kind, _, full = name.partition(":")
         scorer, _, value = full.rpartition(".")
@@ -66,7 +66,7 @@ def _metadata(snapshot: Snapshot) -> list[QueryField]:
         if kind == "meta":
             column = key.startswith("sample.")
             about = "column of the dataset" if column else "metadata of the sample"
-            holds: Kind = "any" if f"num:{key}" in snapshot.names else "text"
+            holds: FieldKind = "any" if f"num:{key}" in snapshot.names else "text"
             also = (key.removeprefix("sample."), f"metadata.{key}") if column else (key,)
             full = key if column else f"metadata.{key}"
             found.append(QueryField(name=full, kind=holds, about=about, values=_offered(snapshot, name), also=also))
@@ -96,7 +96,7 @@ class IndexColumns:
         self._quote = quote
         self._marks = marks
         self._moved = moved
-        """How far each run that it is set against is better, row by row."""
+        """How much better each compared run is, row by row."""
         self.search = search
 
     @property

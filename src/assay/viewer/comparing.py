@@ -1,4 +1,4 @@
-"""Runs side by side: what `assay diff --allow-unequal` says of them, from the indexes instead of the journals."""
+"""Runs side by side: the same as `assay diff --allow-unequal`, from the indexes instead of the journals."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from assay.reports.board.build import empty_leaderboard
 from assay.reports.diff.build import paired_diff
 from assay.reports.diff.columns import Columns, Side, read_side
 from assay.reports.diff.types import BoardDiff, TaskDiff
+from assay.reports.diff.words import repeats_name
 from assay.reports.outcomes import EXCLUDED
 from assay.reports.view import GROUP, View, common_view
 from assay.viewer.index import Snapshot, measures_of
 from assay.viewer.query import Rows, cluster_column
+from assay.viewer.rows import pair_hash
 from assay.viewer.run_view import RunView
 from assay.wording import shortened
 
-MOST_RUNS = 8
+MOST_RUNS = 12
 
 
 def compare_runs(runs: list[RunView]) -> dict[str, Any]:
@@ -54,8 +56,14 @@ def _side_of(run: RunView, view: View) -> Side:
         for definition in made.definitions
     }
     for name in ("pair", "question", "answer"):
-        snapshot.forget(name)  # large, and needed for nothing but this
-    return Side(run.folder, empty_leaderboard(run.folder, view), tasks, measures_of(made.definitions))
+        snapshot.forget(name)  # large, and needed only here
+    board, measures = empty_leaderboard(run.folder, view), measures_of(made.definitions)
+    return Side(run.folder, board, tasks, measures, identify=_identity)
+
+
+def _identity(task: str, sample: str, attempt: int) -> int:
+    """The column `pair` of the index, as the signed number that `_columns` reads it as."""
+    return int(np.uint64(pair_hash(task, sample, attempt)).view(np.int64))
 
 
 def _columns(snapshot: Snapshot, task: int, run: str) -> Columns:
@@ -122,11 +130,12 @@ def _overall(found: BoardDiff, tasks: list[dict[str, Any]]) -> dict[str, Any] | 
         return tasks[0]
     plain: dict[str, Any] = msgspec.to_builtins(found.overall)
     sums = {name: sum(task[name] for task in tasks) for name in ("n", "wins", "losses", "ties")}
-    return {**plain, **sums}
+    means = {name: sum(task[name] for task in tasks) / len(tasks) for name in ("first", "second")}
+    return {**plain, **means, **sums}
 
 
 def differences(first: RunView, second: RunView) -> list[str]:
-    """What besides the answers differs: questions, scoring, settings."""
+    """What differs apart from the answers: questions, scoring, settings."""
     a, b = first.run_file(), second.run_file()
     said = []
     for name in {*a.tasks, *b.tasks}:
@@ -136,7 +145,7 @@ def differences(first: RunView, second: RunView) -> list[str]:
             said.append(f"task {name} is not the same in both: its questions, the asking or the scoring changed")
     for what, before, after in (("model", a.model, b.model), ("setting", a.settings, b.settings)):
         for key in sorted({*before, *after}):
-            if before.get(key) != after.get(key):
+            if before.get(key) != after.get(key) and not (what == "model" and repeats_name(key, before, after)):
                 said.append(f"{what} {key}: {_shown(before.get(key))} → {_shown(after.get(key))}")
     return sorted(said)
 

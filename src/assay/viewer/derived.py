@@ -15,14 +15,14 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.user.folder import user_secret
 
-SCHEMA = 7
+SCHEMA = 8
 """Raise it whenever what the files hold changes: older ones are then built again."""
 BUSY_SECONDS = 30.0
 TAIL_BYTES = 256
 
 
 class ReadSoFar(Struct, frozen=True, kw_only=True):
-    """How far a derived file has come."""
+    """How much of the journal a derived file covers."""
 
     offset: int = 0
     rows: int = 0
@@ -31,11 +31,11 @@ class ReadSoFar(Struct, frozen=True, kw_only=True):
 def place_of(folder: Path, name: str) -> Path:
     """Beside the run, or in the user's cache folder when the run folder cannot be written to.
 
-    Beside a run the name holds what only this user can compute: a file that came with the folder is never read.
+    Beside a run the name has a part that only this user can compute: a file that came with the folder is never read.
     """
     place, suffix = os.fsencode(folder.resolve()), Path(name).suffix
     if os.access(folder, os.W_OK):
-        with suppress(UsageError):  # no secret can be kept: then nothing in the folder can be told from a stranger's
+        with suppress(UsageError):  # no secret can be kept: then our files cannot be distinguished from untrusted ones
             digest = hashlib.blake2b(place, digest_size=12, key=user_secret()).hexdigest()
             return folder / f"{name.removesuffix(suffix)}-{digest}{suffix}"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "viewer"
@@ -54,7 +54,7 @@ def open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def open_to_write(path: Path, journal: Path, fingerprint: str, tables: str) -> Iterator[sqlite3.Connection]:
-    """The file, ready to go on; one that is damaged or belongs to something else is begun anew."""
+    """The file, ready to be extended; one that is damaged or belongs to something else is started over."""
     try:
         connection = _prepared(path, journal, fingerprint, tables)
     except sqlite3.DatabaseError as error:
@@ -77,7 +77,7 @@ def place(connection: sqlite3.Connection) -> ReadSoFar:
 
 
 def move(connection: sqlite3.Connection, journal: Path, to: ReadSoFar) -> None:
-    """Note how far the file has come, and what the journal looks like just before that point."""
+    """Record how much of the journal the file covers, and a digest of the journal just before that point."""
     connection.execute(
         "INSERT OR REPLACE INTO progress(id, offset, rows, tail) VALUES (1, ?, ?, ?)",
         (to.offset, to.rows, tail(journal, to.offset)),

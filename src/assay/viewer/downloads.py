@@ -1,4 +1,4 @@
-"""What a selection of samples is taken along as: a table, or a task file. Made by the code of `assay export`."""
+"""Downloads of selected samples: a table, or a task file. Made by the code of `assay export`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from assay.reports.frames.in_arrow import write_parquet
 from assay.reports.frames.in_text import csv_chunks, json_line_chunks
 from assay.reports.frames.source import RunSource
 from assay.runs.regressions import check_one_metric, each_once, encoded, regression_lines
+from assay.runs.yaml_regressions import run_file, yaml_regressions
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView
 from assay.viewer.selecting import places_of
@@ -45,8 +46,9 @@ def download(views: Sequence[RunView], filters: Filters, form: str, others: list
     total = sum(len(source.picked or ()) for source in sources)
     if total > MOST_ATTEMPTS:
         raise UsageError(f"{total:,} attempts are too many to download at once; `assay export` writes them")
-    name = "regressions.jsonl" if form == "task" else f"{_file_name(views)}.{form}"
-    return Download(name, TYPES[form], _data(sources, form))
+    if form == "task":
+        return _task(sources)
+    return Download(f"{_file_name(views)}.{form}", TYPES[form], _data(sources, form))
 
 
 def _source(view: RunView, filters: Filters, others: list[RunView]) -> RunSource:
@@ -54,11 +56,16 @@ def _source(view: RunView, filters: Filters, others: list[RunView]) -> RunSource
     return replace(RunSource.of(view.folder, view.name), picked=frozenset(places_of(view, rows)))
 
 
+def _task(sources: Sequence[RunSource]) -> Download:
+    of_yaml = yaml_regressions(sources)
+    if of_yaml is not None:
+        return Download("regressions.yaml", "application/yaml", run_file(of_yaml))
+    lines = each_once(line for source in sources for line in regression_lines(source))
+    check_one_metric(lines, "this selection")
+    return Download("regressions.jsonl", TYPES["task"], encoded(lines))
+
+
 def _data(sources: Sequence[RunSource], form: str) -> bytes:
-    if form == "task":
-        lines = each_once(line for source in sources for line in regression_lines(source))
-        check_one_metric(lines, "this selection")
-        return encoded(lines)
     table = attempts_table(sources)
     if form == "parquet":
         file = io.BytesIO()
@@ -68,5 +75,5 @@ def _data(sources: Sequence[RunSource], form: str) -> bytes:
 
 
 def _file_name(views: Sequence[RunView]) -> str:
-    """In letters that no header has to escape."""
+    """With only characters that need no escaping in a header."""
     return re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(view.name for view in views))[:80].strip("-.") or "samples"

@@ -1,4 +1,4 @@
-"""The way in: links that open the viewer once, and the session that they open.
+"""Access: links that open the viewer once, and the session that they open.
 
 A link can be read over a shoulder, from a browser's history or from a list of processes; so its token is worth nothing
 once it was used, and a browser that we start ourselves is given none on its command line but a file that only its
@@ -28,7 +28,7 @@ class SessionLinks:
 
     def __init__(self, address: str, show: Callable[[str], None]) -> None:
         self.session = secrets.token_urlsafe(24)
-        """What the cookie of every browser holds that came in by a link."""
+        """The cookie of every browser that was let in by a link."""
         self._address = address
         self._show = show
         self._unused: set[str] = set()
@@ -43,8 +43,8 @@ class SessionLinks:
             self._show(self._link(self._shown))
 
     def file(self) -> Path:
-        """A page that leads in, for a browser of this user's: nobody else can read it."""
-        self._folder = Path(tempfile.mkdtemp(prefix="assay-view-"))  # made for its owner alone
+        """A page with a link, for a browser of this user: no other user can read it."""
+        self._folder = Path(tempfile.mkdtemp(prefix="assay-view-"))  # readable by its owner only
         path = self._folder / "open.html"
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             self._filed = self._new()
@@ -52,7 +52,7 @@ class SessionLinks:
         return path
 
     def use(self, token: str) -> Literal["opened", "used", "unknown"]:
-        """Take a token in; it opens once."""
+        """Accept a token; each works once."""
         if found := _same(token, self._unused):
             self._unused.remove(found)
             self._used.add(found)
@@ -79,6 +79,6 @@ class SessionLinks:
 
 
 def _same(given: str, known: set[str]) -> str | None:
-    """The token that was given, in a time that tells nothing about it."""
+    """The token that was given, compared in constant time."""
     found = [each for each in known if hmac.compare_digest(given.encode(errors="replace"), each.encode())]
     return found[0] if found else None

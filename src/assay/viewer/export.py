@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.reports.charts.figure import chart_tools
 from assay.reports.charts.figure import style_sheet as chart_styles
 from assay.viewer import comparing, samples
 from assay.viewer.api import Api, Params
@@ -32,7 +33,7 @@ MADE_BY = ".assay-site"
 
 
 def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
-    """Write the site and answer the file to open. A folder that holds something else is left alone."""
+    """Write the site and return the file to open. A folder that holds something else is left alone."""
     library = RunLibrary(roots)
     views = library.views()
     if not views:
@@ -65,7 +66,7 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
 
 
 def _write_charts(data: Path, compared: list[tuple[int, RunView]], api: Api) -> None:
-    """Of every two runs, of all of them, and their histories: a copy has nobody who could draw others."""
+    """Charts of every two runs, of all of them, and their histories: a static copy cannot draw others."""
     chosen = [[one, other] for one in compared for other in compared if one != other]
     if len(compared) > 2:
         chosen.append(compared)
@@ -78,14 +79,14 @@ def _write_charts(data: Path, compared: list[tuple[int, RunView]], api: Api) -> 
 def _prepare(folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         if not (folder / MADE_BY).exists():
-            raise UsageError(f"{folder}: is not empty and no earlier export; choose another folder")
+            raise UsageError(f"{folder}: is not empty and not an earlier export; choose another folder")
         shutil.rmtree(folder)
     (folder / "data").mkdir(parents=True, exist_ok=True)
     (folder / MADE_BY).write_text("made by `assay view --export`; another export replaces this folder\n")
 
 
 def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int) -> int:
-    """The run from above, its table, and its samples in chunks; answers how many chunks."""
+    """The run's overview, its table, and its samples in chunks; returns how many chunks."""
     asked = Params([("run", view.name)])
     _wait_for_board(view)
     run = api.run(asked)
@@ -99,15 +100,16 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
     _write(data, f"{name}-charts", api.charts(asked))
     _write(data, f"{name}-marks", api.marks(asked))
     asked_about = QueryRows(view.snapshot(), view.schema(), view.columns([]))
-    targets = view.snapshot().column("targets")
+    targets, answers = (view.snapshot().column(name) for name in ("targets", "answer"))
     table, chunk, size, number = [], {}, 0, 0
     for row in chosen[:most_samples]:
         shown = samples.table_rows(view, [row], [])[0]
         whole = samples.sample(view, shown["key"], whole=False)
         chunk[shown["key"]] = whole
         size += len(msgspec.json.encode(whole))
-        told = {"targets": f"{int(targets[row]):016x}", "fields": asked_about.row(row, view.line(row))}
-        table.append({**shown, "chunk": number, **told})
+        hashes = {"targets": f"{int(targets[row]):016x}", "said": f"{int(answers[row]):016x}"}
+        more = {**hashes, "fields": asked_about.row(row, view.line(row))}
+        table.append({**shown, "chunk": number, **more})
         if len(chunk) >= CHUNK_SAMPLES or size >= CHUNK_BYTES:
             _write(data, f"{name}-s{number}", chunk)
             chunk, size, number = {}, 0, number + 1
@@ -134,6 +136,7 @@ def _write_page(folder: Path) -> None:
     static = resources.files("assay.viewer") / "static"
     files = {item.name: item.read_bytes() for item in static.iterdir() if item.is_file()}
     modules = {name.removesuffix(".js"): text.decode() for name, text in files.items() if name.endswith(".js")}
+    modules["chart_tools"] = chart_tools()
     for name in ("style.css", "pages.css", "sample.css", "icon.svg"):
         (folder / name).write_bytes(files[name])
     (folder / "charts.css").write_text(chart_styles(), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Who may talk to the viewer: this machine's browser, from the viewer's own page, after it came in by a link.
+"""Who may talk to the viewer: this machine's browser, from the viewer's own page, after it was let in by a link.
 
 Any page in a browser can send requests to a port of this machine; what it cannot do is know the session, name our
-address in `Host` after a DNS trick, or send our own `Origin`. Each of the three is asked for.
+address in `Host` after DNS rebinding, or send our own `Origin`. All three are required.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Guard:
             return HTMLResponse(COME_IN)
         state = self._links.use(given)
         if state == "opened":
-            # our own page leads on: after a redirect a browser would not send the cookie to who came from elsewhere
+            # a page instead of a redirect: after a redirect from another site a browser would not send the cookie
             answer = HTMLResponse(COME_IN)
             answer.set_cookie(self._cookie, self._links.session, httponly=True, samesite="strict", path="/")
             return answer

@@ -56,7 +56,7 @@ def update_index(
     *,
     only_prepare: bool = False,
 ) -> ReadSoFar:
-    """Take in what the journal has gained, and answer how far the index has come."""
+    """Index what the journal has gained, and return how far the index has come."""
     journal = folder / "journal.jsonl"
     group_by = group_by or GROUP
     # an index by other clusters is another index
@@ -129,7 +129,7 @@ class _Writer:
         self.offset = start.offset
 
     def add(self, line: IndexLine | None, offset: int, data: bytes) -> None:
-        """One row more. A line that is no record, or was changed after it was written, is None: it has no attempt."""
+        """One row more. A line that is not a record, or was changed later, is None: it has no attempt."""
         filler = self._filler
         key, failed = filler.add(line, offset, len(data))
         if line is not None:
@@ -305,7 +305,7 @@ class Snapshot:
             self.names = sorted({name for (name,) in connection.execute("SELECT DISTINCT name FROM chunks")} - {*PLAIN})
             gone = np.fromiter((row for (row,) in connection.execute("SELECT row FROM superseded")), np.int64)
         self.counts = np.ones(self.rows, bool)
-        """False for lines that another one of the same attempt stands for."""
+        """False for lines that are superseded by another line of the same attempt."""
         self.counts[gone] = False
 
     def column(self, name: str) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Journal lines as the viewer's index needs them: whole lines from a byte offset on, decoded as far as needed.
 
 A line is never given up silently: one with bytes that are not UTF-8 is read with replacement characters, and one that
-is no record at all becomes a row that says so.
+is not a record at all becomes a row that says so.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class CompletionPart(Struct, gc=False):
     tokens_cached: int | None = None
     cached: bool = False
     retries: int = 0
+    tool_calls: Any = None
 
 
 class TracePart(Struct, gc=False):
@@ -112,7 +113,7 @@ class SaidLine(Struct, gc=False):
 
 
 class Lenient(Generic[_T]):
-    """Decodes lines of one kind; None stands for a line that is no record."""
+    """Decodes lines of one kind; None stands for a line that is not a record."""
 
     def __init__(self, kind: type[_T]) -> None:
         self._decode = msgspec.json.Decoder(kind).decode

@@ -15,7 +15,7 @@ from assay.viewer.run_view import RunView
 from assay.viewer.searches import listed_search
 
 LOOK_SECONDS = 1.0
-IN_MEMORY = 8
+IN_MEMORY = 12
 """Runs whose columns are kept; those looked at longest ago give their memory back."""
 
 
@@ -26,8 +26,9 @@ class UnknownRunError(UsageError):
 class RunLibrary:
     """Looks for new run folders as they appear."""
 
-    def __init__(self, roots: list[Path]) -> None:
-        self._roots = roots
+    def __init__(self, roots: list[Path], *, awaited: bool = False) -> None:
+        """Roots that are `awaited` need not be there yet."""
+        self._roots, self._awaited = roots, awaited
         self.builders = Builders()
         self._views: dict[str, RunView] = {}
         self._looked = -LOOK_SECONDS
@@ -37,7 +38,7 @@ class RunLibrary:
     def views(self) -> list[RunView]:
         with self._lock:
             if time.monotonic() - self._looked >= LOOK_SECONDS:
-                found = find_runs(self._roots)
+                found = find_runs(self._roots, awaited=self._awaited)
                 kept = {name: view for name, view in self._views.items() if found.get(name) == view.folder}
                 self._views = {
                     name: kept[name] if name in kept else RunView(name, folder, self.builders)
@@ -105,7 +106,7 @@ def _line(view: RunView) -> dict[str, Any]:
 
 
 def cost_of(board: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What the tokens of the model and of its judges cost, as the leaderboard has it; None when nobody knows."""
+    """What the tokens of the model and of its judges cost, as the leaderboard has it; None when unknown."""
     cost = (board or {}).get("cost")
     if cost is None:
         return None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.reports.query.fields import Schema
-from assay.viewer.query import Filters, Rows, summary
+from assay.viewer.query import Filters, Rows, in_journal_order, sorted_rows, summary
 from assay.viewer.run_view import RunView
 from assay.viewer.samples import PLAIN_TABLE, TableShape, table_rows, where_of
 
@@ -27,8 +27,11 @@ def page(
 ) -> dict[str, Any]:
     """One page of rows, each with its run, and the numbers of each run over what matches of it."""
     schema = reduce(Schema.together, (view.schema() for view in views))
-    chosen = [_chosen(view, filters, schema) for view in views]
-    runs, rows = _ordered(views, chosen, sort, descending)
+    together = tuple((view.name, view.state()) for view in views)
+    chosen = [view.remembered(("chosen", filters, together), partial(_chosen, view, filters, schema)) for view in views]
+    runs, rows = views[0].remembered(
+        ("ordered", filters, sort, descending, together), lambda: _ordered(views, chosen, sort, descending)
+    )
     shown = slice(offset, offset + limit)
     table = _rows_of(views, runs[shown], rows[shown], show)
     return {
@@ -38,10 +41,15 @@ def page(
         "where": where_of(filters),
         "fields": schema.fields,
         "runs": [
-            {"run": view.name, "model": view.model, **summary(view.snapshot(), np.sort(mine), view.level)}
+            {"run": view.name, "model": view.model, **view.remembered(("summed", filters, together), _sum(view, mine))}
             for view, mine in zip(views, chosen, strict=True)
         ],
     }
+
+
+def _sum(view: RunView, rows: Rows) -> Callable[[], dict[str, Any]]:
+    snapshot = view.snapshot()
+    return lambda: summary(snapshot, in_journal_order(rows, snapshot.rows), view.level)
 
 
 def _chosen(view: RunView, filters: Filters, schema: Schema) -> Rows:
@@ -61,8 +69,7 @@ def _ordered(
         step = -1 if descending else 1
         return runs[::step], rows[::step]
     values = np.concatenate([_values(view, sort)[mine] for view, mine in zip(views, chosen, strict=True)])
-    # what has no value is NaN, which is sorted to the end
-    order = np.argsort(-values if descending else values, kind="stable")
+    order = sorted_rows(values, descending, np.arange(len(values)))
     return runs[order], rows[order]
 
 

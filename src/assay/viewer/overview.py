@@ -1,4 +1,4 @@
-"""What a run looks like from above: distributions, failures by kind, slices by any label."""
+"""The overview of a run: distributions, failures by kind, slices by any label."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ SLICES_SHOWN = 100
 
 
 def distributions(snapshot: Snapshot, order: list[str]) -> list[dict[str, Any]]:
-    """Per task, in the given order: how the scores are spread, what became of the attempts, how long they took."""
-    tasks, outcomes = snapshot.column("task"), snapshot.column("outcome")
-    scores, seconds = snapshot.column("score"), snapshot.column("seconds")
+    """Per task, in the given order: how the scores are spread, and outcome of the attempts."""
+    tasks, outcomes, scores = (snapshot.column(name) for name in ("task", "outcome", "score"))
     found = []
     for code, name in enumerate(snapshot.tasks):
         rows = np.flatnonzero((tasks == code) & snapshot.counts)
@@ -32,7 +31,6 @@ def distributions(snapshot: Snapshot, order: list[str]) -> list[dict[str, Any]]:
                 "rows": len(rows),
                 "outcomes": {word: int(n) for word, n in zip(OUTCOMES, counts, strict=True) if n},
                 "scores": histogram(scores[rows], 0.0, 1.0),
-                "seconds": histogram(seconds[rows]),
             }
         )
     places = {name: place for place, name in enumerate(order)}

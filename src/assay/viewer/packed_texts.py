@@ -10,6 +10,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
+DENSE = 3
+"""So many letters of a part are looked for everywhere, the others only where these stand."""
 
 
 class PackedTexts:
@@ -58,16 +60,20 @@ class PackedTexts:
     def like(self, parts: Sequence[str]) -> Mask:
         """Begins with the first part, ends with the last, with the others between them in this order."""
         head, *inner, tail = [part.encode(errors="replace") for part in parts]
+        at = self._between(head, tail) if head or tail else self._begins()
+        for part in filter(None, inner):
+            at = self._after_next(part, at, len(tail))
+        return at >= 0
+
+    def _between(self, head: bytes, tail: bytes) -> NDArray[np.int64]:
+        """Where the next part may begin; −1 for rows that do not begin and end so."""
         rows = np.flatnonzero(self.lengths >= len(head) + len(tail))
         starts = self._begins()
         rows = rows[self._holds(rows, starts[rows], head)]
         rows = rows[self._holds(rows, starts[rows] + self.lengths[rows] - len(tail), tail)]
         at = np.full(len(self), -1, np.int64)
         at[rows] = starts[rows] + len(head)
-        """Where the next part may begin; −1 for rows that are out."""
-        for part in filter(None, inner):
-            at = self._after_next(part, at, len(tail))
-        return at >= 0
+        return at
 
     def _after_next(self, part: bytes, at: NDArray[np.int64], reserved: int) -> NDArray[np.int64]:
         """Behind the first place of this part in each row that is still in; the reserved end is not looked at."""
@@ -84,8 +90,12 @@ class PackedTexts:
         """Everywhere in the bytes."""
         if len(self.data) < len(part):
             return np.zeros(0, np.int64)
-        found = np.flatnonzero(self.data[: len(self.data) - len(part) + 1] == part[0])
-        for offset, byte in enumerate(part[1:], 1):
+        last = len(self.data) - len(part) + 1
+        begins = self.data[:last] == part[0]
+        for offset, byte in enumerate(part[1:DENSE], 1):  # whole columns at once, until little is left to look at
+            begins &= self.data[offset : last + offset] == byte
+        found = np.flatnonzero(begins)
+        for offset, byte in enumerate(part[DENSE:], DENSE):
             found = found[self.data[found + offset] == byte]
         return found
 

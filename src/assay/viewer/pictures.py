@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, UsageError
+from assay.core.run_file import RunFile
 from assay.reports.board.amounts import Amounts
 from assay.reports.board.types import Leaderboard
 from assay.reports.charts.chart import Chart
@@ -21,6 +23,7 @@ from assay.reports.charts.figure import plain_figure
 from assay.reports.charts.forest import ForestRow, forest, scores_chart
 from assay.reports.charts.history import history_chart
 from assay.reports.charts.sections import calibration_charts, comparison_charts, pace_charts
+from assay.reports.charts.spreads import BinCounts, score_spread
 from assay.reports.diff.columns import Side
 from assay.reports.document import text_of
 from assay.reports.documents.history import verdict
@@ -32,28 +35,44 @@ from assay.reports.view import View, common_view
 from assay.viewer.comparing import sides_of
 from assay.viewer.index import Snapshot
 from assay.viewer.library import RunLibrary
+from assay.viewer.overview import distributions
 from assay.viewer.run_view import RunView
 
-NO_BOARD = "the leaderboard is being made; the charts follow"
+NO_BOARD = "the leaderboard is being built; the charts follow"
 LEAST_SLICES, MOST_SLICES = 2, 40
 
 
-def run_pictures(view: RunView, library: RunLibrary) -> dict[str, Any]:
-    """The charts of one run."""
+def run_pictures(view: RunView, fixed: Mapping[str, int]) -> dict[str, Any]:
+    """The charts of one run; `fixed` are the colours of all models here."""
     board = _board(view)
     if board is None:
         return {"charts": [], "reason": NO_BOARD}
     label = board.adapter
-    colours = _colours(library, [label])
+    colours = colours_of([label], fixed)
     found = [
-        *scores_chart([(label, board)], colours=colours, link=lambda _, task: _samples(view.name, task=task)),
-        *calibration_charts([(label, board)]),
+        *scores_chart([(label, board)], colours, link=lambda _, task: _samples(view.name, task=task)),
+        *_scores_spread(view, colours[label]),
+        *calibration_charts([(label, board)], colours),
         *pace_charts([(label, _paces(view.snapshot()))], colours),
     ]
-    return _plain(found)
+    return _as_json(found)
 
 
-def comparison_pictures(views: Sequence[RunView], library: RunLibrary) -> dict[str, Any]:
+def _scores_spread(view: RunView, slot: int) -> list[Chart]:
+    rows = {
+        each["task"]: BinCounts(each["scores"]["edges"], each["scores"]["counts"], each["scores"]["mean"])
+        for each in distributions(view.snapshot(), [one.name for one in view.run_file().definitions])
+        if each["scores"] is not None
+    }
+    chart = score_spread(
+        rows,
+        dict.fromkeys(rows, slot),
+        lambda task, low, high: _samples(view.name, task=task, low=f"{low:g}", high=f"{high:g}"),
+    )
+    return [] if chart is None else [chart]
+
+
+def comparison_pictures(views: Sequence[RunView], fixed: Mapping[str, int]) -> dict[str, Any]:
     """The charts of several runs side by side, against the first."""
     view = common_view([each.run_file().config for each in views])
     boards = [_board(each) for each in views]
@@ -62,24 +81,25 @@ def comparison_pictures(views: Sequence[RunView], library: RunLibrary) -> dict[s
         return {"charts": [], "reason": NO_BOARD}
     sides = [replace(side, board=board) for side, board in zip(sides_of(list(views), view), known, strict=True)]
     labels = side_labels(sides)
-    colours = _colours(library, labels)
     try:
         standings = standings_of(sides, view, allow_unequal=True)
     except UsageError as error:
         return {"charts": [], "reason": str(error)}
     named = list(zip(labels, sides, strict=True))
     cells = against_baseline(named, labels[0], view)
+    colours = colours_of(labels, fixed)
+    paces = [(label, _paces(each.snapshot())) for label, each in zip(labels, views, strict=True)]
     runs = dict(zip(labels, (each.name for each in views), strict=True))
     found = [
         *comparison_charts(standings, cells, labels[0], colours),
         *scores_chart(
             list(zip(labels, known, strict=True)),
-            colours=colours,
+            colours,
             link=lambda label, task: _samples(runs[label], task=task),
         ),
-        *pace_charts([(label, _paces(each.snapshot())) for label, each in zip(labels, views, strict=True)], colours),
+        *pace_charts(paces, colours),
     ]
-    return _plain(found)
+    return _as_json(found)
 
 
 def slices_picture(run: str, found: dict[str, Any], whole: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -112,14 +132,10 @@ def history_pictures(
 ) -> dict[str, Any]:
     """Every history of the runs here, with its chart."""
     views = {view.name: view for view in library.views()}
-    runs = {}
-    for name, view in views.items():
-        try:
-            runs[name] = view.run_file()
-        except AssayError:  # a search, or what the list of runs names as broken
-            continue
+    runs = _run_files(library)
     common = common_view([run.config for run in runs.values()])
     sources = [HistorySource(name, run, partial(_side, views[name], common)) for name, run in runs.items()]
+    colours = model_colours(library)
     found = histories(sources, common, task=task, model=model, baseline=baseline)
     return {
         "tasks": sorted({name for run in runs.values() for name in run.tasks}),
@@ -128,11 +144,24 @@ def history_pictures(
             {
                 **msgspec.to_builtins(each),
                 "verdict": text_of(verdict(each)),
-                "chart": plain_figure(history_chart(each, name=f"history-{place}", link=_run)),
+                "chart": plain_figure(history_chart(each, colours, name=f"history-{place}", link=_run)),
             }
             for place, each in enumerate(found)
         ],
     }
+
+
+def model_colours(library: RunLibrary) -> dict[str, int]:
+    """A colour per model over all the runs here, so that every page gives a model the same one."""
+    return colours_of(str(run.model.get("name")) for run in _run_files(library).values())
+
+
+def _run_files(library: RunLibrary) -> dict[str, RunFile]:
+    found = {}
+    for view in library.views():
+        with suppress(AssayError):  # a search, or what the list of runs names as broken
+            found[view.name] = view.run_file()
+    return found
 
 
 def _side(view: RunView, common: View) -> Side:
@@ -167,18 +196,7 @@ def _paces(snapshot: Snapshot) -> dict[str, Pace]:
     return found
 
 
-def _colours(library: RunLibrary, labels: Sequence[str]) -> dict[str, int]:
-    """Over all models of the library, so that one has the same colour on every page."""
-    names = set(labels)
-    for view in library.views():
-        try:
-            names.add(str(view.run_file().model["name"]))
-        except AssayError:
-            continue
-    return colours_of(names)
-
-
-def _plain(charts: Sequence[Chart]) -> dict[str, Any]:
+def _as_json(charts: Sequence[Chart]) -> dict[str, Any]:
     return {"charts": [plain_figure(chart) for chart in charts], "reason": None}
 
 

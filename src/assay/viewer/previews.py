@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.reports.board.weak_passes import is_weak_pass
-from assay.reports.conversation import asked_of, last_asked, shared_beginning
+from assay.reports.conversation import answer_in, asked_of, last_asked, shared_beginning
 
 LONG_LINE = 64 * 1024
 """Lines longer than this have their preview stored in the index, so that a page of them stays quick."""
@@ -41,7 +41,7 @@ def _whole_preview(record: dict[str, Any], shared: Mapping[str, str]) -> dict[st
         "id": _text(record.get("sample_id", "")),
         "prompt": question,
         "tail": question,
-        "answer": _text(trace.get("prediction", record.get("unreadable", ""))),
+        "answer": answer_in(trace) if trace else _text(record.get("unreadable", "")),
         "extracted": next((_text(part["answer"]) for part in parts if part.get("answer") is not None), None),
         "target": _text(targets[0]) if isinstance(targets, list) and targets else None,
         "reason": next((_text(part["reason"]) for part in parts if part.get("reason")), None),

@@ -20,8 +20,8 @@ from assay.viewer.index import Snapshot
 
 Rows = NDArray[np.integer[Any]]
 
-SORTS = ("order", "written", "changed")
-"""Orders besides those by a field: that of the dataset, that of finishing, how much the score moved."""
+LOOKED_AT = 1024
+"""How many values are sampled to see whether there are few different ones."""
 
 
 class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,7 +56,7 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return schema.together(Schema(unknown)) if unknown else schema
 
     def _chosen(self) -> Iterator[Query]:
-        """What was chosen besides the query."""
+        """What was chosen in addition to the query."""
         for name, words in (("task", self.task), ("outcome", self.outcome), ("failure", self.failure)):
             if words:
                 yield Compare(name, ":", tuple(map(plain_value, words)))
@@ -109,6 +109,17 @@ def base_order(snapshot: Snapshot) -> Rows:
     # a run that was not interrupted is nearly in order already
     order = np.arange(snapshot.rows) if bool((key[1:] >= key[:-1]).all()) else np.argsort(key, kind="stable")
     return order.astype(np.int32)
+
+
+def in_journal_order(rows: Rows, every: int) -> Rows:
+    """The same rows of so many, so that memory is read from front to back."""
+    if bool((rows[1:] > rows[:-1]).all()):
+        return rows
+    if len(rows) * 20 < every:
+        return np.sort(rows)
+    there = np.zeros(every, bool)
+    there[rows] = True
+    return np.flatnonzero(there).astype(np.int32)
 
 
 def summary(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
@@ -190,6 +201,15 @@ def cluster_column(groups: NDArray[np.uint64], samples: NDArray[Any]) -> NDArray
     return found
 
 
+def _few_codes(values: NDArray[np.float64]) -> NDArray[np.uint16] | None:
+    """The rank of each value where there are few different ones, as scores are; None where there are many."""
+    step = len(values) // LOOKED_AT
+    if not step or len(np.unique(values[::step])) > LOOKED_AT // 2:
+        return None
+    known = np.unique(values)
+    return np.searchsorted(known, values).astype(np.uint16) if len(known) < 1 << 16 else None
+
+
 def _stable(values: NDArray[np.float64]) -> Rows:
     """The order of the values, ties in the order they came.
 
@@ -198,6 +218,8 @@ def _stable(values: NDArray[np.float64]) -> Rows:
     """
     if len(values) >= 1 << 32:
         return np.argsort(values, kind="stable")
+    if (codes := _few_codes(values)) is not None:
+        return np.argsort(codes, kind="stable").astype(np.int32)  # numbers this small are counted, not compared
     with np.errstate(over="ignore"):
         bits = values.astype(np.float32).view(np.uint32)
     # turns the order of floats into the order of whole numbers: negative ones are flipped, others lifted

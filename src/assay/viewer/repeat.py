@@ -1,4 +1,4 @@
-"""One sample again: the command that runs it alone, and its request for curl. No key is in either."""
+"""Repeating one sample: the command that runs it alone, and its request for curl. Neither contains a key."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 from assay.core.run_file import RunFile
+from assay.core.types import Request
+from assay.models.adapters.gemini import gemini_body, gemini_url
 from assay.models.adapters.reasoning import thinking_budget
 
 LEFT_OUT = ("--only", "--limit", "--run-dir", "--output", "--shard", "--junit")
@@ -41,7 +43,7 @@ def _without(command: Sequence[str], flags: Sequence[str]) -> list[str]:
 
 
 def as_curl(run: RunFile, request: Mapping[str, Any]) -> str | None:
-    """The request as a command for a shell; None for models that are no HTTP service, or speak in their own way."""
+    """The request as a command for a shell; None for models that are not HTTP services, or use their own protocol."""
     model = run.model
     address, name, adapter = model.get("base_url"), model.get("model"), str(model.get("adapter", ""))
     if not isinstance(address, str) or not isinstance(name, str) or not address.startswith(("http://", "https://")):
@@ -51,6 +53,11 @@ def as_curl(run: RunFile, request: Mapping[str, Any]) -> str | None:
         headers = [f"x-api-key: ${key}", f"anthropic-version: {ANTHROPIC_VERSION}"]
         path, body = "/v1/messages", _anthropic_body(request, name, model)
         address = address.removesuffix("/v1")
+    elif adapter == "gemini":
+        sent = _as_request(request)
+        if sent is None:
+            return None
+        return _curl(gemini_url(address, name), [f"x-goog-api-key: ${key}"], gemini_body(sent, _extra(model)))
     elif "mode" in model:
         headers = [f"Authorization: Bearer ${key}"]
         path = "/chat/completions" if model["mode"] == "chat" else "/completions"
@@ -58,6 +65,14 @@ def as_curl(run: RunFile, request: Mapping[str, Any]) -> str | None:
     else:
         return None
     return _curl(address.rstrip("/") + path, headers, body)
+
+
+def _as_request(request: Mapping[str, Any]) -> Request | None:
+    """As the adapter is asked; None for a record of elsewhere, of another shape."""
+    try:
+        return msgspec.convert({name: request[name] for name in Request.__struct_fields__ if name in request}, Request)
+    except msgspec.ValidationError:
+        return None
 
 
 def _key_variable(run: RunFile, adapter: str) -> str:

@@ -15,6 +15,7 @@ from assay.core.fingerprint import canonical_json
 from assay.core.journal import key_number
 from assay.core.types import Message
 from assay.costs.spending import Spending, add_attempt
+from assay.reports.conversation import answer_of
 from assay.reports.measure import Measure
 from assay.reports.outcomes import UNREADABLE, outcome_of
 from assay.reports.per_example import question
@@ -105,7 +106,7 @@ def _question_hash(trace: AskedTrace) -> int:
 def _targets_hash(targets: Any) -> int:
     try:
         return label_hash("\0".join(targets))
-    except TypeError:  # no list of texts: somebody else's journal
+    except TypeError:  # not a list of texts: a foreign journal
         return label_hash(label_text(targets))
 
 
@@ -199,7 +200,7 @@ class Filler:
                 group,
                 _targets_hash(line.targets),
                 0 if line.trace is None else _question_hash(line.trace),
-                0 if line.trace is None else label_hash(line.trace.prediction),
+                0 if line.trace is None else label_hash(answer_of(line.trace)),
                 -1 if line.trace is None else len(line.trace.prediction),
                 line.finished or 0.0,
             )
@@ -316,7 +317,7 @@ def short_texts(line: IndexLine, measure: Measure) -> Iterator[tuple[str, str]]:
         scores = tuple(sorted(scores, key=lambda score: score.name != measure.scorer))
     answer = next((score.answer for score in scores if score.answer is not None), None)
     if answer is None and line.trace is not None:
-        answer = line.trace.prediction
+        answer = answer_of(line.trace)
     target = line.targets[0] if isinstance(line.targets, list) and line.targets else None
     for name, text in (("answer", answer), ("target", target)):
         if isinstance(text, str) and len(text) <= TEXT_KEPT:

@@ -14,11 +14,16 @@ HIDDEN = re.compile(r"^\.|\.old-\d+$")
 """Names of folders that are not looked into: hidden ones, and runs that `--fresh` put aside."""
 
 
-def find_runs(roots: list[Path]) -> dict[str, Path]:
-    """Every run folder below the roots by its name: the path from its root, made distinct when two are alike."""
+def find_runs(roots: list[Path], *, awaited: bool = False) -> dict[str, Path]:
+    """Every run folder below the roots by its name: the path from its root, made distinct when two are alike.
+
+    A root that is not there is an error, unless it is awaited: then it has no runs yet.
+    """
     found: dict[str, Path] = {}
     for root in roots:
         if not root.is_dir():
+            if awaited and not root.exists():
+                continue
             raise UsageError(f"{root}: no such folder; give a run folder or a folder of run folders")
         for folder in _below(root, DEPTH):
             name = folder.name if folder == root else folder.relative_to(root).as_posix()
@@ -46,7 +51,7 @@ def _below(folder: Path, depth: int) -> list[Path]:
 
 
 def is_being_written(journal: Path) -> bool | None:
-    """Whether a process holds the journal's lock, told without touching it; None when that cannot be told."""
+    """Whether a process holds the journal's lock, found out without touching it; None when that is unknown."""
     try:
         inode = journal.stat().st_ino
         locks = Path("/proc/locks").read_text()

@@ -1,4 +1,4 @@
-"""One run as the viewer sees it: its index, kept up to the journal's end, and answers that are asked for again."""
+"""One run as the viewer sees it: its index, kept up to the journal's end, and cached answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from assay.viewer.journal_lines import Lenient, SaidLine, as_record, read_at
 from assay.viewer.query import Filters, Other, Rows, base_order, field_of, sorted_rows
 from assay.viewer.run_folders import is_being_written
 
-KEPT = 8
+KEPT = 16
 PHRASE_ROWS = 5000
 RECENT_SECONDS = 30.0
 _T = TypeVar("_T")
@@ -102,7 +102,7 @@ class RunView:
         return self.run_file().config.level
 
     def release(self) -> None:
-        """Give the memory back, unless somebody is looking just now."""
+        """Release the memory, unless a request is being answered."""
         if self.lock.acquire(blocking=False):
             try:
                 self._snapshot, self._checked, self._kept = None, -1, Kept()
@@ -117,7 +117,7 @@ class RunView:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """While the block lasts the run stands still: all that is asked of it is answered from one snapshot."""
+        """Inside this context the run does not change: all answers come from one snapshot."""
         with self.lock:
             self._readers += 1
             try:
@@ -215,15 +215,18 @@ class RunView:
 
     def rows(self, filters: Filters, sort: str, descending: bool, others: list[RunView]) -> Rows:
         """The rows that match, in order; paging the same question again costs nothing."""
-        snapshot = self.snapshot()
         against = tuple((other.name, other.snapshot().rows) for other in others)
-        key = (snapshot.rows, filters, sort, descending, against, self._marks_stamp(), self._words_offset)
+        key = (self.state(), filters, sort, descending, against)
         found: Rows | None = self._kept.get(key)
         if found is not None:
             return found
         mask = self.matching(filters.query(), filters.widened(self.schema()), others)
         every = self._sorted(sort, descending, others)
         return self._kept.put(key, every[mask[every]])
+
+    def state(self) -> tuple[int, ...]:
+        """Changes whenever a question may have another answer."""
+        return self.snapshot().rows, self._marks_stamp(), self._words_offset
 
     def matching(self, query: Query | None, schema: Schema, others: list[RunView]) -> Mask:
         """The rows that count and for which the query holds."""
@@ -319,8 +322,10 @@ class RunView:
         texts = list(texts_of(filters.query()))
         if not texts:
             return None
-        found = [self.search(words.search_text([each])) for each in texts]
-        return {"reach": min(each[1] for each in found), "whole": all(each[2] for each in found)}
+        asked = [words.search_text([each]) for each in texts]
+        # only a phrase can have been looked for in part of the run
+        whole = all(self.search(each)[2] for each in asked if words.phrases_of(each))
+        return {"reach": self._update_words(), "whole": whole}
 
     def search(self, query: str) -> tuple[Rows, float, bool]:
         """Rows that hold the words; the share of the journal that search reaches; whether all phrases were checked."""
@@ -360,7 +365,7 @@ class RunView:
         kept = []
         for row in hits[hits < snapshot.rows].tolist():
             line = decode(self.line(row))
-            text = " ".join(words.said(line).casefold().split()) if line is not None else ""
+            text = " ".join(words.text_of(line).casefold().split()) if line is not None else ""
             if all(phrase in text for phrase in wanted):
                 kept.append(row)
         return np.array(kept, np.int64)

@@ -30,7 +30,7 @@ from assay.reports.query.syntax import written
 from assay.viewer.index import Snapshot
 from assay.viewer.overview import value_histogram
 from assay.viewer.previews import LONG_LINE, LONGEST_SHOWN, SHOWN, cut_to, preview_of
-from assay.viewer.query import Filters, Rows, summary
+from assay.viewer.query import Filters, Rows, in_journal_order, summary
 from assay.viewer.query_rows import QueryRows
 from assay.viewer.repeat import as_curl, run_only
 from assay.viewer.run_view import RunView
@@ -41,7 +41,7 @@ LONG_INPUT = 4000
 
 
 class TableShape(Struct, frozen=True, kw_only=True):
-    """What a page of the table shows of each row, besides what every table does."""
+    """What a page of the table shows for each row, in addition to the common columns."""
 
     fields: tuple[str, ...] = ()
     """Fields that became columns, by their names in queries."""
@@ -66,7 +66,9 @@ def page(
     snapshot = run.snapshot()
     chosen = run.rows(filters, sort, descending, others)
     shown = chosen[offset : offset + limit].tolist()
-    over = ("numbers", filters, tuple(other.name for other in others), len(chosen), snapshot.rows)
+    # however they were asked for, and in whatever order, the numbers over all samples are the same
+    which = None if len(chosen) == int(snapshot.counts.sum()) else (filters, tuple(other.name for other in others))
+    over = ("numbers", which, filters.value, len(chosen), snapshot.rows)
     found: dict[str, Any] = {
         "total": len(chosen),
         "offset": offset,
@@ -79,10 +81,9 @@ def page(
 
 
 def numbers_over(run: RunView, rows: Rows, value: str) -> dict[str, Any]:
-    """What is told of all rows that match, whichever page of them is shown."""
-    # in the journal's order, memory is read from front to back
-    rows = rows if bool((rows[1:] > rows[:-1]).all()) else np.sort(rows)
+    """The summary of all rows that match, whichever page of them is shown."""
     snapshot = run.snapshot()
+    rows = in_journal_order(rows, snapshot.rows)
     return {
         "summary": summary(snapshot, rows, run.level),
         "histogram": value_histogram(run.numbers(value)[rows], value),
@@ -114,8 +115,11 @@ def table_rows(
         there = [row for row in theirs if row >= 0]
         snap, their_marks = other.snapshot(), other.marked_rows()
         texts = previews_of(other, snap, there, longest)
-        for mine, row in zip(table, theirs, strict=True):
+        answers, theirs_said = snapshot.column("answer"), snap.column("answer")
+        for mine, here, row in zip(table, rows, theirs, strict=True):
             found = _row(snap, row, texts[row], their_marks.get(row)) if row >= 0 else None
+            if found is not None:  # of the whole answers: previews may be cut before they differ
+                found["same_answer"] = bool(answers[here] == theirs_said[row])
             mine.setdefault("others", []).append(found)
     return table
 
@@ -254,7 +258,7 @@ def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
             if trace.get(name) is not None:
                 asked[name] = trace[name]
     if isinstance(asked.get("messages"), list):
-        asked["messages"] = _asked(asked["messages"])
+        asked["messages"] = _last_request(asked["messages"])
     return _framed(asked, run.config) if run.config.system or run.config.prefill else asked
 
 
@@ -269,7 +273,7 @@ def _framed(asked: dict[str, Any], config: RunConfig) -> dict[str, Any]:
     return {**rest, "messages": [message_body(message) for message in sent.messages or ()]}
 
 
-def _asked(messages: list[Any]) -> list[Any]:
+def _last_request(messages: list[Any]) -> list[Any]:
     """The conversation up to the last answer: that is what the last request held."""
     last = messages[-1] if messages else None
     return messages[:-1] if isinstance(last, dict) and last.get("role") == "assistant" else messages

@@ -1,4 +1,4 @@
-"""Searches of `assay optimize` among the runs: what came of one, read from the summary it wrote."""
+"""Searches of `assay optimize` among the runs: the result of one, read from the summary it wrote."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.journal import read_both
 from assay.core.regular_file import read_regular
+from assay.reports.charts.course import ScoredText, search_chart
+from assay.reports.charts.figure import plain_figure
 from assay.reports.conversation import ends_kept
 
 SHOWN_RECORDS = 500
@@ -40,6 +42,7 @@ class _Comparison(Struct):
 class _Candidate(Struct):
     number: int
     parent: int | None = None
+    merged_with: int | None = None
     calls: int = 0
     mean: float | None = None
     failed: int = 0
@@ -106,8 +109,35 @@ def search_of(name: str, folder: Path) -> dict[str, Any]:
     left_out = len(found.examples) - len(records)
     found.rejected = found.rejected[:SHOWN_REJECTED]
     found.examples, found.evaluations = [], []
-    summary = {**msgspec.to_builtins(found), "records": records, "records_left_out": left_out}
+    plain = msgspec.to_builtins(found)
+    chart = _curve(plain["lineage"], plain["rejected"], plain, unit=found.score_range == "unit")
+    summary = {**plain, "chart": chart, "records": records, "records_left_out": left_out}
     return {"kind": "search", "name": name, "summary": summary}
+
+
+def _curve(
+    lineage: list[dict[str, Any]], rejected: list[dict[str, Any]], about: dict[str, Any], *, unit: bool
+) -> dict[str, Any] | None:
+    """The course of the search as a chart; None where nothing was scored."""
+    kept = [
+        ScoredText(calls=each["calls"], score=each["mean"], name=_name(each["number"], about.get("best_number")))
+        for each in lineage
+        if each["mean"] is not None
+    ]
+    turned_down = [
+        ScoredText(calls=each.get("calls", 0), score=each["score"], name=_name(each["number"], None))
+        for each in rejected
+        if each.get("score") is not None
+    ]
+    if not kept:
+        return None
+    last = max(about["calls"].get("used", 0), *(each.calls for each in kept))
+    return plain_figure(search_chart(kept, turned_down, last=last, unit=unit, on=about["selected_on"]))
+
+
+def _name(number: int, best: int | None) -> str:
+    name = "seed" if number == 0 else f"#{number}"
+    return f"{name} (best)" if number == best else name
 
 
 class _Line(Struct):
@@ -147,7 +177,9 @@ def _so_far(folder: Path) -> dict[str, Any] | None:
         if len(each.scores) == wanted
     ]
     words = "text" if selected_on == "single" else selected_on
-    return {"calls": calls, "proposals": proposals, "lineage": lineage, "rejected": [], "selected_on": words}
+    about = {"calls": calls, "selected_on": words}
+    unit = all(0.0 <= each["mean"] <= 1.0 for each in lineage)
+    return {**about, "proposals": proposals, "lineage": lineage, "chart": _curve(lineage, [], about, unit=unit)}
 
 
 class _Scored:
@@ -208,7 +240,7 @@ def _cut(value: Any) -> Any:
 
 
 def listed_search(name: str, folder: Path) -> dict[str, Any]:
-    """One line of the list: who proposed and what came of it; no score of a run, and never broken."""
+    """One line of the list: the proposer and the result; not the score of a run, and never an error."""
     found = _summary(folder)
     changed = (folder / "journal.jsonl") if (folder / "journal.jsonl").exists() else folder / "run.json"
     line: dict[str, Any] = {"kind": "search", "name": name, "changed": changed.stat().st_mtime, "tasks": []}

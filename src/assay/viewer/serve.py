@@ -1,4 +1,4 @@
-"""Starts the viewer on this machine and keeps it going until it is told to stop."""
+"""Starts the viewer on this machine and runs it until it is stopped."""
 
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ FIRST_PORT = 8750
 TRIES = 20
 
 
-def serve(roots: list[Path], *, port: int | None, browser: bool) -> None:
-    """Serve until interrupted. Links, each of which opens the viewer once, are all that is written to stdout."""
-    library = RunLibrary(roots)
-    library.views()  # a folder that is not there is told before anything is opened
+def serve(roots: list[Path], *, port: int | None, browser: bool, awaited: bool = False) -> None:
+    """Serve until interrupted. Links, each of which opens the viewer once, are all that is written to stdout.
+
+    Roots that are `awaited` need not be there yet: their runs are shown as they appear.
+    """
+    library = RunLibrary(roots, awaited=awaited)
+    if not library.views():  # which refuses a folder that is not there, before anything is opened
+        places = ", ".join(map(str, roots))
+        print(f"no run in {places} yet: runs appear on the page as `assay run` writes them", file=sys.stderr)
     listening = listen(port)
     number = listening.getsockname()[1]
     entry = SessionLinks(f"http://127.0.0.1:{number}/", lambda link: print(link, flush=True))
@@ -37,7 +42,10 @@ def serve(roots: list[Path], *, port: int | None, browser: bool) -> None:
         timeout_graceful_shutdown=1,
     )
     entry.show_link()
-    print("the link opens one browser; the viewer reads only; Ctrl-C stops it, no run is disturbed", file=sys.stderr)
+    print(
+        "the link works in one browser; the viewer never changes results; Ctrl-C stops the viewer, not a run",
+        file=sys.stderr,
+    )
     try:
         if browser:
             # in a thread: one that runs in the terminal comes back only when it is closed
@@ -57,6 +65,8 @@ def listen(port: int | None) -> socket.socket:
     for number in wanted:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # taken over by every connection: head and body of an answer never wait for each other, which costs 40 ms
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             listening.bind(("127.0.0.1", number))
         except (OSError, OverflowError):
@@ -64,4 +74,4 @@ def listen(port: int | None) -> socket.socket:
             continue
         listening.listen(128)
         return listening
-    raise UsageError(f"port {port} of this machine cannot be used; choose another --port, or leave it out")
+    raise UsageError(f"port {port} cannot be used; choose another --port, or leave it out")

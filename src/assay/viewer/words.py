@@ -66,7 +66,7 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
         offset, row = start.offset, start.rows
         for begins, lines in whole_lines(journal, start.offset):
             texts = [
-                (row + n, tokens(said(line))) for n, data in enumerate(lines) if (line := decode(data)) is not None
+                (row + n, tokens(text_of(line))) for n, data in enumerate(lines) if (line := decode(data)) is not None
             ]
             connection.executemany("INSERT INTO words(rowid, said) VALUES (?, ?)", texts)
             row += len(lines)
@@ -82,7 +82,7 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
     return row - start.rows >= COMMIT_ROWS
 
 
-def said(line: SaidLine) -> str:
+def text_of(line: SaidLine) -> str:
     """The text of a row that can be searched: its id, what was asked, thought, called, answered, judged, broken."""
     found: list[str] = []
     trace = line.trace

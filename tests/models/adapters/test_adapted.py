@@ -92,7 +92,7 @@ def test_templates_turn_a_chat_into_another_shape_and_back(server: str, monkeypa
         ({"process_input": "{{ input.prompt }}", "process_output": OUTPUT}, "bad_request", "process_input: "),
         ({"process_input": "no JSON", "process_output": OUTPUT}, "bad_request", "must render to JSON"),
         ({"process_input": INPUT, "process_output": "{{ (body | fromjson).no }}"}, "bad_output", "process_output: "),
-        ({"process_input": INPUT, "process_output": "{}"}, "bad_output", "no chat completion"),
+        ({"process_input": INPUT, "process_output": "{}"}, "bad_output", "not a chat completion"),
         ({"process_input": INPUT, "process_output": '{"choices": []}'}, "bad_output", "no choices"),
     ],
 )

@@ -74,7 +74,7 @@ def test_a_model_may_name_its_server(written: str, parts: tuple[str, str | None]
 
 
 def test_a_server_named_twice_is_a_sentence() -> None:
-    with pytest.raises(UsageError, match="say it once"):
+    with pytest.raises(UsageError, match="give one of them"):
         make_model("vllm:m@http://a/v1", {"base_url": "http://b/v1"})
     with pytest.raises(UsageError, match="Did you mean `mode`"):
         make_model("vllm:m", {"mod": "completions"})

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.contracts.model import Exam, check_model, closing
 
 from assay.core.seams import Model
-from assay.core.types import Request
-from assay.models.adapters.stub import make
+from assay.core.types import Message, Request
+from assay.models.adapters.stub import echo, make
 
 
 def test_every_request_gets_the_same_text() -> None:
@@ -26,6 +27,13 @@ def test_it_keeps_the_contract_of_a_model() -> None:
             yield model
 
     check_model(make_one, Exam(answer=lambda a, b: "no", breaking=None))
+
+
+def test_the_echo_says_what_it_is_asked() -> None:
+    asked = Request(messages=(Message(role="system", content="s"), Message(role="user", content="ü")))
+    assert asyncio.run(echo().generate(Request(prompt="a"))).text == "a"
+    said = json.loads(asyncio.run(echo().generate(asked)).text)
+    assert said == [{"role": "system", "content": "s"}, {"role": "user", "content": "ü"}]
 
 
 def test_by_default_it_says_nothing_and_fits_the_seam() -> None:

@@ -95,7 +95,7 @@ def test_both_shapes_fit_their_seams() -> None:
 
 
 def test_the_toy_takes_no_argument() -> None:
-    with pytest.raises(UsageError, match="`toy` stands alone"):
+    with pytest.raises(UsageError, match="`toy` takes no argument"):
         make("large")
 
 

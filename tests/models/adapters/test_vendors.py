@@ -152,3 +152,11 @@ def test_the_key_may_stand_in_an_env_file_and_is_kept_out_of_options(
     monkeypatch.delenv(f"{vendor.upper()}_API_KEY")
     with pytest.raises(UsageError, match="hold the key itself"):
         make_model(f"{vendor}:m", {"extra": {"note": KEY}})
+
+
+@pytest.mark.parametrize("vendor", ["anthropic", "gemini"])
+def test_an_address_behind_the_name_is_asked_instead_of_the_vendor(vendor: str) -> None:
+    model = make_model(f"{vendor}:m@http://127.0.0.1:9/v1")
+    assert (model.name, model.settings["base_url"]) == (f"{vendor}:m", "http://127.0.0.1:9/v1")  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="names one server and base_url another"):
+        make_model(f"{vendor}:m@http://127.0.0.1:9/v1", {"base_url": "http://127.0.0.1:8"})

@@ -123,7 +123,7 @@ Records = dict[tuple[str, str], Record]
 
 
 def demo(place: Path, name: str, *, batch_size: int, concurrency: int, workers: int) -> Records:
-    common = ("run", "demo-real", "--model", "embedded", "--max-answer-tokens", "48", "--no-cache", "--quiet")
+    common = ("run", "demo-real", "--model", "embedded", "--max-tokens", "48", "--no-cache", "--quiet")
     flags = ("--batch-size", str(batch_size), "--concurrency", str(concurrency), "--model-arg", f"workers={workers}")
     done = assay(*common, *flags, "--run-dir", name, cwd=place)
     assert done.returncode == 0, done.stderr

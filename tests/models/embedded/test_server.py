@@ -139,7 +139,7 @@ def test_it_ends_cleanly_when_told_to(cache: Path, number: signal.Signals) -> No
     address = process.stdout.readline().strip()
     post(f"{address}/v1/completions", {"prompt": "hi"})
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 0
     assert said.splitlines()[-1] == "ended"
     assert "Traceback" not in said
@@ -149,7 +149,7 @@ def test_it_ends_cleanly_when_told_to(cache: Path, number: signal.Signals) -> No
 
 def test_a_port_in_use_is_a_sentence(cache: Path, address: str) -> None:
     process = started(cache, "--port", address.rpartition(":")[2])
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 2
     assert "choose another with --port" in said
 

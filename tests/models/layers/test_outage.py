@@ -10,10 +10,10 @@ from typing import Literal
 import pytest
 
 from assay.core.errors import FailureError
-from assay.core.model_stack import LONGEST_RETRY_AFTER_SECONDS, Retrying
 from assay.core.run import Stop
 from assay.core.types import Completion, Failure, Request
 from assay.models.layers.outage import IN_A_ROW, WaitsOutOutages
+from assay.models.layers.retrying import LONGEST_RETRY_AFTER_SECONDS, Retrying
 
 Away = Literal["unreachable", "refusing", "closed"]
 
@@ -128,7 +128,7 @@ def test_patience_has_an_end_and_then_the_run_ends_itself() -> None:
     found, _, stop = run(server, clock, ["q"] * 2000, patience=120.0)
     assert stop.reason is not None
     assert "has not answered for 2 minutes" in stop.reason
-    assert 0 < failed(found) <= 8  # those that were under way; the others are owed
+    assert 0 < failed(found) <= 8  # those that were under way; the others are remaining
 
 
 @pytest.mark.parametrize("after", [5.0, 600.0, 3600.0])
@@ -269,7 +269,7 @@ def test_a_server_that_never_listened_ends_the_run_before_every_sample_has_faile
     assert failed(found) == len(found) < 200
     assert said == []
     assert stop.reason is not None
-    assert "see whether it runs" in stop.reason
+    assert "check that it is running" in stop.reason
 
 
 def test_a_server_that_begins_to_listen_late_is_not_given_up_early() -> None:
@@ -285,7 +285,7 @@ def test_a_key_that_opens_nothing_ends_the_run_also_in_the_middle(since: float) 
     assert failed(found) <= 40
     assert len(found) < 2000
     assert stop.reason is not None
-    assert "look at the key" in stop.reason
+    assert "check the key" in stop.reason
 
 
 def test_one_request_that_is_shut_out_ends_nothing() -> None:

@@ -70,7 +70,7 @@ def test_a_server_that_agrees_with_itself_is_believed(behaviour: str) -> None:
         ("off_by_one", "not those of the tokens they stand beside"),
         ("no_echo", "did not send the log-probabilities of the prompt"),
         ("refuses_echo", "echo is not supported"),
-        ("no_logprobs", "unproven"),
+        ("no_logprobs", "cannot be verified"),
     ],
 )
 def test_one_that_does_not_is_refused_before_the_first_question(tmp_path: Path, behaviour: str, says: str) -> None:

@@ -68,5 +68,5 @@ def test_values_that_some_samples_lack_are_told(runs: Runs) -> None:
     scorer = python_scorer('{"v": sample.get("v")}', metrics=[{"type": "mean", "field": "v"}])
     board = runs(rows, [scorer], solver=None)
     row = only(board)
-    assert (row.score, row.total, row.scored, row.unscored, row.coverage, row.owed) == (3.0, 4, 2, 2, 0.5, 0)
+    assert (row.score, row.total, row.scored, row.unscored, row.coverage, row.remaining) == (3.0, 4, 2, 2, 0.5, 0)
     assert "t: the score is over 2: 2 of 4 attempts have no value for it" in notes(board)

@@ -28,7 +28,7 @@ def definition(name: str, *groups: dict[str, Any]) -> TaskDefinition:
 
 def row(name: str, value: float | None, scored: int) -> TaskRow:
     needed = {"correct": None, "latency_ms": 0.0, "sha256": "", "fingerprint": "", "signature": "", "metric": "acc"}
-    counts = dict.fromkeys(("total", "scored", "failed", "timeouts", "excluded", "owed"), 0)
+    counts = dict.fromkeys(("total", "scored", "failed", "timeouts", "excluded", "remaining"), 0)
     low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
     cell = {"name": "acc", "value": value, "low": low, "high": high, "scored": scored}
     about = {"task": name, "score": value, "complete": True, "coverage": 1.0, "aggregates": [cell]}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.reports.charts.colours import COLOURS, SLOTS, colours_of
+from assay.reports.charts.colours import COLOURS, SHAPES, SLOTS, colour_of, colours_of, shape_of
 
 STYLES = resources.files("assay.reports.charts").joinpath("charts.css").read_text(encoding="utf-8")
 LIGHT, DARK, PRINT = (dict(re.findall(r"--(s\d): (#\w{6});", part)) for part in re.split("@media", STYLES)[:3:1])
@@ -25,16 +25,42 @@ VISION = {
 }
 
 
-def test_a_name_has_its_colour_whatever_the_order_and_whoever_else_is_there() -> None:
-    names = ["gpt", "claude", "llama"]
-    assert colours_of(names) == colours_of(reversed(names))
-    assert colours_of(["gpt"])["gpt"] % COLOURS == colours_of(["gpt"])["gpt"]
+NAMES = [f"model-{n:02}" for n in range(200)]
 
 
-def test_as_many_models_as_there_are_slots_look_different() -> None:
-    found = colours_of(f"model-{n}" for n in range(SLOTS))
-    assert len(set(found.values())) == SLOTS
-    assert len(colours_of(f"model-{n}" for n in range(SLOTS + 9))) == SLOTS + 9
+def alike(colour: int) -> list[str]:
+    """Names that ask for one colour."""
+    return [name for name in NAMES if colour_of(colours_of([name])[name]) == colour]
+
+
+def test_as_many_models_as_there_are_colours_have_one_each_whatever_their_names_ask_for() -> None:
+    for names in (alike(2)[:COLOURS], NAMES[:COLOURS], NAMES[30 : 30 + COLOURS]):
+        assert len({colour_of(slot) for slot in colours_of(names).values()}) == COLOURS, names
+
+
+def test_a_name_keeps_its_colour_in_any_order_and_where_nobody_else_asks_for_it() -> None:
+    assert colours_of(NAMES) == colours_of(reversed(NAMES))
+    first, second = alike(2)[:2]
+    found = colours_of([first, second, alike(3)[0], alike(7)[0]])
+    assert [colour_of(found[name]) for name in (first, alike(3)[0], alike(7)[0])] == [2, 3, 7]
+    assert colour_of(found[second]) == 4, "the next that nobody asks for"
+
+
+def test_colours_that_are_fixed_stay_and_names_beside_them_get_others() -> None:
+    everywhere = colours_of(alike(2)[:4])
+    first, second, _, last = everywhere
+    assert colours_of([last, second], everywhere) == {name: everywhere[name] for name in (second, last)}
+    beside = colours_of([first, f"{first} (again)"], everywhere)
+    assert beside[first] == everywhere[first]
+    assert len({colour_of(slot) for slot in beside.values()}) == 2
+
+
+def test_models_of_one_colour_differ_in_shape_where_there_are_more_models_than_colours() -> None:
+    found = colours_of(NAMES[:SLOTS])
+    assert {(colour_of(slot), shape_of(slot)) for slot in found.values()} == {
+        (colour, shape) for colour in range(COLOURS) for shape in range(SHAPES)
+    }
+    assert len(colours_of(NAMES)) == len(NAMES)
 
 
 def linear(colour: str) -> NDArray[np.float64]:

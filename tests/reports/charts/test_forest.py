@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from tests.reports.charts.conftest import VIEW
 
 from assay.reports.charts.chart import Bands, Dot
@@ -12,10 +13,11 @@ from assay.reports.diff.columns import Side
 from assay.reports.standings.build import standings_of
 
 Named = list[tuple[str, Side]]
+COLOURS = {"good": 0, "poor": 1, "broken": 2}
 
 
 def test_scores_and_intervals_are_those_of_the_leaderboard(sides: Named) -> None:
-    [chart] = scores_chart([(label, side.board) for label, side in sides])
+    [chart] = scores_chart([(label, side.board) for label, side in sides], COLOURS)
     drawn = {
         (chart.y.groups[int(dot.y)], dot.series): (dot.x, dot.x_interval)
         for dot in chart.marks
@@ -30,7 +32,9 @@ def test_scores_and_intervals_are_those_of_the_leaderboard(sides: Named) -> None
 
 
 def test_one_run_has_a_row_per_task_and_no_legend(sides: Named) -> None:
-    [chart] = scores_chart([(sides[0][0], sides[0][1].board)], link=lambda run, task: f"#/run/{run}?task={task}")
+    [chart] = scores_chart(
+        [(sides[0][0], sides[0][1].board)], COLOURS, link=lambda run, task: f"#/run/{run}?task={task}"
+    )
     assert isinstance(chart.y, Bands)
     assert set(chart.y.names) == {"sums", "more sums", "overall"}
     assert chart.series == []
@@ -40,9 +44,13 @@ def test_one_run_has_a_row_per_task_and_no_legend(sides: Named) -> None:
 
 def test_the_order_of_models_is_that_of_their_ranks(sides: Named) -> None:
     found = standings_of([side for _, side in sides], VIEW, allow_unequal=True)
-    chart = standings_chart(found)
+    chart = standings_chart(found, COLOURS)
+    assert chart is not None
+    assert chart.title == "Overall score on the samples that all were scored on"
     assert isinstance(chart.y, Bands)
     assert chart.y.names == [row.label for row in found.models]
+    models = [replace(row, overall=None) for row in found.models]
+    assert standings_chart(replace(found, models=models), COLOURS) is None, "nothing to draw"
 
 
 def test_differences_are_coloured_only_where_they_are_significant(sides: Named) -> None:
@@ -60,7 +68,7 @@ def test_differences_are_coloured_only_where_they_are_significant(sides: Named) 
 
 def test_slices_are_distances_from_their_task(sides: Named) -> None:
     poor = sides[1]
-    chart = slices_chart([(poor[0], poor[1].board)])
+    chart = slices_chart([(poor[0], poor[1].board)], COLOURS)
     assert chart is not None
     row = poor[1].board.tasks[0]
     low = next(each for each in row.slices if each.value == "low")

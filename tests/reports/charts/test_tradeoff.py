@@ -15,6 +15,7 @@ from assay.reports.standings.build import Standings, standings_of
 
 PRICES = {"good": 3.0, "poor": 0.01, "broken": 2.0}
 """Broken scores more than good, of what it answers, and costs less."""
+COLOURS = {name: place for place, name in enumerate(PRICES)}
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def found(sides: list[tuple[str, Side]]) -> Standings:
 
 
 def test_models_beaten_on_both_counts_are_hollow_and_off_the_line(found: Standings) -> None:
-    cost, latency = tradeoff_charts(found)
+    cost, latency = tradeoff_charts(found, COLOURS)
     for chart in (cost, latency):
         dots = {dot.series: dot for dot in chart.marks if isinstance(dot, Dot)}
         assert dots["good"].hollow
@@ -46,4 +47,4 @@ def test_models_beaten_on_both_counts_are_hollow_and_off_the_line(found: Standin
 
 def test_a_model_without_a_price_is_left_out_and_one_alone_is_no_picture(found: Standings) -> None:
     unknown = [replace(row, cost=None) if row.label != "good" else row for row in found.models]
-    assert [chart.name for chart in tradeoff_charts(replace(found, models=unknown))] == ["latency"]
+    assert [chart.name for chart in tradeoff_charts(replace(found, models=unknown), COLOURS)] == ["latency"]

@@ -43,8 +43,8 @@ def test_a_planted_drop_of_two_points_is_found_on_two_thousand_pairs_and_not_on_
     assert found.verdict.startswith("B is worse on sums")
     assert not few.significant
     # at the corrected level: 0.05 / 3
-    assert "50 pairs find a true difference of 0.176 with 80 % power, smaller ones go unnoticed" in few.verdict
-    assert "to find one of 0.020 takes about 453" in few.verdict
+    assert "50 pairs detect a true difference of 0.176 with 80 % power; " in few.verdict
+    assert "detecting one of 0.020 takes about 453" in few.verdict
 
 
 def test_p_values_are_corrected_for_the_number_of_comparisons(runs: Path) -> None:
@@ -138,7 +138,7 @@ def test_scores_beside_a_difference_over_shared_samples_are_over_those_samples(t
         assert task.comparison.difference == pytest.approx(-0.2)
     assert (found.overall_a, found.overall_b) == (1.0, 0.8)
     assert found.overall is not None
-    assert found.overall_moved == pytest.approx(found.overall.difference)
+    assert found.overall_change == pytest.approx(found.overall.difference)
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     for name, path in zip("ab", files, strict=True):
         write_leaderboard_file(path, build_leaderboard(tmp_path / name, View(per_example=True)))
@@ -150,7 +150,7 @@ def test_results_without_a_task_in_common_have_no_overall_difference(tmp_path: P
     run_into(tmp_path / "a", write_sums(tmp_path, "sums", 4), Adder([1]))
     run_into(tmp_path / "b", write_sums(tmp_path, "more", 4), Adder())
     found = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True)
-    assert (found.overall_a, found.overall_b, found.overall_moved, found.overall) == (None, None, None, None)
+    assert (found.overall_a, found.overall_b, found.overall_change, found.overall) == (None, None, None, None)
     assert [task.verdict for task in found.tasks] == ["only in A: nothing to compare", "only in B: nothing to compare"]
     assert found.per_example, "both have records, only of different tasks"
 

@@ -28,9 +28,9 @@ def test_leaderboards_without_examples_compare_only_scores(runs: Path, tmp_path:
         write_leaderboard_file(tmp_path / f"{name}.json", build_leaderboard(runs / name, View()))
     found = diff(tmp_path / "a.json", tmp_path / "b.json")
     assert not found.per_example
-    assert found.tasks[1].moved == pytest.approx(-0.02)
+    assert found.tasks[1].change == pytest.approx(-0.02)
     assert found.tasks[1].comparison is None
-    assert "cannot be told" in found.tasks[1].verdict
+    assert "is unknown" in found.tasks[1].verdict
 
 
 def test_a_failed_attempt_that_was_made_again_counts_once(tmp_path: Path) -> None:

@@ -26,13 +26,14 @@ def test_changes_of_prompt_targets_and_settings_are_told_apart_from_changes_of_a
     lines[2]["prompt"] = "please compute: 2 + 1"
     lines[3]["targets"] = ["four"]
     tasks.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-    run_into(tmp_path / "b", tasks, Adder([5]), temperature=0.5)
+    run_into(tmp_path / "b", tasks, Adder([5]), temperature=0.5, keep_thinking=True)
     found = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True)
     task = found.tasks[0]
     assert task.content == "changed"
     assert task.changes is not None
     assert (task.changes.prompt, task.changes.targets, task.changes.answer, task.changes.same) == (1, 1, 2, 8)
     assert "setting temperature: 0.0 → 0.5" in found.settings_changed
+    assert "setting keep_thinking: not set → on" in found.settings_changed
 
 
 def test_another_score_for_the_same_answer_is_a_change_of_scoring(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from assay.reports.markdown import markdown
 def task(name: str, **changes: Any) -> TaskEstimate:
     said: dict[str, Any] = {
         "attempts": 1000,
-        "owed": 900,
+        "remaining": 900,
         "requests": 900,
         "tokens_in": 5000,
         "tokens_out": 100,

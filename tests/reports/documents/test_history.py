@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from tests.reports.histories import FOUND
 
 from assay.reports.document import text_of
@@ -26,6 +27,11 @@ def test_the_verdict_says_how_it_was_tested() -> None:
     assert said.startswith("First significantly worse: nightly-2, -0.200, p 0.0010 ")
     assert said.endswith("(paired one-sided tests against nightly-0, Holm over 2).")
     assert "| nightly-2 |" in markdown(history_document(FOUND))
+
+
+def test_where_nothing_was_tested_nothing_is_said_to_be_no_worse() -> None:
+    said = text_of(verdict(replace(FOUND, comparisons=0, first_worse=None)))
+    assert said == "No run can be tested against the baseline nightly-0: none has samples in common with it."
 
 
 def test_a_line_of_bars_goes_from_the_lowest_to_the_highest() -> None:

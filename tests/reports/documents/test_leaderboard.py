@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
 from tests.reports.board.scripted_boards import BROKEN, board_of
 
-from assay.reports.documents.leaderboard import notes
+from assay.reports.board.types import ScorerRow
+from assay.reports.documents.leaderboard import display_names, notes
 
 
 def test_tasks_that_fail_for_the_same_reason_are_reported_once(tmp_path: Path) -> None:
     board = board_of(tmp_path, {"one": [[BROKEN]], "two": [[BROKEN], [BROKEN]], "fine": [[1.0]]})
     said = notes(board)
     assert next(note for note in said if "attempts failed" in note).startswith("one, two: 3 of 3 attempts failed")
-    assert len([note for note in said if note.startswith("all 2: ")]) == len(board.tasks[0].failure_examples) == 1
+    (kind,) = board.tasks[0].failure_examples
+    assert len([note for note in said if note.startswith(f"{kind}: ")]) == 1
     assert not any(note.startswith(("one:", "two:")) for note in said)
+
+
+def test_display_names_and_purposes_are_noted_where_the_keys_do_not_say_them(tmp_path: Path) -> None:
+    scorers = [
+        ScorerRow(key="main", type="bleu", display_name="main"),
+        ScorerRow(key="safe", type="python", display_name="Is it safe?", purpose="qa"),
+    ]
+    board = board_of(tmp_path, {"t": [[1.0]], "u": [[1.0]]})
+    named = [
+        replace(board.tasks[0], display_name="Capitals", scorers=scorers),
+        replace(board.tasks[1], display_name="u"),
+    ]
+    board = replace(board, tasks=named)
+    assert display_names(board)[:2] == ["t: Capitals", "t, scorer safe: Is it safe? (purpose: qa)"]
+    assert not any(said.startswith("u: ") for said in display_names(board))

@@ -23,9 +23,9 @@ def test_the_page_says_what_produced_the_numbers(tmp_path: Path) -> None:
 
 def test_a_run_that_was_interrupted_is_not_called_whole(tmp_path: Path) -> None:
     board = board_of(tmp_path, {"t": [[1.0], [0.0]]})
-    row = msgspec.structs.replace(board.tasks[0], total=5, owed=3)
+    row = msgspec.structs.replace(board.tasks[0], total=5, remaining=3)
     page = report_page(msgspec.structs.replace(board, tasks=[row]))
-    assert "- t: 3 of 5 attempts have not been made yet\n- the board is not complete: rerun the same command" in page
+    assert "- t: 3 of 5 attempts are not yet run\n- incomplete: rerun the same command" in page
 
 
 def test_names_cannot_make_markup_headings_or_rows(tmp_path: Path) -> None:

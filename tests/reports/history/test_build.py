@@ -53,7 +53,7 @@ def test_the_first_run_that_is_significantly_worse_is_named(folder: Path) -> Non
     assert found.baseline == "run-0"
     assert found.first_worse == "run-4"
     assert [point.worse for point in found.runs] == [False, False, False, False, True, True]
-    assert found.looks == 5
+    assert found.comparisons == 5
 
 
 def test_numbers_are_those_of_leaderboard_and_diff(folder: Path) -> None:
@@ -125,5 +125,5 @@ def test_where_nothing_changed_at_most_one_history_in_twenty_says_worse(
     monkeypatch.setattr("assay.reports.diff.words.pairs_to_find", lambda *_: 0)
     random = np.random.default_rng(5)
     said = [without_change(folder, random) for _ in range(200)]
-    assert all(found.looks == 9 for found in said[:3])
+    assert all(found.comparisons == 9 for found in said[:3])
     assert sum(found.first_worse is not None for found in said) <= 10

@@ -43,6 +43,14 @@ def test_everything_that_has_a_part_in_the_number_is_named(made: tuple[RunFile, 
     assert any(each.startswith("assay-eval version ") and each.endswith("→ 9") for each in found)
 
 
+def test_a_model_is_named_once(made: tuple[RunFile, Leaderboard]) -> None:
+    run, board = made
+    oak, elm = (replace(run, model={"name": f"openai:{name}", "model": name}) for name in ("oak", "elm"))
+    assert changes_between(oak, elm, (board, board)) == ["model openai:oak → openai:elm"]
+    other = replace(elm, model={**elm.model, "model": "elm-2026-11"})
+    assert changes_between(elm, other, (board, board)) == ["model elm → elm-2026-11"]
+
+
 def test_a_hash_is_cut_to_what_people_compare(made: tuple[RunFile, Leaderboard]) -> None:
     run, board = made
     before, after = (replace(run, settings={"code": each * 64}) for each in "ab")

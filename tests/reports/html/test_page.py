@@ -11,6 +11,7 @@ from tests.viewer.demo_runs import make_demo
 from tests.viewer.rich_runs import SHOTS
 
 from assay.cli.main import main
+from assay.reports.html.page import titled_text
 
 
 @needs_chromium
@@ -48,7 +49,7 @@ BROKEN = """(() => {
 
 
 def four_models(folder: Path) -> Path:
-    """The report of four models with eight worked examples before each question."""
+    """The report of four models with eight few-shot examples before each question."""
     runs = []
     for name, skill in (("small", 0.5), ("medium", 0.7), ("large", 0.9), ("tiny-distilled-8b", 0.3)):
         runs.append(make_demo(folder / name, model=name, skill=skill))
@@ -83,3 +84,11 @@ async def brightness(page: Page, what: str) -> float:
     found = await page.evaluate(f"getComputedStyle(document.body).{what}")
     red, green, blue = (int(part) for part in found.removeprefix("rgb(").removesuffix(")").split(","))
     return (red + green + blue) / 3
+
+
+def test_a_side_shows_what_was_read_and_a_short_one_takes_little_room() -> None:
+    assert str(titled_text("Target", "540")) == '<div class="short"><h4>Target</h4><pre>540</pre></div>'
+    shown = str(titled_text("A said", "He runs 9*60 = 540 meters in all.\n\n#### 540", "540"))
+    assert "<p>read as <b>540</b></p>" in shown
+    assert "short" not in shown
+    assert "read as" not in str(titled_text("A said", "540", "540"))

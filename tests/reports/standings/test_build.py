@@ -98,7 +98,7 @@ def test_a_task_that_one_model_lacks_is_left_out_of_overall_numbers(runs: Path, 
     assert found.models[0].label == "part"
     assert "more" not in found.models[0].tasks
     assert "overall numbers leave out what not every model has a score on: more" in found.notes
-    assert "cost: no price is known for `good`; add it to prices.yaml" in found.notes
+    assert "cost: no price is known for `good`, `part`; add them to prices.yaml" in found.notes
     assert found.models[0].win_rate == 1.0, "of the task that both have"
     assert "more (not compared)" in markdown(standings_document(found))
 
@@ -127,4 +127,4 @@ def test_a_model_without_any_score_comes_last(tmp_path: Path) -> None:
     found = build_standings([tmp_path / "broken", tmp_path / "right"], allow_unequal=True)
     assert [row.label for row in found.models] == ["right", "broken"]
     assert "broken: 2 attempts failed" in found.notes
-    assert "no task that every model has a score on" in found.ranking
+    assert "no task has a score for every model" in found.ranking

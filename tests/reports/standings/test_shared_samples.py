@@ -57,5 +57,5 @@ def test_one_shared_sample_ranks_nobody_and_says_why(tmp_path: Path) -> None:
     run_into(tmp_path / "wrong", tasks, Adder(range(1), name="wrong"))
     found = build_standings([tmp_path / "right", tmp_path / "wrong"])
     assert [(row.label, row.rank) for row in found.models] == [("right", "1–2"), ("wrong", "1–2")]
-    assert found.ranking.startswith("cannot be told: sums has fewer than two samples")
+    assert found.ranking.startswith("unknown: sums has fewer than two samples")
     assert build_standings([tmp_path / "right"]).ranking == "there is one model"

@@ -53,7 +53,7 @@ def test_a_resumed_run_is_the_same_run_there(task: str, store: Any) -> None:
 
 
 def test_a_run_that_its_budget_stopped_is_logged_as_killed(task: str, store: Any) -> None:
-    assay.evaluate_tasks(task, "toy", listeners=["mlflow"], max_total_tokens=1, concurrency=1)
+    assay.evaluate_tasks(task, "toy", listeners=["mlflow"], budget_tokens=1, concurrency=1)
     [run] = the_runs(store)
     assert run.info.status == "KILLED"
 
@@ -64,5 +64,14 @@ def test_a_server_that_is_not_there_breaks_no_run(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     assert main(["run", task, "--model", "toy", "--log-to", "mlflow", "--run-dir", "run"]) == 0
-    assert "the listener MLflow failed and hears no more of the run" in capsys.readouterr().err
+    assert "the listener MLflow failed and is ignored from now on" in capsys.readouterr().err
     assert Path("run/leaderboard.json").exists()
+
+
+def test_without_a_place_to_log_to_nothing_begins(
+    task: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nowhere://")
+    assert main(["run", task, "--model", "toy", "--log-to", "mlflow", "--run-dir", "run"]) == 2
+    assert "Set MLFLOW_TRACKING_URI to a tracking server" in capsys.readouterr().err
+    assert not Path("run").exists()

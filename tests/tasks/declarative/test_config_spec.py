@@ -145,10 +145,10 @@ def test_every_placeholder_that_is_none_is_reported() -> None:
     report = Report(Document(value=None, path=Path("t.yaml"), marks={}))
     check_placeholders({"a": "<< config.x >>", "b": ["<< conf.y >> and << config.y | upper >>"]}, ["y"], report)
     check_placeholders("[INST] <<SYS>> 1 << 2 <</SYS>> << config.y >>", ["y"], report)
-    assert [(where, message.partition(":")[0]) for where, message in report.errors] == [
+    assert [(fault.where, fault.sentence.split(": ")[2]) for fault in report.faults] == [
         (("a",), "`<< config.x >>` names no parameter. Known here"),
-        (("b", 0), "`<< conf.y >>` is no placeholder"),
-        (("b", 0), "`<< config.y | upper >>` is no placeholder"),
+        (("b", 0), "`<< conf.y >>` is not a placeholder"),
+        (("b", 0), "`<< config.y | upper >>` is not a placeholder"),
     ]
 
 

@@ -98,9 +98,8 @@ def test_a_row_that_fails_ends_it_and_what_was_made_is_kept(project: Path) -> No
         "            return {'a': index, 'b': index}"
     )
     task = dataset(project, f"    - type: python\n      generate_snippet: |\n        {code}\n")
-    with pytest.raises(
-        UsageError, match=r"dataset `made`: row 4 could not be generated: .*no three.*rerun the same command"
-    ):
+    says = r"made.yaml:\d+:\d+: source.steps\[0\]: row 4 could not be generated: .*no three.*rerun the same command"
+    with pytest.raises(UsageError, match=says):
         read_yaml_tasks(task)
     assert list(Path(".assay/generated").glob("*.jsonl")) == []
     (project / "mended").touch()
@@ -129,8 +128,8 @@ def test_what_makes_no_row_is_told(steps: str, told: str, project: Path) -> None
 def test_looking_checking_and_estimating_ask_no_model_for_rows(project: Path) -> None:
     task = dataset(project, "    - {type: model, model_key: toy, user_prompt: x, column: a}\n")
     read_yaml_tasks(task, only_reads=True)
-    for verb in (["check", "t.yaml"], ["run", "--dry-run", "t.yaml"]):
-        assert main(verb) == 2
+    assert main(["check", "t.yaml"]) == 2  # the column `b`, which no step writes
+    assert main(["run", "--dry-run", "t.yaml"]) == 0
     assert not Path(".assay/generated").exists()
 
 
@@ -221,12 +220,12 @@ def test_writing_rows_ends_with_the_budget_and_is_resumed_with_a_larger_one(
     paid: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dataset(paid.parent, WRITES, rows=40)
-    assert main(["run", str(paid), *FLAGS, "--max-cost", "1"]) == 2
+    assert main(["run", str(paid), *FLAGS, "--budget-cost", "1"]) == 2
     error = capsys.readouterr().err
-    assert "dataset `made`: the budget of 1 USD (--max-cost) is used up while it was generated" in error
+    assert "dataset `made`: the budget of 1 USD (--budget-cost) is used up while it was generated" in error
     assert "rerun with more to resume" in error
     assert not Path("run").exists()
-    assert main(["run", str(paid), *FLAGS, "--max-cost", "200"]) == 0
+    assert main(["run", str(paid), *FLAGS, "--budget-cost", "200"]) == 0
     (writer,) = board()["judges"]  # type: ignore[misc]
     assert writer["cost"]["amount"] == 80
 
@@ -235,11 +234,31 @@ def test_a_writer_without_a_price_is_refused_where_money_is_limited(
     paid: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("prices.yaml").unlink()
-    assert main(["run", str(paid), *FLAGS, "--max-cost", "1"]) == 2
-    assert "--max-cost needs the price of `writes`" in capsys.readouterr().err
+    assert main(["run", str(paid), *FLAGS, "--budget-cost", "1"]) == 2
+    assert "--budget-cost needs the price of `writes`" in capsys.readouterr().err
 
 
 def test_a_dry_run_says_what_writing_the_rows_would_take(paid: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(paid), *FLAGS, "--dry-run"]) == 2
-    assert "3 requests to `writers:Writes` with at least about 12 tokens" in capsys.readouterr().err
+    assert main(["run", str(paid), *FLAGS, "--dry-run", "--json"]) == 0
+    told = capsys.readouterr()
+    assert "3 requests to `writers:Writes` with at least about 12 tokens" in told.err
+    [task] = json.loads(told.out)["tasks"]
+    assert (task["attempts"], task["not_rendered"]) == (3, 0)
     assert not Path(".assay/generated").exists()
+
+
+def test_rows_whose_columns_only_the_model_knows_are_not_made_up(
+    paid: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = Path("made.yaml")
+    dataset.write_text(
+        dataset.read_text()
+        .replace("type: model", "type: model, json: true")
+        .replace('"type": "model"', '"type": "model", "json": true')
+    )
+    assert "json" in dataset.read_text()
+    assert main(["run", str(paid), *FLAGS, "--dry-run"]) == 2
+    assert "Its columns are known when they are written: run the task once" in capsys.readouterr().err
+    assert main(["check", str(paid), "--json"]) == 0
+    [checked] = json.loads(capsys.readouterr().out)
+    assert [(each["problem"], each["error"]) for each in checked["findings"]] == [("needs_values", False)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tasks.declarative.yaml_tasks import PYTHON, ROWS, TASK, Read, run
+from tests.tasks.declarative.yaml_tasks import PYTHON, RUN, TASK, Read, run
 
 from assay.core.errors import UsageError
 from assay.core.seams import BuildContext
@@ -17,36 +17,6 @@ from assay.models.adapters.toy import ToyModel
 from assay.tasks.build import build_task
 from assay.tasks.declarative.load import check_yaml_file
 from assay.tasks.load import files_of
-
-RUN = """\
-datasets:
-  - {key: data, display_name: D, source: {type: local, file_path: data.jsonl}}
-  - {key: other, display_name: O, source: {type: inline, samples: [{q: x, a: y}]}}
-models:
-  - {key: m, display_name: M, config: {connection_type: assay, model: toy}, rate_limit: 90, max_concurrent_requests: 2}
-  - $provider: openai/gpt-4.1-nano
-tasks:
-  - $ref: task.yaml
-  - key: rows
-    display_name: R
-    description: ""
-    definition:
-      evaluated_entity_type: dataset
-      scorers:
-        - type: python
-          compute_scores_snippet: "def compute_scores(sample): return {'ok': True}"
-          metrics: [{type: mean, field: ok}]
-evaluation:
-  key: e
-  display_name: E
-  num_samples: 4
-  task_specifications:
-    - {task_key: t, model_key: m}
-"""
-
-
-def specification(text: str) -> str:
-    return RUN.replace("    - {task_key: t, model_key: m}\n", text)
 
 
 def test_flags_become_the_kind_their_parameter_wants(read: Read) -> None:
@@ -115,100 +85,6 @@ def test_datasets_and_models_are_found_in_the_folders_around(read: Read, tmp_pat
     }
 
 
-def test_a_key_written_into_a_model_file_is_refused(read: Read, tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "m.yaml").write_text(
-        "key: who\ndisplay_name: W\nconfig: {url: 'http://127.0.0.1:9/v1', api_key: sk-abcdef}\n"
-    )
-    with pytest.raises(UsageError, match="never written into a file") as caught:
-        read(TASK + "    - {type: labeler_via_model, model_key: who, user_prompt: x}\n")
-    assert "sk-abcdef" not in str(caught.value)
-
-
-def test_a_data_file_outside_the_project_is_refused_unless_allowed(read: Read, tmp_path: Path) -> None:
-    outside = tmp_path.parent / f"{tmp_path.name}-outside.jsonl"
-    outside.write_text(ROWS)
-    source = f"datasets:\n  - {{key: data, display_name: D, source: {{type: local, file_path: {outside}}}}}\n"
-    text = source + RUN[RUN.index("models:") :].replace("  - {key: other, ", "  - {key: x, ")
-    with pytest.raises(UsageError, match="outside the project"):
-        read(text)
-    assert read(text, allow_outside=True)[0].dataset.size == 4
-
-
-@pytest.mark.parametrize("linked", ["datasets/far.jsonl", "datasets"])
-def test_a_data_file_found_by_its_key_may_be_no_link_out_of_the_project(
-    read: Read, tmp_path: Path, linked: str
-) -> None:
-    outside = tmp_path.parent / f"{tmp_path.name}-{Path(linked).stem}"
-    outside.mkdir()
-    (outside / "far.jsonl").write_text(ROWS)
-    (tmp_path / linked).parent.mkdir(exist_ok=True)
-    (tmp_path / linked).symlink_to(outside / "far.jsonl" if linked.endswith("jsonl") else outside)
-    text = TASK.replace("{key: data}", "{key: far}")
-    with pytest.raises(UsageError, match=r"datasets/far.jsonl` leads outside the project"):
-        read(text)
-    assert read(text, allow_outside=True)[0].dataset.size == 6
-
-
-def test_a_run_file_brings_everything_along(read: Read) -> None:
-    (definition,) = read(RUN)
-    assert definition.name == "t"
-    assert definition.dataset.size == 4  # the evaluation's num_samples
-    assert definition.metadata["model"] == {
-        "key": "m",
-        "model": "toy",
-        "options": {},
-        "requests_per_minute": 90,
-        "concurrency": 2,
-    }
-
-
-def test_the_specification_beats_the_evaluation(read: Read) -> None:
-    text = specification(
-        "    - {task_key: t, model_key: m, num_samples: 2, subsampling: random, task_config: {word: yo}}\n"
-        "    - {task_key: t, model_key: openai$gpt-4-1-nano}\n"
-        "    - {key: own, task_key: t, model_key: m}\n"
-        "    - {task_key: rows, dataset_key: other}\n"
-    )
-    definitions = read(text)
-    assert [each.name for each in definitions] == ["t_1", "t_2", "own", "rows"]
-    assert definitions[0].dataset.options["num_samples"] == 2
-    assert definitions[0].dataset.options["subsampling"] == "random"
-    assert definitions[1].metadata["model"]["model"] == "openai:gpt-4.1-nano"
-    assert definitions[3].dataset.use == "inline"
-    assert "model" not in definitions[3].metadata
-
-
-def test_later_run_files_configure_the_evaluation(read: Read) -> None:
-    text = RUN.replace("  num_samples: 4\n", "  config_spec: [{type: model, key: who, display_name: W}]\n")
-    text = (
-        text.replace("model_key: m}", 'model_key: "<< config.who >>"}')
-        + "config: {who: m}\nrun_config: {num_samples: 3}\n"
-    )
-    (definition,) = read(text)
-    assert definition.metadata["model"]["key"] == "m"
-    assert definition.dataset.size == 3
-
-
-@pytest.mark.parametrize(
-    ("spec", "says"),
-    [
-        ("    - {task_key: tt, model_key: m}\n", "no task `tt` in this file"),
-        ("    - {task_key: t}\n", "needs `model_key`"),
-        ("    - {task_key: t, model_key: m, dataset_key: other}\n", "takes no `dataset_key`"),
-        ("    - {task_key: rows, model_key: m}\n", "takes no `model_key`"),
-        ("    - {task_key: rows}\n", "needs `dataset_key`"),
-        ("    - {task_key: t, model_key: mm}\n", "there is no model `mm`"),
-        ("    - {key: a, task_key: t, model_key: m}\n    - {key: a, task_key: t, model_key: m}\n", "given twice"),
-        ("    - {task_key: t, model_key: m, num_samples: 0}\n", "at least 1"),
-    ],
-)
-def test_bad_specifications_are_refused(read: Read, spec: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says) as caught:
-        read(specification(spec))
-    assert "file.yaml:" in str(caught.value) or "no model" in str(caught.value)
-
-
 def test_files_of_other_kinds_are_told_apart(read: Read, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="this is a dataset file"):
         read("key: d\ndisplay_name: D\nsource: {type: inline, samples: []}\n")
@@ -267,7 +143,7 @@ def test_a_dataset_task_needs_a_dataset_and_no_model(read: Read, tmp_path: Path)
         "key: d\ndisplay_name: D\ndescription: ''\ndefinition:\n  evaluated_entity_type: dataset\n  scorers:\n"
         '    - {type: string_equals, ground_truth: "{{ sample.a }}", value: "{{ sample.n }}"}\n'
     )
-    with pytest.raises(UsageError, match="--dataset KEY"):
+    with pytest.raises(UsageError, match="--dataset-key KEY"):
         read(text)
     asked: list[str] = []
     board = run(read(text, dataset="data"), asked.append, tmp_path / "run")

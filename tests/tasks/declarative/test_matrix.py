@@ -128,6 +128,16 @@ def test_the_command_ends_with_one_leaderboard_and_the_prompts_in_pairs(
     assert "setting prompt: 'right' → 'wrong'" in capsys.readouterr().out
 
 
+def test_a_dry_run_names_the_model_and_the_prompt_of_each_estimate(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", run_file(project), "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if line.endswith(":")] == [
+        f"{model}, {prompt}:" for model in ("toy", "stub:1") for prompt in ("right", "wrong")
+    ]
+
+
 def test_any_two_of_its_runs_can_be_compared_sample_by_sample(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,3 +175,21 @@ def test_what_cannot_be_a_matrix_is_refused_at_its_place(text: str, told: str, p
     (project / "passed.yaml").write_text(passed)
     with pytest.raises(UsageError, match=told):
         load_tasks([run_file(project, text)])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("say:\n{{ sample.qq }}\n", "wrong.txt:2:1: prompts[1]: sample `0`: `sample.qq`: unknown field"),
+        ("say:\n{{ sample.q\n", "run.yaml:1:22: prompts[1]: wrong.txt: line 2 of the template: "),
+    ],
+)
+def test_a_fault_of_a_prompt_is_reported_once_with_its_file_and_line(
+    project: Path, text: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "wrong.txt").write_text(text)
+    assert main(["check", run_file(project)]) == 2
+    out, err = capsys.readouterr()
+    assert err.count(says) == 1
+    assert err.count("wrong.txt") == 1
+    assert "| quiz (toy, right) " in out

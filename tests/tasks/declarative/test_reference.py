@@ -18,7 +18,7 @@ from assay.tasks.declarative.reference import (
 from assay.tasks.declarative.schema.metrics import METRIC
 from assay.tasks.declarative.schema.scorers import SCORER
 from assay.tasks.declarative.schema.solvers import SOLVER
-from assay.tasks.declarative.shape import Report, Shaped, Tagged, check
+from assay.tasks.declarative.shape import ObjectOf, Report, Tagged, check
 from assay.tasks.declarative.yaml_reader import read_yaml
 
 ALL = type_references()
@@ -80,10 +80,10 @@ def test_every_example_can_be_loaded(kind: str, tmp_path: Path, monkeypatch: pyt
             continue
         report = Report(document)
         check(document.value, shape_of(reference), (), report)
-        assert not report.errors, (reference.name, report.errors)
+        assert not report.faults, (reference.name, report.faults)
 
 
-def shape_of(reference: TypeReference) -> Shaped:
+def shape_of(reference: TypeReference) -> ObjectOf:
     """The table that a reference was made of."""
     return next(shape for kind, name, _, shape in written_types() if (kind, name) == (reference.kind, reference.name))
 

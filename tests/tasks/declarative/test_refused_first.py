@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.reports.yaml_runs import ASKS, EQUALS, python_scorer, write_task
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.types import Completion, Request
+from assay.core.types import Completion, DatasetSpec, Request
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.build import build_task
 from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
@@ -129,8 +130,10 @@ def test_no_samples(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").unlink()
     (tmp_path / "rows.csv").write_text("q,a\n")
     assert "task `t` has no samples" in refused(path)
-    with pytest.raises(UsageError, match="has no samples"):
-        build_task(read_yaml_tasks(path)[0])
+    (tmp_path / "rows.csv").write_text("q,a\nb,b\n")
+    empty = DatasetSpec(use="inline", options={"name": "rows", "samples": []})
+    with pytest.raises(UsageError, match="task `t` has no samples"):
+        build_task(msgspec.structs.replace(read_yaml_tasks(path)[0], dataset=empty))
 
 
 def test_a_filter_that_keeps_nothing(tmp_path: Path) -> None:

@@ -5,72 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from assay.core.errors import UsageError
-from assay.tasks.declarative.load import check_yaml_file
-
-TASK = """\
-key: t
-display_name: T
-description: ""
-definition:
-  dataset: {key: d}
-  solver:
-    type: single_turn_solver
-    input_builder:
-      type: chat_completion
-      input_messages:
-        - {role: user, content: "{{ sample.q }}"}
-  scorers:
-    - key: main
-      type: string_equals
-      ground_truth: "{{ sample.a }}"
-  actions:
-    - key: skip
-      action: exclude_from_metrics
-      filter: {op: is_true, expression: "{{ scores.main.is_correct }}"}
-"""
-
-
-def faults(folder: Path, text: str) -> list[str]:
-    """What `assay validate` says, a line each, without the folder."""
-    path = folder / "task.yaml"
-    path.write_text(text)
-    try:
-        check_yaml_file(path)
-    except UsageError as error:
-        return [line.removeprefix(f"{folder}/") for line in str(error).splitlines()]
-    return []
-
-
-CASES = [
-    (("{{ sample.q }}", "{{ sample.q "), "11:24", "line 1 of the template: unexpected end of template"),
-    (("{{ sample.q }}", "{% if %}"), "11:24", "line 1 of the template: Expected an expression"),
-    (("{{ sample.q }}", "{{ smaple.q }}"), "11:24", "reads `smaple`, which it is not given. Did you mean `sample`?"),
-    (("{{ sample.q }}", "{{ messages[0] }}"), "11:24", "reads `messages`, which it is not given"),
-    (("{{ sample.a }}", "{{ solver_output.text }}"), "15:7", "reads `solver_output`"),
-    (("scores.main.is_correct", "scores.mian.is_correct"), "19:29", "no scorer `mian`. Did you mean `main`?"),
-    (
-        ("scores.main.is_correct", "scores.main.correct"),
-        "19:29",
-        "gives no value `correct`. Did you mean `is_correct`?",
-    ),
-    (("scores.main.is_correct", "scores['main']['right']"), "19:29", "gives no value `right`"),
-    (("scores.main.is_correct", "score.main"), "19:29", "reads `score`, which it is not given. Did you mean"),
-    (("{{ scores.main.is_correct }}", "{{ scores. }}"), "19:29", "line 1 of the template"),
-    (("{{ sample.q }}", "<< conf.q >>"), "11:24", "`<< conf.q >>` is no placeholder: write `<< config.NAME >>`"),
-]
-
-
-@pytest.mark.parametrize(("change", "place", "says"), CASES, ids=[each[0][1] for each in CASES])
-def test_a_fault_of_a_template_or_rule_has_its_place(
-    tmp_path: Path, change: tuple[str, str], place: str, says: str
-) -> None:
-    assert faults(tmp_path, TASK) == []
-    found = faults(tmp_path, TASK.replace(*change))
-    assert len(found) == 1, found
-    assert found[0].startswith(f"task.yaml:{place}: definition.")
-    assert says in found[0]
+from tests.tasks.declarative.faulty_tasks import TASK, faults
 
 
 def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
@@ -83,20 +18,6 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     said = "\n".join(faults(tmp_path, text))
     for fault in ("reads `smaple`", "unexpected end of template", "no scorer `other`", "gives no value `right`"):
         assert fault in said
-
-
-@pytest.mark.parametrize(
-    "template",
-    ["{{ extra | default('x') }}", "{% if extra is defined %}{{ extra }}{% endif %}", "{% set x = 1 %}{{ x }}"],
-)
-def test_a_template_may_ask_whether_a_name_is_there(tmp_path: Path, template: str) -> None:
-    assert faults(tmp_path, TASK.replace("{{ sample.q }}", template)) == []
-
-
-def test_a_filter_that_does_not_exist_is_a_warning_because_the_template_may_never_use_it(tmp_path: Path) -> None:
-    path = tmp_path / "task.yaml"
-    path.write_text(TASK.replace("{{ sample.q }}", "{{ sample.q | to_json }}"))
-    assert "there is no filter or test `to_json`" in check_yaml_file(path)[2][0]
 
 
 PARAMETERS = [
@@ -152,3 +73,43 @@ def test_metrics_of_one_scorer_have_different_keys(tmp_path: Path) -> None:
     found = faults(tmp_path, TASK.replace("      type: string", f"      {twice}\n      type: string"))
     assert len(found) == 1
     assert "scorers[0].metrics[1].key: `m` is given twice" in found[0]
+
+
+LABELLED = """\
+key: t
+display_name: T
+description: ""
+definition:
+  dataset: {key: rows}
+  solver:
+    type: multi_turn_solver
+    message_builders:
+      - {type: chat_message, role: user, content: hello}
+      - {type: loop, message_builders: [{type: generate}]}
+  scorers:
+    - {type: labeler_via_model, key: kind, model_key: j, user_prompt: u, valid_labels: [answer, refusal]}
+  actions:
+    - key: a
+      action: exclude_from_metrics
+      filter: {op: equals, expression: "{{ scores.kind.label }}", value: refusal}
+    - {key: b, action: exclude_from_metrics, filter: {op: not_in, expression: scores.kind.label, values: [answer]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("value: refusal", "value: refussal"), "filter.value: `refussal` is not among `valid_labels`. Did you mean"),
+        (("values: [answer]", "values: [answer, no]"), "filter.values[1]: `no` is not among `valid_labels`"),
+        (
+            ("{type: generate}", "{type: load_trace, trace_column: t}"),
+            "solver.message_builders: no builder is `generate`",
+        ),
+    ],
+)
+def test_labels_are_compared_with_valid_ones_and_conversations_ask_the_model(
+    tmp_path: Path, change: tuple[str, str], says: str
+) -> None:
+    assert faults(tmp_path, LABELLED) == []
+    [found] = faults(tmp_path, LABELLED.replace(*change))
+    assert says in found

@@ -20,6 +20,7 @@ ROWS = [
     {"sample_id": "silent", "q": " ", "a": "a"},
 ]
 SIMILAR = {"type": "similar", "key": "s", "value": "{{ sample.a }}", "embedding_model": "vowels"}
+UNNAMED = {name: value for name, value in SIMILAR.items() if name != "key"}
 MODEL = "key: vowels\ndisplay_name: V\nconfig: {url: '%s', model_key: fake-vowels}\n"
 PRICES = "date: 2026-02-03\nmodels: {'*vowels': {input: 1000, output: 0}, echo: {input: 0, output: 0}}\n"
 
@@ -74,7 +75,7 @@ def test_embeddings_are_cached_and_part_of_the_budget(project: Path) -> None:
     assert run(folder="second") == 0
     (judge,) = json.loads(Path("second/leaderboard.json").read_text())["tasks"][0]["judges"]
     assert (judge["answers"], judge["cached"]) == (4, 4)
-    assert run("--no-cache", "--max-cost", "0.006", "--concurrency", "1", folder="third") == 3
+    assert run("--no-cache", "--budget-cost", "0.006", "--concurrency", "1", folder="third") == 3
     assert len(records("third")) == 1
 
 
@@ -106,12 +107,35 @@ def test_in_a_list_each_assertion_has_its_own_model_and_negation(project: Path) 
     assert [each["passed"] for each in evidence] == [True, True, False]
 
 
-def test_a_model_without_embeddings_is_refused_before_anything_is_asked(
+@pytest.mark.parametrize("model", ["stub:x", "anthropic:x"])
+def test_a_model_without_embeddings_is_refused_at_its_field_before_anything_is_asked(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)  # what a class cannot do is known without a key
+    listed = {"type": "assertions", "key": "l", "assertions": [{"type": "is_json"}, UNNAMED]}
+    write_task(project, ROWS, [{**SIMILAR, "text": "{{ sample.none }}"}, listed])
+    named = ["--model-for", f"vowels={model}"]
+    assert run(*named) == 2
+    ran = capsys.readouterr().err
+    assert not Path("run").exists()
+    assert main(["check", "task.yaml", *named]) == 2
+    checked = capsys.readouterr().err
+    for field in ("scorers[0]", "scorers[1].assertions[1]"):
+        refused = f"definition.{field}.embedding_model: the model `{model}` has no embeddings"
+        assert refused in ran
+        assert refused in checked
+    assert "unknown field of `sample` `none`" in checked, "and nothing else is hidden"
+
+
+def test_whether_python_of_ones_own_has_embeddings_is_known_only_to_a_run(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_task(project, ROWS, [SIMILAR])
-    assert run("--model-for", "vowels=stub:x") == 2
-    assert "`embedding_model: vowels`: the model `stub:x` has no embeddings" in capsys.readouterr().err
+    named = ["--model-for", "vowels=answers:echo"]
+    assert main(["check", "task.yaml", *named]) == 0
+    assert run(*named) == 2
+    told = capsys.readouterr().err
+    assert "scorer `s`: `embedding_model: vowels`: the model `answers:echo` has no embeddings" in told
     assert not Path("run").exists()
 
 

@@ -14,6 +14,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Request
 from assay.runs.evaluate import run_evaluation
+from assay.runs.gates import Gates
 from assay.runs.plan import plan_runs
 from assay.tasks.declarative.load import read_yaml_tasks
 
@@ -98,11 +99,11 @@ def test_metrics_of_a_trial_aggregator_are_left_to_the_leaderboard(tmp_path: Pat
     path = write_task(tmp_path, ROWS, [{**EQUALS, "metrics": metrics}])
     [definition] = read_yaml_tasks(trials(path, score_aggregators=[aggregator]))
     assert [part.options["field"] for part in definition.aggregates] == ["is_correct"]
-    assert "the leaderboard has every k" in definition.metadata["warnings"][0]
+    assert "not used: reports have k = 1, 2, 5" in definition.metadata["warnings"][0]
 
 
 def run_file(folder: Path, **more: Any) -> Path:
-    task = json.loads(write_task(folder, ROWS, [EQUALS]).read_text())
+    task = json.loads(write_task(folder, ROWS, more.pop("scorers", [EQUALS])).read_text())
     model = {"key": "m", "display_name": "M", "config": {"connection_type": "assay", "model": "stub:a"}}
     evaluation = {
         "key": "e",
@@ -144,6 +145,30 @@ def test_the_policies_of_a_run_file_are_gates(
     assert ("spec-1.accuracy > 0.7" in capsys.readouterr().err) is bool(code)
 
 
+@pytest.mark.parametrize(
+    ("scope", "gate"),
+    [
+        ({"scorer_keys": ["main"]}, "spec-1.mean_accuracy > 0.7"),
+        ({"scorer_keys": ["again"]}, "spec-1.mine_accuracy > 0.7"),
+        ({"metric_keys": ["mine"]}, "spec-1.mine_accuracy > 0.7"),
+        ({"scorer_keys": ["main"], "metric_keys": ["mine"]}, "no task in its scope has a number `accuracy`"),
+        ({"scorer_keys": ["nobody"]}, "no task in its scope has a number `accuracy`"),
+    ],
+)
+def test_a_policy_is_about_the_numbers_of_scorers_and_metrics_in_its_scope(
+    tmp_path: Path, scope: dict[str, Any], gate: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = {
+        **EQUALS,
+        "key": "again",
+        "metrics": [{"type": "mean", "key": "mine", "field": "is_correct", "name": "accuracy"}],
+    }
+    policies = policy("accuracy", type="threshold", operator=">", threshold=0.7, scope=scope)
+    path = run_file(tmp_path, policies=policies, scorers=[EQUALS, again])
+    assert main(["run", str(path), "--quiet"]) == (2 if "no task" in gate else 1)
+    assert gate in capsys.readouterr().err
+
+
 def test_a_policy_about_no_number_of_the_run_is_refused_before_it_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,3 +201,34 @@ def test_a_key_of_a_known_provider_is_its_model(tmp_path: Path) -> None:
     judge["model_key"] = "nobody$some-model"
     with pytest.raises(UsageError, match=r"there is no model `nobody\$some-model`"):
         read_yaml_tasks(write_task(tmp_path, ROWS, [judge]))
+
+
+def test_a_policy_about_a_task_that_the_run_does_not_have_is_refused_with_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scope = {"task_specification_keys": ["spec-2"]}
+    path = run_file(tmp_path, policies=policy("accuracy", type="exists", scope=scope))
+    for command in ("validate", "check", "run"):
+        assert main([command, str(path)]) == 2
+        said = "".join(capsys.readouterr())
+        assert "policies[0].rules[0].scope.task_specification_keys[0]" in said
+        assert "this run has no task `spec-2`. Did you mean `spec-1`?" in said
+
+
+def test_a_policy_about_another_evaluation_says_that_no_gate_applies(tmp_path: Path) -> None:
+    scope = {"evaluation_keys": ["other"], "task_specification_keys": ["theirs"]}
+    [task] = read_yaml_tasks(run_file(tmp_path, policies=policy("accuracy", type="exists", scope=scope)))
+    [warning] = task.metadata["warnings"]
+    assert "0 gates apply: the policy rule `p.good` is about no task of this run (evaluation `e`)" in warning
+
+
+@pytest.mark.parametrize("scope", ["all_latest", {"scorer_keys": ["main"]}])
+@pytest.mark.parametrize(("metric", "gate"), [("is_correct", "spec-1.accuracy"), ("pass@3", "spec-1.pass@3")])
+def test_a_policy_names_a_mean_by_its_score_value_and_what_repetitions_say(
+    tmp_path: Path, metric: str, gate: str, scope: Any
+) -> None:
+    path = run_file(tmp_path, policies=policy(metric, type="exists", scope=scope))
+    definitions = read_yaml_tasks(path)
+    assert [each.text for each in Gates(["failed <= 9"], definitions, RunConfig(repeat=3)).gates][1:] == [
+        f"{gate} == {gate}"
+    ]

@@ -38,6 +38,33 @@ definition:
 """
 
 
+RUN = """\
+datasets:
+  - {key: data, display_name: D, source: {type: local, file_path: data.jsonl}}
+  - {key: other, display_name: O, source: {type: inline, samples: [{q: x, a: y}]}}
+models:
+  - {key: m, display_name: M, config: {connection_type: assay, model: toy}, rate_limit: 90, max_concurrent_requests: 2}
+  - $provider: openai/gpt-4.1-nano
+tasks:
+  - $ref: task.yaml
+  - key: rows
+    display_name: R
+    description: ""
+    definition:
+      evaluated_entity_type: dataset
+      scorers:
+        - type: python
+          compute_scores_snippet: "def compute_scores(sample): return {'ok': True}"
+          metrics: [{type: mean, field: ok}]
+evaluation:
+  key: e
+  display_name: E
+  num_samples: 4
+  task_specifications:
+    - {task_key: t, model_key: m}
+"""
+
+
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
     """Reads a task file that lies beside its data in the current folder: the fixture `read`."""
     monkeypatch.chdir(tmp_path)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.calls import calls_of
 
-from assay.catalog import resolve
+from assay.catalog import CATALOG, resolve
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.strict_json import MAX_LINE_BYTES
@@ -263,7 +263,7 @@ def test_bad_records_are_left_out_and_counted_when_that_is_allowed(tmp_path: Pat
 def test_a_file_without_one_good_record_is_refused_even_then(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"no records|not one good record"):
+    with pytest.raises(UsageError, match=r"no records|no valid record"):
         read_spec_file(path, allow_bad=True)
 
 
@@ -279,8 +279,17 @@ def test_a_definition_survives_being_written_and_read() -> None:
         assert msgspec.json.decode(msgspec.json.encode(task), type=TaskDefinition) == task
 
 
-def test_the_runner_finds_post_process_here() -> None:
+def test_the_runner_finds_every_post_process_rule_here() -> None:
     assert post_process(" B ", "strip_whitespace") == "B"
+    assert [post_process("The answer is (B).", rule) for rule in CATALOG["post_process"]]
+    with pytest.raises(UsageError, match=r"unknown post-process rule `extract_leter`. Did you mean `extract_letter`\?"):
+        post_process("B", "extract_leter")
+
+
+def test_the_vocabulary_of_rules_is_closed() -> None:
+    assert POST_PROCESS_RULES == (
+        "none", "strip_whitespace", "lower", "extract_letter", "extract_code_block", "extract_first_line",
+    )  # fmt: skip
 
 
 def test_a_metric_name_means_what_the_metrics_say_it_means() -> None:

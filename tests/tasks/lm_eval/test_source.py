@@ -41,8 +41,8 @@ def test_without_the_package_a_sentence_says_what_to_install() -> None:
 
 
 def test_flags_for_lm_eval_go_with_its_tasks_only() -> None:
-    with pytest.raises(UsageError, match="--num-fewshot: only for tasks of lm_eval"):
-        load_tasks(["starter"], lm_eval=LmEvalOptions(num_fewshot=0))
+    with pytest.raises(UsageError, match="--chat-template: only for tasks of lm_eval"):
+        load_tasks(["starter"], lm_eval=LmEvalOptions(chat_template=True, num_fewshot=0))
 
 
 def test_a_run_folder_vouches_for_no_python_of_lm_eval() -> None:

@@ -7,11 +7,11 @@ import { test } from "node:test";
 globalThis.window = globalThis;
 const { QueryError, compile, complete, parse, schemaOf, textsOf } =
   await import("../../../src/assay/viewer/static/query.js");
-const { holdsWords, said } = await import("../../../src/assay/viewer/static/static_search.js");
+const { holdsWords, searchableText } = await import("../../../src/assay/viewer/static/static_search.js");
 
 const read = (name) => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), "utf8"));
 const { cases, errors, records } = read("query_cases.json");
-const texts = new Map(records.map((record) => [record.key, said(record)]));
+const texts = new Map(records.map((record) => [record.key, searchableText(record)]));
 // what an exported copy holds of the records of those cases; tests/viewer/test_export.py keeps it up to date
 const { fields, rows } = read("query_rows.json");
 const schema = schemaOf(fields);

@@ -32,4 +32,6 @@ test("an address that nobody wrote leads somewhere all the same", () => {
   assert.equal(at("").page, "runs");
   assert.equal(at("#/run/%E0%A4%A").run, "%E0%A4%A");
   assert.equal(at("#/compare").runs.length, 0);
+  for (const view of ["nonsense", "runs", "compare", "constructor"])
+    assert.equal(at(`#/run/r/${view}`).page, "unknown");
 });

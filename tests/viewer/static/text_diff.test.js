@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { likeness, textDiff } from "../../../src/assay/viewer/static/text_diff.js";
+import { likeness, otherwise, textDiff } from "../../../src/assay/viewer/static/text_diff.js";
 
 const side = (parts, without) =>
   parts
@@ -45,4 +45,11 @@ test("the nearest target is the one that shares most words", () => {
   const nearest = targets.sort((a, b) => likeness("one red square", b) - likeness("one red square", a))[0];
   assert.equal(nearest, "a red square");
   assert.equal(likeness("same", "same"), 2);
+});
+
+test("what leads to a difference begins with a whole word", () => {
+  const long = "a number of downloads in the second month and in the third month that adds up to 126+240 = ";
+  const [[, before], [differs, after]] = otherwise(long + "366", long + "363");
+  assert.equal(before, " … third month that adds up to 126+240 = ");
+  assert.deepEqual([differs, after], [true, "363"]);
 });

@@ -6,6 +6,8 @@ import {
   copyNote,
   count,
   interval,
+  lasted,
+  moment,
   money,
   number,
   oneLineOf,
@@ -56,7 +58,16 @@ test("a share near one is not rounded up to one", () => {
 test("a cost that nobody knows is not shown as nothing", () => {
   assert.equal(money(null), null);
   assert.equal(money({ value: null, judged: true, judges: 0.5, currency: "USD" }), "unknown + judges USD 0.5000");
+  assert.equal(money({ value: null, judged: true, judges: null, currency: "USD" }), "cost unknown");
+  assert.equal(money({ value: 0, judged: true, judges: 0, currency: "USD" }), null, "what costs nothing has no cost");
   assert.equal(money({ value: 2, judged: false, currency: "USD" }), "USD 2.00");
+});
+
+test("a run has a start and a length, where both are known", () => {
+  assert.equal(lasted("2026-11-17T12:00:00+00:00", Date.parse("2026-11-17T12:05:00Z") / 1000), "5 min");
+  assert.equal(lasted("2026-11-17T12:00:00Z", 0), null);
+  assert.match(moment("2026-11-17T12:00:00Z"), /^2026-11-1[678] \d\d:\d\d$/);
+  assert.equal(moment("no time"), "");
 });
 
 test("one line is one line", () => {

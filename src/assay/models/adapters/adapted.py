@@ -84,7 +84,7 @@ class ChatShape:
         try:
             found = msgspec.json.decode(text, type=_Output)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            message = f"the answer is no chat completion ({error}): {text[:200]!r}"
+            message = f"the answer is not a chat completion ({error}): {text[:200]!r}"
             raise _failed(self._name, "bad_output", message) from error
         if not found.choices:
             raise _failed(self._name, "bad_output", "the answer holds no choices")
@@ -179,7 +179,7 @@ class InferenceModel:
         self._shape = ChatShape(self.name, process_input, process_output)
         self._environment = dict(environment or {})
         self._identity = fingerprint([run_inference_snippet, process_input, process_output])
-        # whoever builds a model out of a file has asked whether its code may run
+        # the caller that builds a model from a file has checked that its code may run
         self._snippet = Snippet(
             run_inference_snippet,
             function="run_inference",

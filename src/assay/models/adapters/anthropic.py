@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
-from assay.core.usage import counted
+from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import (
     call_arguments,
     vendor_state,
@@ -25,6 +25,7 @@ from assay.models.adapters.chat_messages import (
 )
 from assay.models.adapters.content_parts import Media, read_part, text_of_content
 from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of
+from assay.models.adapters.providers import named_server
 from assay.models.adapters.reasoning import thinking_budget
 
 OFFICIAL_BASE_URL = "https://api.anthropic.com"
@@ -66,10 +67,10 @@ class AnthropicModel(HttpModel):
         """`extra` is sent with every request (`thinking`, `metadata`, …); `beta` is the value of `anthropic-beta`."""
         if not model:
             raise UsageError("`anthropic` needs a model name: `anthropic:MODEL`")
-        self._model = model
+        self._model, base_url = named_server("anthropic", model, base_url)
         self._base_url = checked_base_url(base_url or OFFICIAL_BASE_URL)
         super().__init__(
-            f"anthropic:{model}",
+            f"anthropic:{self._model}",
             api_key_env=api_key_env,
             key_required=self._base_url == OFFICIAL_BASE_URL,
             timeout_seconds=timeout_seconds,
@@ -140,6 +141,8 @@ class AnthropicModel(HttpModel):
             raise self._failed("unsupported", "the Messages API gives no log-probabilities")
         if request.response_format is not None:
             raise self._failed("unsupported", "response_format is OpenAI's; give the API's own field with extra")
+        if wrong := _refused_by_the_api(request):
+            raise self._failed("unsupported", wrong)
 
     def _completion(self, reply: _Reply, seconds: float) -> Completion:
         blocks = reply.content
@@ -155,9 +158,9 @@ class AnthropicModel(HttpModel):
         return Completion(
             text=text,
             finish_reason=FINISH_REASONS.get(reply.stop_reason or "", reply.stop_reason),
-            tokens_in=counted(usage.all_in()),
-            tokens_out=counted(usage.output_tokens),
-            tokens_cached=counted(cached),
+            tokens_in=token_count(usage.all_in()),
+            tokens_out=token_count(usage.output_tokens),
+            tokens_cached=token_count(cached),
             seconds=seconds,
             reasoning=thinking or None,
             tool_calls=calls or None,
@@ -206,6 +209,25 @@ class _Reply(Struct, frozen=True):
 
 
 _decode_reply = msgspec.json.Decoder(_Reply).decode
+
+
+def _refused_by_the_api(request: Request) -> str | None:
+    """Why the API would answer this with 400, in the words of our own flags."""
+    begun = _begun_answer(request)
+    if begun != begun.rstrip():
+        return "--prefill must not end with whitespace"
+    if not thinking_budget(request.reasoning_effort or "none"):
+        return None
+    if begun:
+        return "--prefill cannot be combined with --reasoning-effort"
+    if request.temperature not in (None, 1.0) or (request.top_p is not None and request.top_p < 0.95):
+        return "with --reasoning-effort the temperature must be 1 and top_p at least 0.95"
+    return None
+
+
+def _begun_answer(request: Request) -> str:
+    last = request.messages[-1] if request.messages else None
+    return text_of_content(last.content) if last and last.role == "assistant" and not last.tool_calls else ""
 
 
 def _split_system(messages: Sequence[Message]) -> tuple[str | None, list[Message]]:

@@ -1,7 +1,7 @@
 """Messages as other programs expect them: plain objects with role and content, and what a tool call carries along.
 
 A vendor's own state, without which it refuses the next request (the signature of a thought), travels in the call's
-`extra_content` under the vendor's name: whoever keeps the call keeps the state, and only that vendor is sent it again.
+`extra_content` under the vendor's name: the state is kept with the call, and sent back only to that vendor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def message_body(message: Message) -> dict[str, Any]:
 
 
 def vendor_state(call: Mapping[str, Any], vendor: str) -> Any:
-    """What a vendor wants back with a call it made; None when the call is of somebody else."""
+    """What a vendor wants back with a call it made; None when the call is another vendor's."""
     kept = call.get("extra_content")
     return kept.get(vendor) if isinstance(kept, Mapping) else None
 

@@ -1,4 +1,4 @@
-"""What an exception of somebody's client says about a server: its status, or that nobody listened.
+"""What an exception of a third-party client says about a server: its status, or that it could not be reached.
 
 For models whose requests are made by a library that is not ours: requests, httpx, aiohttp, urllib, a vendor's own.
 """
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 Away = Literal["unreachable", "refusing", "closed"]
 
 NOT_NOW = {429, 502, 503, 504, 529}
-"""Too many requests, and what gateways and busy servers say when nobody would be answered."""
+"""Too many requests, and what gateways and busy servers answer to every request."""
 _LONGEST_CHAIN = 8
 
 
@@ -42,7 +42,7 @@ def trouble_of(error: Exception) -> Trouble:
 
 
 def away(status: int, kind: str, *, retryable: bool) -> Away | None:
-    """Whether a status turns everybody down: for now, or until somebody changes the key, the name or the account."""
+    """Whether a status rejects every request: temporarily, or until the key, the name or the account is changed."""
     if retryable:
         return "refusing" if status in NOT_NOW else None
     return "closed" if status in (401, 403, 404) or kind == "rate_limit" else None
@@ -59,7 +59,7 @@ def status_of(error: Exception) -> int | None:
 
 
 def _headers_of(error: Exception) -> Mapping[str, str]:
-    from email.message import Message  # what urllib has; nobody else needs the package
+    from email.message import Message  # used by urllib; nothing else needs the package
 
     for holder in (error, getattr(error, "response", None)):
         found = getattr(holder, "headers", None)

@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
-from assay.core.usage import counted
+from assay.core.usage import token_count
 from assay.env_file import refuse_unset
 from assay.models.adapters.chat_messages import message_body
 from assay.models.adapters.options import checked_timeout
@@ -131,8 +131,8 @@ class _Command:
         return Completion(
             text=answer.text,
             finish_reason=answer.finish_reason,
-            tokens_in=counted(answer.tokens_in),
-            tokens_out=counted(answer.tokens_out),
+            tokens_in=token_count(answer.tokens_in),
+            tokens_out=token_count(answer.tokens_out),
             reasoning=answer.reasoning,
             logprob=answer.logprob,
             seconds=seconds,
@@ -284,7 +284,9 @@ _PARAMETERS = (
     *("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs"),
     *("response_format", "tools", "extra", "continuation"),
 )
-_GARBAGE = "the program wrote something other than an answer to its standard output (talk belongs on standard error):"
+_GARBAGE = (
+    "the program wrote something other than an answer to its standard output (log messages belong on standard error):"
+)
 _decode_line = msgspec.json.Decoder(_Answer).decode
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
-from assay.core.usage import counted
+from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import (
     call_arguments,
     called_names,
@@ -26,6 +26,7 @@ from assay.models.adapters.chat_messages import (
 )
 from assay.models.adapters.content_parts import Media, read_part
 from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of, retry_after_seconds
+from assay.models.adapters.providers import named_server
 from assay.models.adapters.reasoning import thinking_budget
 from assay.transport.connection import HttpAnswer
 
@@ -54,6 +55,7 @@ class GeminiModel(HttpModel):
         """`extra` is merged into `generationConfig` of every request (`thinkingConfig`, `topK`, …)."""
         if not model:
             raise UsageError("`gemini` needs a model name: `gemini:MODEL`")
+        model, base_url = named_server("gemini", model, base_url)
         self._model = model.removeprefix("models/")
         self._base_url = checked_base_url(base_url or OFFICIAL_BASE_URL)
         super().__init__(
@@ -63,7 +65,7 @@ class GeminiModel(HttpModel):
             timeout_seconds=timeout_seconds,
         )
         self._extra = dict(extra or {})
-        self._url = endpoint(self._base_url, f"/models/{quote(self._model, safe='')}:generateContent")
+        self._url = gemini_url(self._base_url, self._model)
         if self._key:
             self._headers["x-goog-api-key"] = self._key
             self._refuse_key_in_settings(api_key_env)
@@ -75,48 +77,12 @@ class GeminiModel(HttpModel):
     async def generate(self, request: Request) -> Completion:
         if request.continuation is not None:
             raise self._failed("unsupported", "the Gemini API cannot score a given continuation")
-        body = self._body(request)
+        body = gemini_body(request, self._extra)
         started = perf_counter()
         answer = await self._post(self._url, body)
         seconds = perf_counter() - started
         earlier_calls = len(called_names(request.messages or ()))
         return self._completion(self._decoded(answer, _decode_reply), seconds, earlier_calls)
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        messages = request.messages or (Message(role="user", content=request.prompt or ""),)
-        names = called_names(messages)
-        system = [message for message in messages if message.role in ("system", "developer")]
-        rest = [message for message in messages if message.role not in ("system", "developer")]
-        contents = [
-            {
-                "role": "model" if group[0].role == "assistant" else "user",
-                "parts": [part for message in group for part in _parts(message, names)],
-            }
-            for group in with_tool_results_together(rest)
-        ]
-        body: dict[str, Any] = {"contents": contents}
-        if system:
-            body["systemInstruction"] = {"parts": [part for message in system for part in _parts(message, names)]}
-        if request.tools:
-            body["tools"] = [{"functionDeclarations": [tool.get("function", tool) for tool in request.tools]}]
-        config = {**self._config(request), **self._extra, **(request.extra or {})}
-        if config:
-            body["generationConfig"] = config
-        return body
-
-    def _config(self, request: Request) -> dict[str, Any]:
-        config = {
-            "temperature": request.temperature,
-            "topP": request.top_p,
-            "maxOutputTokens": _most_tokens(request),
-            "stopSequences": list(request.stop) if request.stop else None,
-            "seed": request.seed,
-            "responseLogprobs": True if request.logprobs is not None else None,
-            "logprobs": request.logprobs or None,
-            "thinkingConfig": _thinking(request.reasoning_effort),
-            **_format(request.response_format),
-        }
-        return {name: value for name, value in config.items() if value is not None}
 
     def _completion(self, reply: _Reply, seconds: float, earlier_calls: int) -> Completion:
         blocked = (reply.promptFeedback or {}).get("blockReason")
@@ -140,10 +106,10 @@ class GeminiModel(HttpModel):
         return Completion(
             text=self._redactor.joined([part.text or "" for part in parts if not part.thought]),
             finish_reason="tool_calls" if calls else FINISH_REASONS.get(reason or "", reason),
-            tokens_in=counted(usage.promptTokenCount),
-            tokens_out=counted(usage.all_out()),
-            tokens_cached=counted(usage.cachedContentTokenCount),
-            tokens_reasoning=counted(usage.thoughtsTokenCount),
+            tokens_in=token_count(usage.promptTokenCount),
+            tokens_out=token_count(usage.all_out()),
+            tokens_cached=token_count(usage.cachedContentTokenCount),
+            tokens_reasoning=token_count(usage.thoughtsTokenCount),
             seconds=seconds,
             reasoning=self._redactor.joined([part.text or "" for part in parts if part.thought]) or None,
             tool_calls=calls or None,
@@ -161,6 +127,49 @@ class GeminiModel(HttpModel):
     def _retry_after_seconds(self, answer: HttpAnswer) -> float | None:
         """`Retry-After`, or the `retryDelay` that the error's details hold."""
         return retry_after_seconds(answer.headers) or _retry_delay(answer.body)
+
+
+def gemini_url(base_url: str, model: str) -> str:
+    return endpoint(base_url, f"/models/{quote(model, safe='')}:generateContent")
+
+
+def gemini_body(request: Request, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """The request as the API wants it; `extra` goes into `generationConfig`."""
+    messages = request.messages or (Message(role="user", content=request.prompt or ""),)
+    names = called_names(messages)
+    system = [message for message in messages if message.role in ("system", "developer")]
+    rest = [message for message in messages if message.role not in ("system", "developer")]
+    contents = [
+        {
+            "role": "model" if group[0].role == "assistant" else "user",
+            "parts": [part for message in group for part in _parts(message, names)],
+        }
+        for group in with_tool_results_together(rest)
+    ]
+    body: dict[str, Any] = {"contents": contents}
+    if system:
+        body["systemInstruction"] = {"parts": [part for message in system for part in _parts(message, names)]}
+    if request.tools:
+        body["tools"] = [{"functionDeclarations": [tool.get("function", tool) for tool in request.tools]}]
+    config = {**_config(request), **extra, **(request.extra or {})}
+    if config:
+        body["generationConfig"] = config
+    return body
+
+
+def _config(request: Request) -> dict[str, Any]:
+    config = {
+        "temperature": request.temperature,
+        "topP": request.top_p,
+        "maxOutputTokens": _most_tokens(request),
+        "stopSequences": list(request.stop) if request.stop else None,
+        "seed": request.seed,
+        "responseLogprobs": True if request.logprobs is not None else None,
+        "logprobs": request.logprobs or None,
+        "thinkingConfig": _thinking(request.reasoning_effort),
+        **_format(request.response_format),
+    }
+    return {name: value for name, value in config.items() if value is not None}
 
 
 class _Part(Struct, frozen=True):

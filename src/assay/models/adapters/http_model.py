@@ -201,12 +201,12 @@ def _host_of(url: str) -> str:
 def error_text(body: bytes) -> tuple[str, set[str]]:
     """What the server said was wrong, and the code words it used, whatever shape it chose for them."""
     try:
-        told = msgspec.json.decode(body)
+        decoded = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body[:4000].decode("utf-8", "replace"), set()
-    if not isinstance(told, dict):
-        return str(told), set()
-    error = told.get("error", told)
+    if not isinstance(decoded, dict):
+        return str(decoded), set()
+    error = decoded.get("error", decoded)
     if not isinstance(error, dict):
         return str(error), set()
     codes = {value for value in (error.get("code"), error.get("type"), error.get("status")) if isinstance(value, str)}
@@ -270,7 +270,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _seconds_until(date: str, now: datetime) -> float | None:
-    from email.utils import parsedate_to_datetime  # few servers tell a date
+    from email.utils import parsedate_to_datetime  # few servers send a date
 
     try:
         moment = parsedate_to_datetime(date)

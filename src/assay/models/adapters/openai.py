@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Request
-from assay.core.usage import counted
+from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import message_body
 from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint
 from assay.models.adapters.options import one_of
-from assay.models.adapters.providers import split_address
+from assay.models.adapters.providers import NO_KEY, named_server
 from assay.models.likelihood.echo import EchoError, EchoScore, continuation_score, tokens_of, window_score
 from assay.models.likelihood.rolling import window_size, windows
 from assay.transport.connection import HttpAnswer
@@ -37,6 +37,7 @@ class OpenAIModel(HttpModel):
 
     adapter = "openai"
     """The word before the colon; the presets of other servers have their own."""
+    capabilities = msgspec.structs.replace(HttpModel.capabilities, embeds=True)
 
     def __init__(
         self,
@@ -61,17 +62,15 @@ class OpenAIModel(HttpModel):
         """
         if not model:
             raise UsageError(f"`{self.adapter}` needs a model name: `{self.adapter}:MODEL`")
-        model, at = split_address(model)
-        if at is not None and base_url is not None:
-            raise UsageError(f"`{self.adapter}:{model}@{at}` names a server and base_url another; say it once")
-        base_url = at or base_url
+        model, base_url = named_server(self.adapter, model, base_url)
         self._model = model
         self._base_url = checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
         self._official = self._base_url == OFFICIAL_BASE_URL
+        own_key = api_key_env not in ("OPENAI_API_KEY", NO_KEY)  # who names a variable means to send a key
         super().__init__(
             f"{self.adapter}:{model}",
             api_key_env=api_key_env,
-            key_required=self._official if key_required is None else key_required,
+            key_required=self._official or own_key if key_required is None else key_required,
             timeout_seconds=timeout_seconds,
         )
         self._mode = one_of("mode", mode, ("chat", "completions"))
@@ -79,8 +78,8 @@ class OpenAIModel(HttpModel):
         self.capabilities = msgspec.structs.replace(
             self.capabilities,
             scores_continuations=scores,
+            only_text=scores,
             unproven_likelihoods=scores and check_likelihoods,
-            embeds=True,
         )
         self._document_mark = document_mark
         self._max_tokens_field = one_of(
@@ -144,7 +143,7 @@ class OpenAIModel(HttpModel):
         return Completion(
             text="",
             embedding=reply.data[0].embedding,
-            tokens_in=counted((reply.usage or _NO_USAGE).prompt_tokens),
+            tokens_in=token_count((reply.usage or _NO_USAGE).prompt_tokens),
             seconds=perf_counter() - started,
         )
 
@@ -176,7 +175,7 @@ class OpenAIModel(HttpModel):
             raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
         raw = {**(self._raw(reply, answer) or {}), "continuation_tokens": scored.tokens}
         seconds = perf_counter() - started
-        read = counted(usage.prompt_tokens)
+        read = token_count(usage.prompt_tokens)
         return Completion(
             text=continuation,
             logprob=scored.logprob,
@@ -196,20 +195,22 @@ class OpenAIModel(HttpModel):
         if not before or not whole[before:]:
             raise self._failed("bad_output", str(EchoError("the text has no tokens that anything stands before")))
         size = window_size(size, most - 1)  # one token is always written
-        told: list[EchoScore] = []
+        scores: list[EchoScore] = []
         read = 0
         for shown, scored in windows(whole[:before], whole[before:], size=size, stride=stride):
             reply, _ = await self._echoed(request, [*shown, *scored])
             try:
-                told.append(window_score(reply.choices[0].logprobs, len(shown), len(scored)))
+                scores.append(window_score(reply.choices[0].logprobs, len(shown), len(scored)))
             except EchoError as error:
                 raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
             read += len(shown) + len(scored)
-        raw = {"continuation_tokens": len(whole) - before, "windows": len(told)}
+        raw = {"continuation_tokens": len(whole) - before, "windows": len(scores)}
         return Completion(
             text=continuation,
-            logprob=sum(each.logprob for each in told),
-            is_greedy=None if any(each.is_greedy is None for each in told) else all(each.is_greedy for each in told),
+            logprob=sum(each.logprob for each in scores),
+            is_greedy=None
+            if any(each.is_greedy is None for each in scores)
+            else all(each.is_greedy for each in scores),
             tokens_in=read,
             seconds=perf_counter() - started,
             raw=raw,
@@ -312,8 +313,8 @@ class OpenAIModel(HttpModel):
         return Completion(
             text=text,
             finish_reason=choice.finish_reason,
-            tokens_in=counted(usage.prompt_tokens),
-            tokens_out=counted(usage.completion_tokens),
+            tokens_in=token_count(usage.prompt_tokens),
+            tokens_out=token_count(usage.completion_tokens),
             tokens_cached=usage.cached(),
             tokens_reasoning=usage.thought(),
             seconds=seconds,
@@ -350,8 +351,8 @@ class OpenAIModel(HttpModel):
         return Completion(
             text=choice.text,
             finish_reason=choice.finish_reason,
-            tokens_in=counted(usage.prompt_tokens),
-            tokens_out=counted(usage.completion_tokens),
+            tokens_in=token_count(usage.prompt_tokens),
+            tokens_out=token_count(usage.completion_tokens),
             tokens_cached=usage.cached(),
             seconds=seconds,
             logprobs=self._without_key(_text_logprobs(choice.logprobs)),
@@ -387,10 +388,10 @@ class _Usage(Struct, frozen=True):
     completion_tokens_details: dict[str, Any] | None = None
 
     def thought(self) -> int | None:
-        return counted((self.completion_tokens_details or {}).get("reasoning_tokens"))
+        return token_count((self.completion_tokens_details or {}).get("reasoning_tokens"))
 
     def cached(self) -> int | None:
-        return counted((self.prompt_tokens_details or {}).get("cached_tokens"))
+        return token_count((self.prompt_tokens_details or {}).get("cached_tokens"))
 
 
 class _Answer(Struct, frozen=True):
@@ -446,8 +447,8 @@ def _text_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | No
     """The text endpoint's parallel lists, in the chat endpoint's shape, which some servers send by themselves."""
     if not logprobs or not isinstance(logprobs.get("tokens"), list):
         return _chat_logprobs(logprobs)
-    told = logprobs.get("top_logprobs")
-    alternatives = told if isinstance(told, list) else []
+    listed = logprobs.get("top_logprobs")
+    alternatives = listed if isinstance(listed, list) else []
     entries: list[dict[str, Any]] = []
     for position, (token, logprob, _) in enumerate(tokens_of(logprobs)):
         top = alternatives[position] if position < len(alternatives) else None

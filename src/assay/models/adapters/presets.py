@@ -34,7 +34,7 @@ def _preset(word: str) -> Callable[..., OpenAIModel]:
     ) -> OpenAIModel:
         name, at = split_address(model)
         if at is not None and base_url is not None:
-            raise UsageError(f"`{word}:{model}` names a server and base_url another; say it once")
+            raise UsageError(f"`{word}:{model}` names one server and base_url another; give one of them")
         found: OpenAIModel = kind(
             name,
             base_url=at or base_url or address,

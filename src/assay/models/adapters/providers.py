@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from assay.core.errors import UsageError
+
 
 class Provider(NamedTuple):
     """One kind of server."""
@@ -61,16 +63,16 @@ _OTHER_KEYS = {
 
 
 def hosts_of(variable: str) -> frozenset[str]:
-    """The hosts that a provider's key belongs to; empty for a variable that is no provider's."""
+    """The hosts that a provider's key belongs to; empty for a variable that is not a provider's."""
     hosted = [each for each in PROVIDERS.values() if each.hosted and each.key == variable]
     hosts = {urlsplit(each.address).hostname or "" for each in hosted}
     return frozenset(hosts | ({_OTHER_KEYS[variable]} if variable in _OTHER_KEYS else set()))
 
 
 def belongs_to(variable: str, address: str) -> bool:
-    """Whether a key may go to this address: it is its provider's, or the variable is nobody's in particular.
+    """Whether a key may be sent to this address: it is its provider's, or the variable belongs to no provider.
 
-    Without encryption a host is whoever answers for it, so that is nobody's address.
+    Without encryption anyone may answer for a host, so such an address is no provider's.
     """
     hosts = hosts_of(variable)
     try:
@@ -88,9 +90,17 @@ def chosen_address(argument: str, options: Mapping[str, Any]) -> str | None:
     return None if not chosen else str(chosen)
 
 
+def named_server(adapter: str, model: str, base_url: str | None) -> tuple[str, str | None]:
+    """The model's own name and the server that is chosen for it, which may be said in one place only."""
+    name, at = split_address(model)
+    if at is not None and base_url is not None:
+        raise UsageError(f"`{adapter}:{name}@{at}` names one server and base_url another; give one of them")
+    return name, at or base_url
+
+
 def split_address(model: str) -> tuple[str, str | None]:
     """`MODEL@URL` in its two parts; a bare host gets `http://` and `/v1`. A model name may hold an `@` of its own."""
-    # an address may hold an `@` of its own, before which somebody wrote a password
+    # an address may itself contain an `@`, such as after a password
     scheme = re.search(r"@(?=https?://)", model)
     name, address = (model[: scheme.start()], model[scheme.end() :]) if scheme else _before_host(model)
     if not name or not address:

@@ -35,24 +35,27 @@ from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.client_errors import trouble_of
 from assay.own_functions import own_sha256
 from assay.printable import one_line
-from assay.tracebacks import told
+from assay.tracebacks import describe_exception
 from assay.wording import in_python
 
 Takes = Literal["request", "prompt", "prompts"]
 MAX_THREADS = 64
 
 
-def as_model(thing: Any, name: str | None = None, options: Mapping[str, Any] | None = None) -> Model:
+def as_model(
+    thing: Any, name: str | None = None, options: Mapping[str, Any] | None = None, *, written_as: str | None = None
+) -> Model:
     """A `Model` that asks `thing`: the head of this file says what it may be; `options` are those of a class.
 
-    A native model that says all of itself is returned as it is.
+    A native model that says all of itself is returned as it is. What has neither a name of its own nor one given here
+    is called as it was written, or else as its code is.
     """
     options = options or {}
     if inspect.isclass(thing):
         thing = _instance(thing, options)
     if _is_native(thing) and name in (None, thing.name):
         return _native(thing, options)
-    return _wrapped(thing, name, options)
+    return _wrapped(thing, name or _own_name(thing) or written_as, options)
 
 
 def load_model(target: str, options: Mapping[str, Any]) -> Model:
@@ -60,7 +63,7 @@ def load_model(target: str, options: Mapping[str, Any]) -> Model:
     thing = import_own(target)
     if options and not inspect.isclass(thing):
         raise UsageError(f"`{target}` is not a class, so it takes no options ({', '.join(options)})")
-    return as_model(thing, options=options)
+    return as_model(thing, options=options, written_as=target)
 
 
 def _native(thing: Model, options: Mapping[str, Any]) -> Model:
@@ -110,8 +113,8 @@ class NativeBatchModel(NativeModel):
 
 
 def failure_of_client(error: Exception, part: str) -> FailureError:
-    """What an exception of anybody's stands for, in one line; a server that is away is called so."""
-    found, raised = trouble_of(error), told(error)
+    """What a third-party exception means, in one line; an unreachable server is recognised."""
+    found, raised = trouble_of(error), describe_exception(error)
     said = one_line(raised.message.removesuffix(": "), 600)
     bug = found.kind == "exception"
     failure = Failure(
@@ -191,12 +194,12 @@ class _Wrapped:
         if isinstance(output, Completion):
             return output
         if not isinstance(output, str):
-            raise self._failed("bad_output", f"it returned {in_python(output)} where a text was due")
+            raise self._failed("bad_output", f"it returned {in_python(output)}, expected a text")
         return Completion(text=output, seconds=seconds)
 
     def _failed(self, kind: str, message: str, *, retryable: bool = False) -> FailureError:
-        told = one_line(message, 600)
-        return FailureError(Failure(stage="model", part=self.name, kind=kind, message=told, retryable=retryable))
+        shown = one_line(message, 600)
+        return FailureError(Failure(stage="model", part=self.name, kind=kind, message=shown, retryable=retryable))
 
 
 class RequestModel(_Wrapped):
@@ -240,7 +243,7 @@ class ListModel(_Wrapped):
 
     def _as_list(self, outputs: Any, expected: int) -> list[Any]:
         if isinstance(outputs, str | bytes | dict) or not isinstance(outputs, Iterable):
-            raise self._failed("bad_output", f"it returned {in_python(outputs)} where a list of texts was due")
+            raise self._failed("bad_output", f"it returned {in_python(outputs)}, expected a list of texts")
         listed = list(outputs)
         if len(listed) != expected:
             raise self._failed("bad_output", f"it returned {len(listed)} outputs for {expected} prompts")
@@ -284,14 +287,14 @@ class _Threads:
             try:
                 loop.call_soon_threadsafe(_settle, answer, result, error)
             except RuntimeError:
-                pass  # the loop has ended; nobody is waiting any more
+                pass  # the loop has ended; nothing is waiting any more
 
         self._add_thread_for_one_more()
         self._jobs.put(job)
         return await answer
 
     def _add_thread_for_one_more(self) -> None:
-        # a call that was given up still holds its thread, so threads are counted against calls that have not ended
+        # an abandoned call still holds its thread, so threads are counted against calls that have not ended
         with self._counting:
             self._unfinished += 1
             if self._unfinished <= self._count or self._count >= self._most:
@@ -331,7 +334,7 @@ def _instance(kind: type, options: Mapping[str, Any]) -> Any:
         given = f"with the options {', '.join(options)}" if options else "without arguments"
         raise UsageError(f"the class `{kind.__name__}` cannot be made {given}: {error}") from error
     except ValueError:
-        pass  # built-in classes that do not tell their parameters
+        pass  # built-in classes without a signature
     return kind(**options)
 
 
@@ -414,9 +417,13 @@ def _generate_of(thing: Any) -> Callable[[Any], Any] | None:
     return thing.generate if isinstance(thing, _Generates) and callable(thing.generate) else None
 
 
+def _own_name(thing: Any) -> str | None:
+    return thing.name if isinstance(thing, _Named) and isinstance(thing.name, str) and thing.name else None
+
+
 def _name(thing: Any) -> str:
-    if isinstance(thing, _Named) and isinstance(thing.name, str) and thing.name:
-        return thing.name
+    if own := _own_name(thing):
+        return own
     thing = thing.func if isinstance(thing, functools.partial) else thing
     return thing.__name__.strip("<>") if inspect.isroutine(thing) else type(thing).__name__
 
@@ -439,7 +446,7 @@ class _SaysWhatItTakes(typing.Protocol):
 
 
 def _identity(thing: Any, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What tells it from every other model of somebody's own, as it is now."""
+    """What distinguishes it from every other user-written model, as it is now."""
     asked = thing.func if isinstance(thing, functools.partial) else thing
     if inspect.ismethoddescriptor(asked):
         asked = asked.__objclass__  # `str.upper`

@@ -1,4 +1,4 @@
-"""`recorded`: stands for the model whose answers are there already, where none is asked."""
+"""`recorded`: stands for the model whose answers are already recorded, where no model is called."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class RecordedModel:
 
 
 def make(argument: str | None = None) -> RecordedModel:
-    """The model behind `recorded`; `recorded:NAME` says whose answers they are."""
+    """The model behind `recorded`; `recorded:NAME` names the model that gave the answers."""
     return RecordedModel(f"recorded:{argument}" if argument else "recorded")

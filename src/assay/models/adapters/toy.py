@@ -62,7 +62,7 @@ class ToyModel:
 def make(argument: str | None = None) -> ToyModel:
     """The model behind `toy`."""
     if argument:
-        raise UsageError(f"`toy` stands alone; `toy:{argument}` says nothing to it")
+        raise UsageError(f"`toy` takes no argument, got `toy:{argument}`; write `--model toy`")
     return ToyModel()
 
 

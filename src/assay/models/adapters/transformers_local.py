@@ -187,14 +187,14 @@ class _Loaded:
         return [
             Completion(
                 text=request.continuation or "",
-                logprob=sum(logprob for logprob, _ in told),
-                is_greedy=all(greedy for _, greedy in told),
+                logprob=sum(logprob for logprob, _ in scores),
+                is_greedy=all(greedy for _, greedy in scores),
                 tokens_in=sum(len(row) for row, _ in each),
                 seconds=seconds,
                 raw={"continuation_tokens": sum(len(row) - begin for row, begin in each)}
                 | ({"windows": len(each)} if len(each) > 1 else {}),
             )
-            for request, each, told in zip(requests, asked, read, strict=True)
+            for request, each, scores in zip(requests, asked, read, strict=True)
         ]
 
     def _windows(self, request: Request) -> list[ScoredRow]:

@@ -1,7 +1,7 @@
 """Log-likelihoods by a model of `transformers`: what rows share is read once, and kept while rows begin with it.
 
-Choices of one question share its prompt, questions of one task their worked examples. The rest is read in batches of
-rows of similar length. A model whose memory is no plain cache of keys and values reads every row whole.
+Choices of one question share its prompt, questions of one task their few-shot examples. The rest is read in batches of
+rows of similar length. A model whose memory is not a plain cache of keys and values reads every row whole.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.models.likelihood.shared_prefixes import common_length, grouped
 LEAST_SHARED = 16
 """Tokens: fewer are read again, which costs less than keeping them."""
 ONE_MORE_PASS = 256
-"""What a pass over the model costs besides its tokens, in tokens."""
+"""The fixed cost of a pass over the model, in tokens."""
 MOST_TOKENS = 8192
 """In one pass, padding included."""
 MOST_TRIED = 64
@@ -31,7 +31,7 @@ class ScoredRow(NamedTuple):
     begin: int
 
 
-Likelihood = tuple[float, bool]
+ReadLikelihood = tuple[float, bool]
 """Of the scored tokens together, and whether each is the likeliest in its place."""
 
 
@@ -52,9 +52,9 @@ class PrefixReader:
         """Whether sharing gives what reading whole does; None until it was tried."""
         self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
 
-    def read(self, pieces: Sequence[ScoredRow]) -> list[Likelihood]:
+    def read(self, pieces: Sequence[ScoredRow]) -> list[ReadLikelihood]:
         """In the order of the pieces."""
-        found: dict[int, Likelihood] = {}
+        found: dict[int, ReadLikelihood] = {}
         alone: list[int] = []
         # what is read of a row is all but its last token
         for common, places in grouped([piece.row[:-1] for piece in pieces], ONE_MORE_PASS):
@@ -64,7 +64,7 @@ class PrefixReader:
                 alone.extend(places)
             else:
                 found |= zip(places, self._read_shared(group, shared), strict=True)
-        found |= zip(alone, self._read_whole([pieces[place] for place in alone]), strict=True)
+        found |= zip(alone, self._read_after(None, [pieces[place] for place in alone]), strict=True)
         return [found[place] for place in range(len(pieces))]
 
     def _shared(self, common: int, group: Sequence[ScoredRow]) -> int:
@@ -74,10 +74,7 @@ class PrefixReader:
         # the token before the first one that is scored has to be read with the rest
         return min(common, *(piece.begin - 1 for piece in group))
 
-    def _read_whole(self, pieces: Sequence[ScoredRow]) -> list[Likelihood]:
-        return self._read_after(None, pieces)
-
-    def _read_shared(self, pieces: Sequence[ScoredRow], shared: int) -> list[Likelihood]:
+    def _read_shared(self, pieces: Sequence[ScoredRow], shared: int) -> list[ReadLikelihood]:
         if self._shares is None:
             self._shares = self._try_out(pieces, shared)
         stem = self._stem_of(pieces[0].row[:shared]) if self._shares else None
@@ -120,13 +117,13 @@ class PrefixReader:
         self._stem = _Stem(tokens, cache)
         return self._stem
 
-    def _read_after(self, stem: _Stem | None, pieces: Sequence[ScoredRow]) -> list[Likelihood]:
+    def _read_after(self, stem: _Stem | None, pieces: Sequence[ScoredRow]) -> list[ReadLikelihood]:
         """Batches of rows of similar length; rows that differ only in their last token are read once."""
         before = len(stem.tokens) if stem is not None else 0
         inputs: dict[tuple[int, ...], list[int]] = {}
         for place, piece in enumerate(pieces):
             inputs.setdefault(tuple(piece.row[before:-1]), []).append(place)
-        found: dict[int, Likelihood] = {}
+        found: dict[int, ReadLikelihood] = {}
         for batch in _batches(sorted(inputs, key=len)):
             starts = [min(pieces[place].begin for place in inputs[row]) - 1 - before for row in batch]
             logits, first = self._logits(stem, batch, min(starts))
@@ -152,10 +149,10 @@ class PrefixReader:
         return logits, longest - logits.shape[1]
 
     def _only_last(self, count: int) -> dict[str, int]:
-        """Most models can be told how many positions are asked for: all others cost a pass over the vocabulary."""
+        """Most models can be limited to the positions that are needed: every other costs a pass over the vocabulary."""
         return {"logits_to_keep": count} if self._keeps_logits else {}
 
-    def _likelihood(self, scores: Any, piece: ScoredRow) -> Likelihood:
+    def _likelihood(self, scores: Any, piece: ScoredRow) -> ReadLikelihood:
         torch = self._torch
         targets = torch.tensor(piece.row[piece.begin :], device=scores.device)
         logprobs = torch.log_softmax(scores[: len(targets)].double(), dim=-1)

@@ -24,7 +24,7 @@ import numpy as np
 
 from assay.models.embedded.engine import Array, Engine, Memory, Piece, log_softmax
 
-Prompt = tuple[int, ...]
+PromptTokens = tuple[int, ...]
 
 CHUNK_TOKENS = 512
 """A long prompt is fed in pieces, which bounds the memory that attention needs."""
@@ -32,11 +32,11 @@ CHUNK_TOKENS = 512
 PASS_TOKENS = 2048
 """As many tokens of several sequences go through the layers together."""
 
-TOLD_TOKENS = 128
+SCORED_TOKENS = 128
 """For so many tokens at once the scores of the whole vocabulary are held: they are a hundred times their states."""
 
 KEPT_TOKENS = 8192
-"""Sequences in flight hold at most about so many tokens."""
+"""Sequences in flight hold at most about this many tokens."""
 
 REMEMBERED_TOKENS = 4096
 """As many tokens of prompts are remembered, for other continuations and for prompts that begin in the same way."""
@@ -49,8 +49,8 @@ TokenLikelihood = tuple[float, list[tuple[int, float]]]
 """The log-probability of a token, and the likeliest tokens in its place with theirs."""
 
 
-def told(logits: Array, token: int, alternatives: int) -> TokenLikelihood:
-    """What one row of scores says about a token."""
+def token_likelihood(logits: Array, token: int, alternatives: int) -> TokenLikelihood:
+    """Of one token, by one row of scores."""
     scores = log_softmax(logits)
     if not alternatives:
         return float(scores[token]), []
@@ -78,7 +78,7 @@ class Writing:
     alternatives: int | None = None
     """How many alternatives to keep with each token; None keeps no log-probabilities."""
     echo: bool = False
-    """Whether the prompt's own tokens are told about too."""
+    """Whether log-probabilities of the prompt's own tokens are wanted too."""
     ends: frozenset[int] = frozenset()
     """Tokens that end the text and are not part of it."""
     enough: Callable[[list[int]], bool] = lambda tokens: False
@@ -128,7 +128,7 @@ class Embedding:
         return len(self.prompt)
 
 
-Job = Writing | Reading | Embedding
+BatchJob = Writing | Reading | Embedding
 
 
 class Batch:
@@ -137,18 +137,18 @@ class Batch:
     def __init__(self, engine: Engine, slots: int = 16) -> None:
         self._engine = engine
         self._slots = slots
-        self._waiting: list[Job] = []
+        self._waiting: list[BatchJob] = []
         self._writing: list[_Writer] = []
-        self._remembered: OrderedDict[Prompt, _ReadPrompt] = OrderedDict()
+        self._remembered: OrderedDict[PromptTokens, _ReadPrompt] = OrderedDict()
 
     @property
     def busy(self) -> bool:
         return bool(self._waiting or self._writing)
 
-    def add(self, job: Job) -> None:
+    def add(self, job: BatchJob) -> None:
         self._waiting.append(job)
 
-    def step(self) -> list[Job]:
+    def step(self) -> list[BatchJob]:
         """Read what newcomers bring, write one token for each of the others; the jobs that are finished now."""
         newcomers = self._admitted()
         readings = [job for job in newcomers if isinstance(job, Reading)]
@@ -166,9 +166,9 @@ class Batch:
         self._writing = [writer for writer in self._writing if writer.job.finish_reason is None]
         return [*readings, *embeddings, *finished]
 
-    def _admitted(self) -> list[Job]:
+    def _admitted(self) -> list[BatchJob]:
         """The next jobs for which there is a slot and memory; at least one when nothing else goes on."""
-        taken: list[Job] = []
+        taken: list[BatchJob] = []
         held = sum(writer.job.room for writer in self._writing)
         while self._waiting and len(taken) + len(self._writing) < self._slots:
             room = self._waiting[0].room
@@ -187,10 +187,10 @@ class Batch:
         self._writing += writers
 
     def _read_aloud(self, job: Writing) -> _ReadPrompt:
-        """Read a prompt whose own tokens are told about: every state is wanted, so nothing is recalled."""
+        """Read a prompt with log-probabilities of its own tokens: every state is needed, so nothing is recalled."""
         memory = Memory(self._engine.shape, job.room)
         states = self._read_whole([Piece(memory, job.prompt)])[0]
-        job.prompt_logprobs = self._told(states[:-1], job.prompt[1:], job.alternatives or 0)
+        job.prompt_logprobs = self._likelihoods(states[:-1], job.prompt[1:], job.alternatives or 0)
         return _ReadPrompt(memory, states[-1])
 
     def _write_on(self) -> None:
@@ -201,12 +201,14 @@ class Batch:
         for writer, row in zip(writers, self._engine.logits(hidden), strict=True):
             writer.write(row)
 
-    def _told(self, states: Array, tokens: Sequence[int], alternatives: int) -> list[TokenLikelihood]:
-        """What the state before each token says about it."""
+    def _likelihoods(self, states: Array, tokens: Sequence[int], alternatives: int) -> list[TokenLikelihood]:
+        """Of each token, by the state before it."""
         found: list[TokenLikelihood] = []
-        for begin in range(0, len(tokens), TOLD_TOKENS):
-            rows = self._engine.logits(states[begin : begin + TOLD_TOKENS])
-            found += [told(row, token, alternatives) for row, token in zip(rows, tokens[begin:], strict=False)]
+        for begin in range(0, len(tokens), SCORED_TOKENS):
+            rows = self._engine.logits(states[begin : begin + SCORED_TOKENS])
+            found += [
+                token_likelihood(row, token, alternatives) for row, token in zip(rows, tokens[begin:], strict=False)
+            ]
         return found
 
     def _read_whole(self, pieces: Sequence[Piece]) -> list[Array]:
@@ -229,7 +231,7 @@ class Batch:
         ]
         for job, read, states in zip(jobs, sequences, self._read_whole(tails), strict=True):
             before = np.concatenate([read.last[None], states]) if len(states) else read.last[None]
-            found = self._told(before, job.continuation, 1)
+            found = self._likelihoods(before, job.continuation, 1)
             job.token_logprobs = [logprob for logprob, _ in found]
             job.is_greedy = all(logprob >= likeliest[0][1] for logprob, likeliest in found)
             job.logprob = float(np.sum(job.token_logprobs))
@@ -240,7 +242,7 @@ class Batch:
         for job, states in zip(jobs, self._read_whole(pieces), strict=True):
             job.vector = [float(each) for each in states.astype(np.float64).mean(axis=0)]
 
-    def _read_prompts(self, wanted: Sequence[tuple[Prompt, int]]) -> list[_ReadPrompt]:
+    def _read_prompts(self, wanted: Sequence[tuple[PromptTokens, int]]) -> list[_ReadPrompt]:
         """Read prompts, each into a memory with so much room, from where its longest known beginning ends.
 
         Of newcomers that begin in the same way, one leads and the others follow when it has been read.
@@ -259,7 +261,7 @@ class Batch:
         self._forget()
         return [found[number] for number in range(len(wanted))]
 
-    def _leaders(self, prompts: Sequence[Prompt]) -> list[int]:
+    def _leaders(self, prompts: Sequence[PromptTokens]) -> list[int]:
         """Those that gain nothing by waiting for another one."""
         leaders: list[int] = []
         for number, prompt in enumerate(prompts):
@@ -269,7 +271,7 @@ class Batch:
                 leaders.append(number)
         return leaders
 
-    def _recalled(self, prompt: Prompt, room: int) -> Memory:
+    def _recalled(self, prompt: PromptTokens, room: int) -> Memory:
         """What is known of the prompt already; its last token is always read again, for its state is wanted."""
         nearest = max(self._remembered, key=lambda other: _common(prompt, other), default=())
         shared = min(_common(prompt, nearest), len(prompt) - 1)
@@ -283,7 +285,7 @@ class Batch:
             self._remembered.popitem(last=False)
 
 
-def _common(one: Prompt, other: Prompt) -> int:
+def _common(one: PromptTokens, other: PromptTokens) -> int:
     """How many tokens two prompts begin with alike."""
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return sum(1 for _ in alike)
@@ -335,11 +337,11 @@ class _Writer:
         if token in job.ends:
             job.finish_reason = "stop"
             if job.alternatives is not None:
-                job.end = token, told(logits, token, job.alternatives)
+                job.end = token, token_likelihood(logits, token, job.alternatives)
             return
         job.tokens.append(token)
         if job.alternatives is not None:
-            job.logprobs.append(told(logits, token, job.alternatives))
+            job.logprobs.append(token_likelihood(logits, token, job.alternatives))
         if job.enough(job.tokens):
             job.finish_reason = "stop"
         elif len(job.tokens) >= job.most_tokens:

@@ -15,12 +15,12 @@ from aiohttp import web
 from assay.core.errors import FailureError
 from assay.core.types import Completion
 
-Piece = tuple[int, str]
+TextPiece = tuple[int, str]
 """Which of the answers, and what was added to it."""
-Asking = Callable[[Callable[[Piece], None]], Awaitable[Sequence[Completion]]]
-"""Asks for all answers, and tells every piece on the way."""
-Usage = Callable[[Sequence[Completion]], Mapping[str, int] | None]
-"""Of all answers; None when nobody wants to know."""
+Asking = Callable[[Callable[[TextPiece], None]], Awaitable[Sequence[Completion]]]
+"""Asks for all answers, and passes on every piece as it is written."""
+CountUsage = Callable[[Sequence[Completion]], Mapping[str, int] | None]
+"""Usage of all answers; None when it was not requested."""
 
 
 def chat_choice(index: int, text: str, reason: str | None, *, first: bool) -> dict[str, Any]:
@@ -35,10 +35,14 @@ def text_choice(index: int, text: str, reason: str | None, *, first: bool) -> di
 
 
 async def send_pieces(
-    request: web.Request, asking: Asking, about: dict[str, Any], choice: Callable[..., dict[str, Any]], usage: Usage
+    request: web.Request,
+    asking: Asking,
+    about: dict[str, Any],
+    choice: Callable[..., dict[str, Any]],
+    usage: CountUsage,
 ) -> web.StreamResponse:
     """Send the answers as they are written; `about` is what every event repeats."""
-    pieces: asyncio.Queue[Piece | None] = asyncio.Queue()
+    pieces: asyncio.Queue[TextPiece | None] = asyncio.Queue()
     writing = asyncio.ensure_future(asking(pieces.put_nowait))
     writing.add_done_callback(lambda _: pieces.put_nowait(None))
     try:
@@ -64,7 +68,7 @@ async def send_pieces(
         await end(response, about, usage(found))
         return response
     finally:
-        writing.cancel()  # whoever listened may have gone
+        writing.cancel()  # the client may have disconnected
 
 
 async def begin(request: web.Request) -> web.StreamResponse:

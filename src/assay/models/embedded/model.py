@@ -191,13 +191,13 @@ class _Worker:
         reply = _decode_reply(line)
         if reply.piece is None:
             return reply.id, reply
-        if reply.id in self._listeners:  # or whoever asked has gone
+        if reply.id in self._listeners:  # or the caller has gone
             self._listeners[reply.id](reply.piece)
         return None
 
     def _failed(self, kind: str, message: str, *, retryable: bool = False) -> FailureError:
-        told = one_line(message, 1000)
-        return FailureError(Failure(stage="model", part=self._part, kind=kind, message=told, retryable=retryable))
+        shown = one_line(message, 1000)
+        return FailureError(Failure(stage="model", part=self._part, kind=kind, message=shown, retryable=retryable))
 
 
 _decode_reply = msgspec.json.Decoder(Reply).decode
@@ -216,12 +216,12 @@ def make(
     """The model behind `embedded`: a small real model on this machine, after `assay model get`.
 
     SmolLM2-135M-Instruct (Apache-2.0), 135 million parameters, English. It writes greedily unless a temperature is
-    set, samples with the run's seed, and tells true log-likelihoods. Its embeddings are the mean of its last hidden
+    set, samples with the run's seed, and computes true log-likelihoods. Its embeddings are the mean of its last hidden
     states: good enough to try a task with, not to measure with. Needs the extra `embedded`.
     `engine=xllamacpp` lets llama.cpp's own server do the work: quicker at writing, no log-likelihoods.
     """
     if argument:
-        raise UsageError(f"`embedded` stands alone; `embedded:{argument}` says nothing to it")
+        raise UsageError(f"`embedded` takes no argument, got `embedded:{argument}`; write `--model embedded`")
     if one_of("engine", engine, ("numpy", "xllamacpp")) == "xllamacpp":
         from assay.models.adapters.local_server import ServedModel
 

@@ -10,7 +10,7 @@ from assay.core.types import Message
 
 
 class ServedRequest(Struct, kw_only=True):
-    """What both endpoints are told."""
+    """The fields that both endpoints accept."""
 
     model: str | None = None
     temperature: float | None = None

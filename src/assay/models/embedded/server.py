@@ -24,7 +24,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Request
 from assay.models.embedded import event_stream
 from assay.models.embedded import weights as embedded_weights
-from assay.models.embedded.event_stream import Piece, chat_choice, send_pieces, text_choice
+from assay.models.embedded.event_stream import TextPiece, chat_choice, send_pieces, text_choice
 from assay.models.embedded.model import DEFAULT_MAX_TOKENS, EmbeddedModel
 from assay.models.embedded.requests import ChatRequest, EmbeddingRequest, ServedRequest, TextRequest, Wrong
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question
@@ -44,8 +44,8 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class EmbeddedServer:
     """The model and its addresses."""
 
-    def __init__(self, folder: Path, *, workers: int | None = None, batch_size: int = 16) -> None:
-        self._model = EmbeddedModel(folder=str(folder), workers=workers, batch_size=batch_size)
+    def __init__(self, folder: Path, *, workers: int | None = None) -> None:
+        self._model = EmbeddedModel(folder=str(folder), workers=workers, batch_size=16)
         self._about = embedded_weights.describe(folder)
         self.name: str = self._about["name"]
         self._texts = TokenTexts(folder / "tokenizer.json")
@@ -226,19 +226,19 @@ class EmbeddedServer:
             kept.append((*raw["end"], len(before) + len(found.text)))
         elif found.finish_reason == "stop":  # a stop text was cut off, and so are the tokens that wrote it
             kept = [each for each in kept if each[2] < len(before) + len(found.text)]
-        told = [*([None, *raw["prompt_logprobs"]] if asked.echo and prompt else []), *(each[1] for each in kept)]
+        logprobs = [*([None, *raw["prompt_logprobs"]] if asked.echo and prompt else []), *(each[1] for each in kept)]
         tokens = [*(prompt if asked.echo else []), *(each[0] for each in kept)]
-        tops = [None if each is None else self._top(token, each) for token, each in zip(tokens, told, strict=True)]
+        tops = [None if each is None else self._top(token, each) for token, each in zip(tokens, logprobs, strict=True)]
         return {
             "tokens": [self._texts.text(token) for token in tokens],
-            "token_logprobs": [None if each is None else each[0] for each in told],
+            "token_logprobs": [None if each is None else each[0] for each in logprobs],
             "top_logprobs": tops if asked.logprobs else None,
             "text_offset": [*(self._texts.offsets(prompt) if asked.echo else []), *(each[2] for each in kept)],
         }
 
-    def _top(self, token: int, told: Sequence[Any]) -> dict[str, float]:
+    def _top(self, token: int, logprobs: Sequence[Any]) -> dict[str, float]:
         """The likeliest tokens, and the one that stands there."""
-        logprob, best = told
+        logprob, best = logprobs
         return {self._texts.text(token): logprob} | {self._texts.text(other): value for other, value in best}
 
     # -- checks and shapes -------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class EmbeddedServer:
 
     def _check_name(self, name: str | None) -> None:
         if name not in (None, "", "embedded", self.name):
-            message = f"there is no model `{name}` here; the one there is is called `{self.name}`"
+            message = f"unknown model `{name}`; available: `{self.name}`"
             raise Wrong(message, status=404, param="model", code="model_not_found")
 
     def _prompts(self, given: str | list[Any], param: str = "prompt") -> list[list[int]]:
@@ -290,7 +290,7 @@ class EmbeddedServer:
     ) -> web.StreamResponse:
         """The answers piece by piece, as they are written."""
 
-        async def asking(tell: Callable[[Piece], None]) -> list[Completion]:
+        async def asking(tell: Callable[[TextPiece], None]) -> list[Completion]:
             def pieces_of(index: int) -> Callable[[str], None]:
                 return lambda text: tell((index, text))
 
@@ -348,7 +348,7 @@ def _usage(prompts: Sequence[Completion], found: Sequence[Completion]) -> dict[s
 
 def _check_count(param: str, value: int | None, *, least: int) -> None:
     if value is not None and value < least:
-        raise Wrong(f"`{param}` must be at least {least}, not {value}", param=param)
+        raise Wrong(f"`{param}` must be at least {least}, got {value}", param=param)
 
 
 def _alternatives(param: str, value: int) -> int:
@@ -423,7 +423,7 @@ def _wants_usage(asked: ServedRequest) -> bool:
 
 
 async def serve(server: EmbeddedServer, port: int, ready: Callable[[str], None]) -> None:
-    """Listen on loopback until cancelled; `ready` is told the address."""
+    """Listen on loopback until cancelled; `ready` is called with the address."""
     runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:

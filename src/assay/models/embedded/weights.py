@@ -88,7 +88,7 @@ def describe(folder: Path) -> dict[str, Any]:
 
 
 def require(folder: Path) -> None:
-    """A sentence for whoever lacks the packages or has not fetched the model yet."""
+    """The message for users who lack the packages or have not fetched the model yet."""
     if not is_here(folder):
         require_packages()
         raise UsageError(
@@ -116,7 +116,7 @@ def get(say: Say, source: Path | None = None, model: Published = SMOLLM2) -> Pat
 
 
 def require_packages() -> None:
-    """Those of the extra: a missing one is told with the command that installs it."""
+    """Those of the extra: a missing one is named with the command that installs it."""
     for package in ("gguf", "tokenizers"):
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"the embedded model needs the package `{package}`: {EXTRA}")

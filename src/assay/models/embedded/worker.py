@@ -4,7 +4,7 @@
 
 A request is a `Request` with an `id`; a reply has the same `id` and either a `completion` or a `failure`. One that
 asked for a `stream` gets a `piece` of text for every step before. The process ends when its input does, so it never
-outlives whoever started it.
+outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from assay.core.types import Completion, Message, Request
-from assay.models.embedded.batch import Batch, Embedding, Job, Reading, Writing
+from assay.models.embedded.batch import Batch, BatchJob, Embedding, Reading, Writing
 from assay.models.embedded.engine import Engine, load_weights
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question, Reply
 from assay.models.likelihood.rolling import window_size, windows
@@ -54,12 +54,12 @@ class Talker:
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
         self._template = environment.from_string(description["chat_template"] or "")
 
-    def jobs(self, question: Question) -> list[Job]:
+    def jobs(self, question: Question) -> list[BatchJob]:
         """One job, or one for each window of a text that is read in windows."""
         request = question.request
         if request.tools or request.response_format is not None:
             raise CannotAnswerError("unsupported", "the embedded model takes no tools and no response format")
-        jobs: list[Job]
+        jobs: list[BatchJob]
         if request.continuation is not None:
             jobs = list(self._in_windows(self._reading(question, self.text_of(request, chat=False))))
         elif request.embed:
@@ -68,7 +68,7 @@ class Talker:
         else:
             jobs = [self._writing(question)]
         size, most = jobs[0].room, self.engine.shape.context
-        written = 0 if question.echo or request.embed else 1  # tokens that have to fit besides
+        written = 0 if question.echo or request.embed else 1  # further tokens that have to fit
         if len(jobs[0].prompt) + written > most or size > most:
             raise CannotAnswerError("too_long", f"the request has {size} tokens, and the model can read {most}")
         return jobs
@@ -100,7 +100,7 @@ class Talker:
         prompt = question.prompt_tokens or self._encode(self.text_of(request, chat=question.chat)) or [self._mark]
         most = question.max_tokens if request.max_tokens is None else request.max_tokens
         if most < 1 - question.echo:
-            raise CannotAnswerError("bad_request", f"max_tokens must be at least 1, not {most}")
+            raise CannotAnswerError("bad_request", f"max_tokens must be at least 1, got {most}")
         room = self.engine.shape.context - len(prompt)
         stops = request.stop or ()
         return Writing(
@@ -127,20 +127,20 @@ class Talker:
         prompt = [*self._begin, *encoding.ids[:before]] or [self._mark]
         return Reading(key=question, prompt=prompt, continuation=encoding.ids[before:])
 
-    def completion(self, jobs: Sequence[Job], seconds: float) -> Completion:
+    def completion(self, jobs: Sequence[BatchJob], seconds: float) -> Completion:
         job = jobs[0]
         if isinstance(job, Reading):
             readings = [each for each in jobs if isinstance(each, Reading)]
-            told: dict[str, Any] = {"continuation_tokens": sum(len(each.continuation) for each in readings)}
+            raw: dict[str, Any] = {"continuation_tokens": sum(len(each.continuation) for each in readings)}
             if len(readings) > 1:
-                told["windows"] = len(readings)
+                raw["windows"] = len(readings)
             return Completion(
                 text=job.key.request.continuation,
                 logprob=math.fsum(logprob for each in readings for logprob in each.token_logprobs),
                 is_greedy=all(each.is_greedy for each in readings),
                 tokens_in=sum(each.room for each in readings),
                 seconds=seconds,
-                raw=told,
+                raw=raw,
             )
         if isinstance(job, Embedding):
             vector = tuple(job.vector or ())
@@ -182,7 +182,7 @@ class Talker:
 
 
 def _by_number(job: Writing) -> dict[str, Any]:
-    """For whoever asked with token numbers: the answer with token numbers."""
+    """For requests with token ids: the answer with token ids."""
     return {
         "tokens": job.tokens,
         "logprobs": job.logprobs,
@@ -202,15 +202,15 @@ def main() -> None:
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     talker = Talker(folder)
     batch = Batch(talker.engine, slots)
-    begun: dict[int, tuple[float, list[Job]]] = {}
-    owed: dict[int, int] = {}
+    begun: dict[int, tuple[float, list[BatchJob]]] = {}
+    remaining: dict[int, int] = {}
     streams: dict[int, str] = {}
     while True:
         for line in _arrived(lines, wait=not batch.busy):
             question = _decoder.decode(line)
             try:
                 jobs = talker.jobs(question)
-                begun[question.id], owed[question.id] = (perf_counter(), jobs), len(jobs)
+                begun[question.id], remaining[question.id] = (perf_counter(), jobs), len(jobs)
                 if question.stream:
                     streams[question.id] = ""
                 for job in jobs:
@@ -221,17 +221,17 @@ def main() -> None:
                 _say(Reply(id=question.id, failure=f"{type(error).__name__}: {error}"[:500]))
         for job in batch.step():
             number = job.key.id
-            owed[number] -= 1
-            if not owed[number]:
-                (started, jobs), _ = begun.pop(number), owed.pop(number)
+            remaining[number] -= 1
+            if not remaining[number]:
+                (started, jobs), _ = begun.pop(number), remaining.pop(number)
                 streams.pop(number, None)
                 _say(Reply(id=number, completion=talker.completion(jobs, perf_counter() - started)))
 
-        for number, told in streams.items():
+        for number, sent in streams.items():
             job = begun[number][1][0]
             text = talker.settled(job) if isinstance(job, Writing) else ""
-            if len(text) > len(told):
-                _say(Reply(id=number, piece=text[len(told) :]))
+            if len(text) > len(sent):
+                _say(Reply(id=number, piece=text[len(sent) :]))
                 streams[number] = text
 
 
@@ -242,7 +242,7 @@ _encoder = msgspec.json.Encoder()
 def _listen(lines: queue.SimpleQueue[bytes]) -> None:
     for line in sys.stdin.buffer:
         lines.put(line)
-    os._exit(0)  # nobody is left to read an answer
+    os._exit(0)  # the parent process is gone
 
 
 def _arrived(lines: queue.SimpleQueue[bytes], *, wait: bool) -> list[bytes]:

@@ -22,7 +22,7 @@ class Question(Struct, frozen=True, kw_only=True):
     prompt_tokens: list[int] | None = None
     """The prompt as token numbers, in place of the request's own."""
     echo: bool = False
-    """Whether the prompt's tokens are told about too, in `raw`; then an answer may be of no token at all."""
+    """Whether `raw` also has the prompt's tokens; then an answer may have no token at all."""
     stream: bool = False
     """Whether text is wanted as it is written."""
 

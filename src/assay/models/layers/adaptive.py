@@ -13,13 +13,13 @@ from statistics import median
 from time import monotonic
 
 from assay.core.errors import FailureError
-from assay.core.model_stack import Wrapper, innermost
+from assay.core.model_stack import Wrapper, innermost, not_asked
 from assay.core.seams import HasRateLimits, Model
-from assay.core.types import Completion, Failure, Request
+from assay.core.types import Completion, Request
+from assay.models.layers.outage import wait_for_place
 
 TROUBLE = ("rate_limit", "overloaded")
 LONGEST_PAUSE_SECONDS = 120.0
-NOT_ASKED = "not asked: the run was asked to end while the server wanted a pause"
 
 
 class Adaptive(Wrapper):
@@ -34,8 +34,9 @@ class Adaptive(Wrapper):
         longest_pause_seconds: float = LONGEST_PAUSE_SECONDS,
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`sleep` may answer that nobody is to be asked any more."""
+        """`sleep` may return that no more requests are to be sent; `is_over` says so for waiting requests."""
         super().__init__(model)
         source = innermost(model)
         self._source = source if isinstance(source, HasRateLimits) else None
@@ -45,6 +46,7 @@ class Adaptive(Wrapper):
         self._longest_pause = longest_pause_seconds
         self._clock = clock
         self._sleep = sleep
+        self._is_over = is_over
         self._in_flight = 0
         self._waiting: list[asyncio.Future[None]] = []
         self._paused_until = 0.0
@@ -86,20 +88,15 @@ class Adaptive(Wrapper):
             if pause > 0:
                 if await self._sleep(pause):
                     self._wake()  # they wait for the same server
-                    raise FailureError(Failure(stage="model", part=self.name, kind="interrupted", message=NOT_ASKED))
+                    raise not_asked(self.name)
+            elif self._is_over():
+                self._wake()
+                raise not_asked(self.name)
             elif self._in_flight < self.width:
                 self._in_flight += 1
                 return
             else:
-                place = asyncio.get_running_loop().create_future()
-                self._waiting.append(place)
-                try:
-                    await place
-                except asyncio.CancelledError:
-                    if place in self._waiting:
-                        self._waiting.remove(place)
-                    self._wake()  # whoever was woken and left must wake another
-                    raise
+                await wait_for_place(self._waiting, self._wake)
 
     def _leave(self) -> None:
         self._in_flight -= 1

@@ -1,4 +1,4 @@
-"""A server that goes away for a while costs time and nothing else: nobody asks but one that looks whether it is back.
+"""A server that is down for a while costs only time: all requests wait but one, which probes whether it is back.
 
 Away is a server that answered before and now either does not listen at all, or turns everybody down (429, 502, 503,
 504, 529) with no answer in between. While it is, waiting does not count as trying: no attempt is used up by an outage.
@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from assay.core.errors import FailureError
-from assay.core.model_stack import Wrapper
+from assay.core.model_stack import Wrapper, not_asked
 from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
@@ -31,27 +31,25 @@ NEVER_SECONDS = 10.0
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
 NAP_SECONDS = 1.0
-"""Whoever waits looks so often whether the run is to end."""
+"""How often a waiting request checks whether the run is to end."""
 TELL_SECONDS = 30.0
 WORTH_TELLING_SECONDS = 2.0
 """A server that only wants fewer requests at once is back before."""
 
 
 class WaitsOutOutages(Wrapper):
-    """Waits out an outage, up to a limit; then the run ends by itself, and can be gone on with."""
+    """Waits out an outage, up to a limit; then the run ends by itself, and can be resumed."""
 
     def __init__(
         self,
         model: Model,
         *,
         patience_seconds: float,
-        flag: str = "--patience",
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(model)
         self._patience = patience_seconds
-        self._flag = flag
         self._clock, self._sleep = clock, sleep
         self._answered = self._given_up = False
         self._in_a_row = self._hopeless_in_a_row = 0
@@ -66,7 +64,7 @@ class WaitsOutOutages(Wrapper):
         self._say: Callable[[str], None] = lambda sentence: None
 
     def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
-        """Whom to tell of an outage, and what to end when it lasts too long."""
+        """Set what reports an outage, and what to end when it lasts too long."""
         self._stop, self._say = stop, say
 
     async def generate(self, request: Request) -> Completion:
@@ -77,6 +75,8 @@ class WaitsOutOutages(Wrapper):
                 completion = await self.model.generate(request)
             except FailureError as error:
                 if not self._outlasts(error, call, looking=looking):
+                    if self._given_up:  # the run ends because of it, and reports it once
+                        raise not_asked(self.name, f"given up: {error}") from error
                     raise
             else:
                 self._answered = True
@@ -105,15 +105,7 @@ class WaitsOutOutages(Wrapper):
                     self._wake_one()
                     raise
                 return True
-            place = asyncio.get_running_loop().create_future()
-            self._waiting.append(place)
-            try:
-                await place
-            except asyncio.CancelledError:
-                if place in self._waiting:
-                    self._waiting.remove(place)
-                self._wake_one()  # whoever was woken and left must wake another
-                raise
+            await wait_for_place(self._waiting, self._wake_one)
         return False
 
     def _patience_left(self) -> float:
@@ -145,7 +137,7 @@ class WaitsOutOutages(Wrapper):
             return False
         if error.retry_after_seconds is not None:
             self._wait_seconds = max(error.retry_after_seconds, 0.1)
-        elif looking:  # the others were sent before anybody knew
+        elif looking:  # the others were sent before the outage was known
             self._wait_seconds = min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS)
         self._tell(error, now, now - self._away_since)
         return True
@@ -158,9 +150,9 @@ class WaitsOutOutages(Wrapper):
         if self._hopeless_in_a_row < HOPELESS_IN_A_ROW:
             return
         if error.away == "closed":
-            self._stop.end(f"{self.name}: {error}; look at the key, the model's name and base_url")
+            self._stop.end(f"{self.name}: {error}; check the key, the model's name and base_url")
         elif now - self._hopeless_since >= NEVER_SECONDS:
-            self._stop.end(f"{self.name}: {error}; see whether it runs and base_url is right")
+            self._stop.end(f"{self.name}: {error}; check that it is running and that base_url is right")
 
     def _tell(self, error: FailureError, now: float, away_seconds: float) -> None:
         if self._told_at is None:
@@ -186,7 +178,7 @@ class WaitsOutOutages(Wrapper):
     def _give_up(self, seconds: float) -> None:
         self._given_up = True
         waited = f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:,.0f} s"
-        self._stop.end(f"{self.name} has not answered for {waited} ({self._flag})")
+        self._stop.end(f"{self.name} has not answered for {waited} (--patience)")
         self._stop.now()  # what is in flight waits for the same server; it is made when the run is resumed
         self._wake_all()
 
@@ -202,3 +194,16 @@ class WaitsOutOutages(Wrapper):
             place = self._waiting.pop()
             if not place.done():
                 place.set_result(None)
+
+
+async def wait_for_place(waiting: list[asyncio.Future[None]], wake_another: Callable[[], None]) -> None:
+    """Wait until woken; a waiter that is woken and leaves wakes another."""
+    place = asyncio.get_running_loop().create_future()
+    waiting.append(place)
+    try:
+        await place
+    except asyncio.CancelledError:
+        if place in waiting:
+            waiting.remove(place)
+        wake_another()
+        raise

@@ -9,16 +9,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from time import monotonic
 
-from assay.core.model_stack import Wrapper
+from assay.core.model_stack import Wrapper, not_asked
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
 
 LONGEST_NAP_SECONDS = 1.0
-"""Whoever waits looks again so often: its share may have grown meanwhile."""
+"""How often a waiting request checks again: its share may have grown meanwhile."""
 
 
 class RateLimited(Wrapper):
-    """At most so many requests and tokens a minute."""
+    """At most this many requests and tokens per minute."""
 
     def __init__(
         self,
@@ -28,8 +28,13 @@ class RateLimited(Wrapper):
         tokens_per_minute: float | None = None,
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_over` says whether a waiting request is no longer to be sent."""
         super().__init__(model)
+        self.waiting = 0
+        """Requests that wait for their turn, at this moment."""
+        self._is_over = is_over
         self._requests = _Allowance(requests_per_minute, clock)
         self._tokens = _Allowance(tokens_per_minute, clock)
         self._sleep = sleep
@@ -42,15 +47,24 @@ class RateLimited(Wrapper):
 
     async def generate(self, request: Request) -> Completion:
         expected = len(request.text()) / 4 + (request.max_tokens or 0)
-        async with self._turn:
-            while (wait := max(self._requests.wait_seconds(1), self._tokens.wait_seconds(expected))) > 0:
-                await self._sleep(min(wait, LONGEST_NAP_SECONDS))
-            self._requests.take(1)
-            self._tokens.take(expected)
+        self.waiting += 1
+        try:
+            await self._take(expected)
+        finally:
+            self.waiting -= 1
         completion = await self.model.generate(request)
         if completion.tokens_in is not None or completion.tokens_out is not None:
             self._tokens.take((completion.tokens_in or 0) + (completion.tokens_out or 0) - expected)
         return completion
+
+    async def _take(self, expected: float) -> None:
+        async with self._turn:
+            while (wait := max(self._requests.wait_seconds(1), self._tokens.wait_seconds(expected))) > 0:
+                if self._is_over():
+                    raise not_asked(self.name)
+                await self._sleep(min(wait, LONGEST_NAP_SECONDS))
+            self._requests.take(1)
+            self._tokens.take(expected)
 
 
 class _Allowance:

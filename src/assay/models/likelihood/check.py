@@ -1,4 +1,4 @@
-"""Does a server tell the truth about likelihoods? What it writes must be as likely as it says it was.
+"""Are a server's likelihoods correct? What it writes must be as likely as it reports.
 
 Some servers ignore `echo`, and some give each token of a prompt the distribution behind it instead of before it:
 numbers that look right and are not. Let the model write one token and ask how likely that token is in its place: both
@@ -6,8 +6,6 @@ numbers come from the same distribution, so they agree, or the server's likeliho
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from assay.core.errors import FailureError
 from assay.core.seams import Model
@@ -27,22 +25,22 @@ PROOF_OF_WRONG = ("unsupported", "bad_output", "bad_request")
 """Failures that the server would give every time."""
 
 
-async def likelihood_problem(model: Model, probes: Sequence[str] = PROBES) -> str | None:
+async def likelihood_problem(model: Model) -> str | None:
     """Why the model's likelihoods cannot be used; None when they can. Other failures (no connection, …) are raised."""
     agreed = 0
     try:
-        for probe in probes:
+        for probe in PROBES:
             written = await model.generate(Request(prompt=probe, max_tokens=1, temperature=0.0, logprobs=1))
             said = _logprob(written)
             if said is None:
                 continue
-            told = await model.generate(Request(prompt=probe, continuation=written.text))
-            if (told.raw or {}).get("continuation_tokens", 1) != 1:
+            given = await model.generate(Request(prompt=probe, continuation=written.text))
+            if (given.raw or {}).get("continuation_tokens", 1) != 1:
                 continue  # read together with the prompt it is cut into other tokens
-            if told.logprob is None or abs(told.logprob - said) > TOLERANCE:
+            if given.logprob is None or abs(given.logprob - said) > TOLERANCE:
                 return (
                     f"it wrote {written.text!r} after {probe!r} with a log-probability of {said:.2f}, and says "
-                    f"{'nothing' if told.logprob is None else f'{told.logprob:.2f}'} when asked how likely that is: "
+                    f"{'nothing' if given.logprob is None else f'{given.logprob:.2f}'} when asked how likely that is: "
                     "its log-probabilities of prompts are not those of the tokens they stand beside"
                 )
             agreed += 1
@@ -52,7 +50,11 @@ async def likelihood_problem(model: Model, probes: Sequence[str] = PROBES) -> st
         if error.failure.kind not in PROOF_OF_WRONG:
             raise
         return error.failure.message
-    return None if agreed else "it tells no log-probabilities of what it writes, so those of given texts are unproven"
+    return (
+        None
+        if agreed
+        else "it returns no log-probabilities of what it writes, so those of given texts cannot be verified"
+    )
 
 
 def _logprob(written: Completion) -> float | None:

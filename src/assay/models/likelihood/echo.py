@@ -64,8 +64,8 @@ def continuation_score(
     """
     tokens = tokens_of(logprobs)
     text = prompt + continuation
-    told = tokens[: len(tokens) - written] if written else tokens
-    shifts = dict.fromkeys([told[-1].end - len(text) if told else 0, 0])
+    prompt_tokens = tokens[: len(tokens) - written] if written else tokens
+    shifts = dict.fromkeys([prompt_tokens[-1].end - len(text) if prompt_tokens else 0, 0])
     for shift in shifts:
         places = [
             place
@@ -79,7 +79,9 @@ def continuation_score(
     if len(tokens) <= written:
         message = "the server did not send the log-probabilities of the prompt (`echo` with `logprobs`)"
         raise EchoError(message, missing=True)
-    raise EchoError("the server's tokens are not those of the text it was sent, so they cannot be told apart")
+    raise EchoError(
+        "the server's tokens are not those of the text it was sent, so prompt and answer cannot be separated"
+    )
 
 
 def window_score(logprobs: dict[str, Any] | None, before: int, scored: int) -> EchoScore:
@@ -100,7 +102,7 @@ def _score(values: Sequence[Any], logprobs: dict[str, Any] | None, places: Seque
     try:
         total = float(sum(values))
     except OverflowError as error:
-        raise EchoError("the server's log-probabilities are no numbers that can be added up") from error
+        raise EchoError("the server's log-probabilities are not finite numbers") from error
     return EchoScore(total, len(values), _is_greedy(values, logprobs, places))
 
 

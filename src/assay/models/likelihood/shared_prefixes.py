@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-Row = Sequence[int]
+TokenRow = Sequence[int]
 DEEPEST = 50
 """Groups within groups; deeper ones are read together."""
 
@@ -26,7 +26,7 @@ class _Plan(NamedTuple):
     groups: tuple[Group, ...]
 
 
-def grouped(rows: Sequence[Row], extra: int) -> list[Group]:
+def grouped(rows: Sequence[TokenRow], extra: int) -> list[Group]:
     """Every row in exactly one group, such that few tokens are read; one more group costs `extra` tokens."""
     if not rows:
         return []
@@ -59,7 +59,7 @@ def _planned(order: Sequence[int], common: Sequence[int], lengths: Sequence[int]
     return together
 
 
-def common_length(one: Row, other: Row) -> int:
+def common_length(one: TokenRow, other: TokenRow) -> int:
     """How many tokens both begin with."""
     least = min(len(one), len(other))
     if one[:least] == other[:least]:

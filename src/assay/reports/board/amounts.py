@@ -23,7 +23,7 @@ class Amounts:
         self._sum = 0.0
         self._number = 0
         self._waiting = array("d")
-        """Not counted yet: many at a time are counted faster."""
+        """Not counted yet: counting many at a time is faster."""
 
     def add(self, amount: float) -> None:
         waiting = self._waiting
@@ -44,7 +44,7 @@ class Amounts:
 
     @classmethod
     def of(cls, amounts: NDArray[np.float64]) -> Self:
-        """Of amounts that are known already."""
+        """From amounts that are already known."""
         found = cls()
         found._take(amounts)
         return found
@@ -57,16 +57,16 @@ class Amounts:
     def mean(self) -> float | None:
         return self._sum / self._number if len(self) else None
 
-    def counted(self) -> list[tuple[float, int]]:
+    def frequencies(self) -> list[tuple[float, int]]:
         """Every amount, to three digits, with how often it occurs; the smallest first."""
         self._count()
         return sorted(self._counts.items())
 
     def percentiles(self, shares: Iterable[float]) -> list[float]:
         """The amounts at these shares of the way from the smallest to the largest; there must be one at least."""
-        counted = self.counted()
-        values = np.array([value for value, _ in counted])
-        last_places = np.cumsum([count for _, count in counted]) - 1
+        frequencies = self.frequencies()
+        values = np.array([value for value, _ in frequencies])
+        last_places = np.cumsum([count for _, count in frequencies]) - 1
         return [self._at(values, last_places, share) for share in shares]
 
     def _count(self) -> None:

@@ -1,4 +1,4 @@
-"""The leaderboard of a run: one row per task, made of the journal and of nothing else."""
+"""The leaderboard of a run: one row per task, computed from the journal alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_tabl
 from assay.reports.board.latencies import Latencies
 from assay.reports.board.likelihood import calibration_of, likelihood_of
 from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
-from assay.reports.board.python_metrics import Kept, broken_metrics, found_for, read_python_metrics, runs_code
+from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, found_for, read_python_metrics, runs_code
 from assay.reports.board.sandboxes import sandbox_of, told_of
 from assay.reports.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
 from assay.reports.board.types import (
@@ -56,8 +56,8 @@ def build_leaderboard(
 ) -> Leaderboard:
     """The leaderboard of a run folder, from its `run.json` and its journal, seen as `view` says or as the run asked.
 
-    `watch` is shown every line that counts, by those who read the journal for another purpose too; `only` picks the
-    lines that the scores are made of.
+    `watch` is called with every line that counts, for callers that also need the journal; `only` picks the
+    lines that the scores are computed from.
     """
     run = read_run_file(folder)
     view = view or view_of(run.config, folder)
@@ -126,7 +126,7 @@ def _board(
 
 
 def read_leaderboard(path: Path | str, view: View | None = None) -> Leaderboard:
-    """A leaderboard from its file, or made of a run folder."""
+    """A leaderboard from its file, or computed from a run folder."""
     path = Path(path)
     return build_leaderboard(path, view) if path.is_dir() else read_leaderboard_file(path)
 
@@ -136,7 +136,7 @@ def _row(
     table: TaskTable,
     run: RunFile,
     view: View,
-    python: Kept,
+    python: KeptMetrics,
     prices: Prices,
     examples: dict[str, list[PerExample]] | None,
 ) -> TaskRow:
@@ -169,13 +169,13 @@ def _row(
         calibration=calibration_of(table.likelihoods, view.level),
         likelihood=likelihood_of(table.likelihoods, view.level),
         per_example=UNSET if examples is None else _examples(examples.get(definition.name, []), table, headline),
-        **_counted(definition, table, run, headline, broken_metrics(python, definition, table)),
+        **_counts(definition, table, run, headline, broken_metrics(python, definition, table)),
         **_spent(definition, table, prices, str(run.model["name"])),
     )
 
 
 def _headline(definition: TaskDefinition, table: TaskTable, summaries: list[Summary]) -> Summary:
-    """The task's score; a task that only describes has none, and says so."""
+    """The task's score; a task that only describes has none, with the reason."""
     if headline_of(definition) is not None:
         return summaries[0]
     reason = "the task has no aggregate"
@@ -198,7 +198,7 @@ def _has_own_scale(definition: TaskDefinition) -> bool:
 
 
 def _turned(bounds: Bounds | None) -> Bounds | None:
-    """Of a number that is better the lower it is: right is the least."""
+    """For a number where lower is better: right is the least."""
     return None if bounds is None else msgspec.structs.replace(bounds, wrong=bounds.right, right=bounds.wrong)
 
 
@@ -208,13 +208,13 @@ def _examples(examples: list[PerExample], table: TaskTable, headline: Summary) -
     return [msgspec.structs.replace(each, score=None) for each in examples]
 
 
-def _counted(
+def _counts(
     definition: TaskDefinition, table: TaskTable, run: RunFile, headline: Summary, broken: dict[str, str]
 ) -> dict[str, Any]:
-    """How many attempts there were to be, and what became of them: as the score counts them."""
+    """How many attempts were planned, and their outcomes: as the score counts them."""
     size = run.config.samples_of(definition)
     total = size * run.config.repeat
-    owed = total - table.scored - table.failed - table.timeouts - table.excluded
+    remaining = total - table.scored - table.failed - table.timeouts - table.excluded
     planned = total - table.excluded
     return {
         "total": total,
@@ -224,8 +224,8 @@ def _counted(
         "failed": table.failed,
         "timeouts": table.timeouts,
         "excluded": table.excluded,
-        "owed": owed,
-        "complete": owed == 0 and not table.failed and not table.timeouts and not broken,
+        "remaining": remaining,
+        "complete": remaining == 0 and not table.failed and not table.timeouts and not broken,
         "coverage": headline.scored / planned if planned else 0.0,
         "refused": _refused(table),
         "truncated": table.truncated,
@@ -242,7 +242,7 @@ _REFUSED = f"/{REFUSED_HERE}"
 
 
 def _refused(table: TaskTable) -> str | None:
-    """Why no attempt could be made; where another machine made some, the others are failures like any."""
+    """Why no attempt could be made; where another machine made some, the others are ordinary failures."""
     if table.scored or table.excluded:
         return None
     return next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None)
@@ -321,8 +321,15 @@ def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
     return said
 
 
-def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: Kept) -> list[Summary]:
+def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics) -> list[Summary]:
     """What the task's aggregates come to, the headline first."""
+    return _with_own_names(summaries_by_part(definition, table, level, python))
+
+
+def summaries_by_part(
+    definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics
+) -> list[tuple[PartSpec, Summary]]:
+    """The same, each by the name that its own aggregate gives it."""
     found: list[tuple[PartSpec, Summary]] = []
     for part in definition.aggregates:
         options = _options(part)
@@ -334,7 +341,7 @@ def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, pyt
             scores = table.tables[part.options.get("scorer")]
             summaries = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
         found.extend((part, summary) for summary in summaries)
-    return _with_own_names(found)
+    return found
 
 
 _ABOUT = ("scorer", "lower_is_better", "own_scale")
@@ -347,7 +354,7 @@ def _options(part: PartSpec) -> dict[str, Any]:
 
 @contextmanager
 def _as_the_run_asks(definition: TaskDefinition, part: PartSpec) -> Iterator[None]:
-    """The run file is anybody's: it may ask an aggregate for what it does not have."""
+    """The run file is untrusted: it may give an aggregate options that it does not have."""
     try:
         yield
     except (TypeError, ValueError, KeyError, ArithmeticError) as error:
@@ -358,7 +365,7 @@ def _as_the_run_asks(definition: TaskDefinition, part: PartSpec) -> Iterator[Non
 
 
 def _with_own_names(found: list[tuple[PartSpec, Summary]]) -> list[Summary]:
-    """A name that two aggregates give begins with the aggregate's key, and with its scorer's if need be."""
+    """A name used by two aggregates is prefixed with the aggregate's key, and with its scorer's if needed."""
     names = [[summary.name for _, summary in found]]
     names.append([f"{part.key.rpartition('.')[2]}_{summary.name}" for part, summary in found])
     names.append([f"{part.options.get('scorer')}_{name}" for (part, _), name in zip(found, names[1], strict=True)])

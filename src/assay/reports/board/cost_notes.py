@@ -1,23 +1,25 @@
-"""What a board says about its money: whether there is any to show, which prices it is made of, why it is unknown."""
+"""What a board says about its cost: whether there is any to show, which prices it is based on, why it is unknown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from assay.costs.prices import BUNDLED
-from assay.costs.spending import Cost, is_told
+from assay.costs.spending import Cost, is_told, reasons_together
 from assay.reports.board.types import Leaderboard, TaskRow
 
 
 def costs_something(row: TaskRow) -> bool:
-    """Whether there is a cost to tell: an amount, or tokens whose price nobody knows."""
+    """Whether there is a cost to show: an amount, or tokens whose price is unknown."""
     if row.cost is None:
         return False
     return bool(row.cost.amount) or (row.cost.amount is None and bool(row.tokens_in or row.tokens_out))
 
 
-def price_notes(boards: Iterable[Leaderboard]) -> list[str]:
-    """Which prices the money is made of, how old they are, and what to do about it; why a cost is unknown."""
+def price_notes(boards: Iterable[Leaderboard], besides: Iterable[Cost] = ()) -> list[str]:
+    """Which prices the cost is based on, how old they are, and what to do about it; why a cost, or one of those
+    `besides`, is unknown.
+    """
     costs: list[Cost] = []
     for board in boards:
         if board.cost is not None and any(costs_something(row) for row in board.tasks):
@@ -30,4 +32,7 @@ def price_notes(boards: Iterable[Leaderboard]) -> list[str]:
         + ("; vendors change them: copy them to prices.yaml, edit, and date it" if source == BUNDLED else "")
         for source, date in sources
     ]
-    return [*said, *dict.fromkeys(f"cost: {cost.reason}" for cost in costs if cost.reason)]
+    return [
+        *said,
+        *(f"cost: {why}" for why in reasons_together(each.reason for each in (*costs, *besides) if each.reason)),
+    ]

@@ -1,6 +1,6 @@
-"""Groups of tasks: the means that a group reports of its tasks' numbers, weighted by samples or all alike.
+"""Groups of tasks: the means that a group reports over its tasks' numbers, weighted by samples or equally.
 
-A group counts every task below it, however deep, as lm-evaluation-harness does: a group of groups is no mean of means.
+A group counts every task below it, however deep, as lm-evaluation-harness does, so it is never a mean of means.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def group_rows(definitions: Sequence[TaskDefinition], rows: Sequence[TaskRow], l
 
 def _groups_of(definition: TaskDefinition) -> list[Mapping[str, Any]]:
     found = definition.metadata.get("groups")
-    if not isinstance(found, list):  # a run file is anybody's
+    if not isinstance(found, list):  # a run file is untrusted
         return []
     return [each for each in found if isinstance(each, dict) and isinstance(each.get("metrics"), list)]
 
@@ -51,7 +51,7 @@ def _numbers(reported: Mapping[str, Any], members: Sequence[TaskRow]) -> list[st
 
 def _row(name: str, number: str, weight_by_size: bool, members: Sequence[TaskRow], level: float) -> GroupRow:
     found = [(row, next((each for each in row.aggregates if each.name == number), None)) for row in members]
-    # a task that does not have the number at all has no part in it, one that could not be scored leaves none
+    # a task without this number is left out; one that could not be scored leaves the group without a mean
     parts = [(row, each) for row, each in found if each is not None]
     about: dict[str, Any] = {
         "group": name,

@@ -26,12 +26,12 @@ from assay.stats.score_table import ScoreTable
 DIGEST_BITS = 128
 DIGEST_MASK = (1 << DIGEST_BITS) - 1
 _DIGEST = blake2b(digest_size=DIGEST_BITS // 8)
-"""Copied for every line: a new one takes twice as long."""
+"""Copied for every line: creating a new one takes twice as long."""
 NUMBER = (int, float)
 
 
 Place = Annotated[int, Meta(ge=0, lt=1 << 32)]
-"""The number of a sample or an attempt: as much as a column holds."""
+"""The number of a sample or an attempt: limited to what a column holds."""
 
 
 class _Completion(LikelihoodFields, gc=False):
@@ -42,6 +42,7 @@ class _Completion(LikelihoodFields, gc=False):
     tokens_out: int | None = None
     tokens_cached: int | None = None
     cached: bool = False
+    tool_calls: Any = None
 
 
 class TraceLine(Struct, gc=False):
@@ -93,7 +94,7 @@ class TaskTable:
     measure: Measure = field(default_factory=Measure)
     spent: Spending = field(default_factory=Spending)
     judges: dict[str, Spending] = field(default_factory=dict)
-    """Per judge, or other model that the task asks besides the evaluated one."""
+    """Per judge, or other model that the task calls in addition to the evaluated one."""
     latencies: Latencies = field(default_factory=Latencies)
     failure_kinds: Counter[str] = field(default_factory=Counter)
     failure_example: dict[str, str] = field(default_factory=dict)
@@ -144,7 +145,7 @@ class TaskTable:
             values = score.values
             if not score.extracted:
                 self.nothing_extracted += 1
-            # most scores hold neither, and a million lookups take their time
+            # most scores hold neither, and a million lookups are slow
             if "outcome" in values and isinstance(outcome := values["outcome"], str):
                 self.outcomes[outcome] += 1
                 graded |= grade_of(values, score.metadata) is not None
@@ -176,7 +177,7 @@ class TaskTable:
         _fill(tables.setdefault(name, ScoreTable()), line, self.measure.scorer, view.group_by)
 
     def add_spending(self, line: AttemptLine) -> None:
-        """What the attempt used; that of failed attempts counts too, also when they were made again."""
+        """What the attempt used; that of failed attempts counts too, also when they were retried."""
         add_attempt(line, self.spent, self.judges)
 
     def _count_failure(self, failures: list[_Failure]) -> None:
@@ -200,8 +201,8 @@ def read_tables(
 ) -> dict[str, TaskTable]:
     """The tables of every task, from the lines that count; what was spent, from all lines.
 
-    `watch` is shown every line that counts, with its place, by those who read the journal for another purpose too.
-    `only` picks lines: the others are as if nobody had written them.
+    `watch` is called with every line that counts and its place, for callers that also need the journal.
+    `only` picks lines: the others are ignored.
     """
     view = view or View()
     tasks = {definition.name: empty_table(definition) for definition in definitions}

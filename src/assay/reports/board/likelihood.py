@@ -1,4 +1,4 @@
-"""What log-probabilities say: whether a model's confidence is right as often as it says, and how well it predicts text.
+"""What log-probabilities show: how well a model's confidence is calibrated, and how well it predicts text.
 
 The confidence of an answer is the value `confidence` that a scorer gave, else the geometric mean of its tokens'
 probabilities (for an answer of one token, that token's probability), else, where the model scored several choices,
@@ -29,7 +29,7 @@ from assay.stats.score_table import Numbers, ScoreTable
 
 BINS = 10
 LARGEST = 700.0
-"""A perplexity of more than e to this power is no number any more."""
+"""A perplexity of more than e to this power overflows."""
 
 
 class TokenLogprob(Struct):
@@ -52,7 +52,7 @@ class LikelihoodFields(Struct):
 def values_of(
     completions: Sequence[LikelihoodFields], prediction: str, stated: float | None, right: float | None
 ) -> dict[str, float]:
-    """The columns of one attempt; empty when its completions carry no log-probabilities and nobody stated any."""
+    """The columns of one attempt; empty without log-probabilities in its completions or a stated confidence."""
     found: dict[str, float] = {}
     scored = [each for each in completions if each.logprob is not None]
     written = [each for each in completions if each.logprobs]

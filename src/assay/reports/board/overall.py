@@ -14,7 +14,7 @@ from assay.stats.quantiles import normal_quantile
 from assay.stats.task_means import TaskMean, mean_of_tasks_interval
 
 NOT_SHARES = ("perplexity", "bits_per_byte")
-"""Measures that are no share of anything and have no place in a mean of shares."""
+"""Measures that are not shares and do not belong in a mean of shares."""
 
 
 def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
@@ -23,7 +23,11 @@ def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
     if not counted:
         tried = [row for row in rows if row.refused is None]
         measured = any(row.has_score for row in tried)
-        why = "its tasks are measured in bits, not in shares" if measured else "none of its tasks has a score"
+        why = (
+            "its tasks are likelihood tasks (perplexity, bits per byte)"
+            if measured
+            else "none of its tasks has a score"
+        )
         return None, why if tried else "no task could be run"
     missing = [row for row in counted if row.score is None]
     if missing:
@@ -34,8 +38,8 @@ def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
         "without a score": [row.task for row in rows if row.refused is None and not row.has_score],
         "not a share": [row.task for row in rows if row.refused is None and row.has_score and not _counts(row)],
     }
-    told = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
-    note = f"over {len(counted)} of {len(rows)} tasks; {told}" if told else None
+    omitted = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
+    note = f"over {len(counted)} of {len(rows)} tasks; {omitted}" if omitted else None
     return math.fsum(row.score for row in counted if row.score is not None) / len(counted), note
 
 
@@ -78,7 +82,7 @@ def failed_attempts(row: TaskRow) -> int:
 
 
 def in_overall(row: TaskRow) -> bool:
-    """Whether the task has a part in the overall score, or would have one could it be run here."""
+    """Whether the task counts in the overall score, or would if it could be run here."""
     return row.has_score and not row.lower_is_better and not row.own_scale and row.metric not in NOT_SHARES
 
 

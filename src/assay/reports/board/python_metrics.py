@@ -1,4 +1,4 @@
-"""What the Python metrics of a run came to: computed when the run ends, kept beside the journal, read by every report.
+"""The results of a run's Python metrics: computed when the run ends, kept beside the journal, read by every report.
 
 A report never executes code: `runs/python_metrics.py` does. The file names the digest of the scores it was computed
 from, so that numbers of other scores are not taken for these.
@@ -19,27 +19,27 @@ from assay.reports.board.journal_table import TaskTable
 
 FILE = "python_metrics.json"
 WITH_CODE = ("python", "lm_eval")
-Kept = dict[str, dict[str, Any]]
+KeptMetrics = dict[str, dict[str, Any]]
 """Task -> `digest` and `metrics`: aggregate key -> what was found."""
 
 
 def runs_code(part: PartSpec) -> bool:
-    """Whether an aggregate is computed by code that is not ours: a snippet, lm_eval's, other people's part."""
+    """Whether an aggregate is computed by code that is not ours: a snippet, lm_eval, a third-party part."""
     return part.use in WITH_CODE or part.use not in CATALOG["aggregate"]
 
 
-def read_python_metrics(folder: Path) -> Kept:
+def read_python_metrics(folder: Path) -> KeptMetrics:
     path = folder / FILE
     try:
-        return msgspec.json.decode(read_regular(path), type=Kept)
+        return msgspec.json.decode(read_regular(path), type=KeptMetrics)
     except FileNotFoundError:
         return {}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: not a file of Python metrics: {error}. Delete it to have it made again.") from error
+        raise UsageError(f"{path}: not a file of Python metrics: {error}. Delete it to have it rebuilt.") from error
 
 
-def found_for(kept: Kept, task: str, part: str, table: TaskTable) -> dict[str, Any] | None:
-    """What was found over these very scores; None when it was not, or over others."""
+def found_for(kept: KeptMetrics, task: str, part: str, table: TaskTable) -> dict[str, Any] | None:
+    """The results for exactly these scores; None when they are missing, or for other scores."""
     entry = kept.get(task)
     if entry is None or entry["digest"] != f"{table.digest:x}":
         return None
@@ -47,8 +47,8 @@ def found_for(kept: Kept, task: str, part: str, table: TaskTable) -> dict[str, A
     return found
 
 
-def broken_metrics(kept: Kept, definition: TaskDefinition, table: TaskTable) -> dict[str, str]:
-    """The Python metrics of a task that broke over these very scores: failure kind -> what happened."""
+def broken_metrics(kept: KeptMetrics, definition: TaskDefinition, table: TaskTable) -> dict[str, str]:
+    """The Python metrics of a task that broke over exactly these scores: failure kind -> what happened."""
     found = {part.key: found_for(kept, definition.name, part.key, table) or {} for part in definition.aggregates}
     return {
         f"metric/{each.get('kind', 'bad_output')}": f"{key}: {each['error']}"

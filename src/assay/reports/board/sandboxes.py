@@ -41,7 +41,7 @@ def _recorded(folder: Path) -> dict[str, dict[str, Any]]:
         try:
             found[path.stem] = msgspec.json.decode(read_regular(path), type=dict[str, Any])
         except (OSError, UsageError, msgspec.MsgspecError, UnicodeDecodeError):
-            continue  # derived from a run that is over; not worth failing a report for
+            continue  # about a finished run; not worth failing a report for
     return found
 
 

@@ -1,4 +1,4 @@
-"""Slices: a task's score per value of a metadata key, and which slice is weak when the evidence allows to say so."""
+"""Slices: a task's score per value of a metadata key, and which slices are weak, where the evidence supports it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NO_VALUE = "(none)"
 MOST = 200
-"""More values than this are no slices but an identifier."""
+"""A key with more values than this is an identifier, not a slice."""
 FEWEST = 5
 """A slice of fewer samples is shown but never called weak."""
 
@@ -51,13 +51,19 @@ def slice_rows(
     return rows
 
 
+def told_slices(rows: Sequence[SliceRow]) -> list[SliceRow]:
+    """The slices of a task worth showing: where none of its samples has a value, there is one slice, the whole."""
+    keys = {each.by for each in rows if each.value != NO_VALUE}
+    return [each for each in rows if each.by in keys]
+
+
 def weak_slices(
     slices: list[list[SliceRow]], level: float, *, turned: Sequence[bool] | None = None
 ) -> list[list[SliceRow]]:
     """The slices of all tasks with those significantly worse than the rest of their task marked: below it, above it for
     the tasks that are `turned`, where lower is better.
 
-    Holm's correction is over every slice of the report: who looks at a hundred of them finds five by chance.
+    Holm's correction is over every slice of the report: among a hundred of them, five look weak by chance.
     """
     if not any(slices):
         return slices
@@ -81,7 +87,7 @@ def weak_sentences(task: str, rows: list[SliceRow], level: float) -> list[str]:
     """The weak slices of a task, weakest first; one sentence when none stands out."""
     weak = sorted((row for row in rows if row.weak), key=lambda row: -abs((row.score or 0.0) - (row.rest or 0.0)))
     if all(row.value == NO_VALUE for row in rows):
-        return []  # a key that no sample has is told of once, not once a task
+        return []  # a key that no sample has is reported once, not once a task
     if not weak:
         keys = ", ".join(dict.fromkeys(row.by for row in rows))
         return [f"{task}: no slice by {keys} is significantly weaker than the rest ({level * 100:g} % level, Holm)"]

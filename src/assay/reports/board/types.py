@@ -23,7 +23,7 @@ MAX_BOARD_BYTES = 1 << 30
 
 
 class ScoreInterval(Struct, frozen=True, kw_only=True):
-    """Where the number may well lie, at this level."""
+    """The confidence interval of a number."""
 
     low: float
     high: float
@@ -96,9 +96,9 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     score: float | None
     """None when nothing was scored; `reason` says why."""
     correct: int | None
-    """Attempts with full marks; None where the score is no mean of marks."""
+    """Attempts with full marks; None where the score is not a mean of marks."""
     total: int
-    """Attempts the run set out to make."""
+    """Attempts that the run planned."""
     latency_ms: float
     scored: int
     """Attempts that the score is over."""
@@ -106,38 +106,38 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """Attempts that broke for another reason than time."""
     timeouts: int
     excluded: int
-    owed: int
-    """Attempts not made yet: the run was interrupted."""
+    remaining: int
+    """Attempts not yet run: the run was interrupted."""
     complete: bool
     coverage: float
-    """Scored attempts out of those the run set out to score."""
+    """Scored attempts out of those that the run planned to score."""
     sha256: str
     """Of the task's content: the same questions and targets have the same one."""
     fingerprint: str
     """Of the whole task: content, how it is asked, how it is scored."""
     signature: str
-    """The number in one line: how predictions are scored, how scores are summed up, how the interval is made."""
+    """The number in one line: how predictions are scored, how scores are aggregated, which interval is used."""
     scoring: str = ""
     """The part of the signature that a change of level or clusters leaves alone."""
     unscored: int = 0
     """Attempts that did not fail but lack the value that the score is made of."""
     has_score: bool = True
-    """False for a task that only describes, as by the share of every label: it has no part in the overall score."""
+    """False for a task that only describes, as by the share of every label: it is excluded from the overall score."""
     lower_is_better: bool = False
-    """For perplexity and its kin, which have no part in the overall score."""
+    """For perplexity and the like, which are left out of the overall score."""
     own_scale: bool = False
-    """For numbers that are no shares, such as a BLEU of 0 to 100, which have no part in the overall score either."""
+    """For numbers on a scale of their own, such as a BLEU of 0 to 100, also left out of the overall score."""
     asking: str = ""
     """Fingerprint of how the questions are put to the model: solver and templates."""
     interval: ScoreInterval | None = None
     bounds: Bounds | None = None
     reason: str | None = None
     refused: str | None = None
-    """Why no attempt of this task could be made here at all; such a task has no part in the overall score."""
+    """Why no attempt of this task could be made here; such a task is excluded from the overall score."""
     truncated: int = 0
     nothing_extracted: int = 0
     left_out: int = 0
-    """Bad records of the task file that the run was told to leave out."""
+    """Bad records of the task file, skipped with `--allow-bad-tasks`."""
     cached: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
@@ -149,10 +149,10 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     failure_examples: dict[str, str] = {}
     outcomes: dict[str, int] = {}
     weak_passes: int | None = None
-    """Attempts whose marks rest on the word of the model-written code itself; None when no outcome was graded."""
+    """Attempts whose marks rest on what the model-written code itself reported; None when no outcome was graded."""
     category: str | None = None
     display_name: str | None = None
-    """What people call the task."""
+    """The display name of the task."""
     scorers: list[ScorerRow] = []
     aggregates: list[Summary] = []
     cost: Cost | None = None
@@ -220,7 +220,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     """When the run began."""
     command: list[str] = []
     notices: list[str] = []
-    """What a reader should know about the way this board was looked at."""
+    """Notes on how this board was computed."""
 
     def __repr__(self) -> str:
         from assay.reports.documents.leaderboard import leaderboard_table

@@ -1,4 +1,4 @@
-"""Weak passes: marks that model-written code earned on its own word, where no comparison outside of it proves them."""
+"""Weak passes: marks based on what model-written code itself reported, without a comparison outside of it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def is_weak_pass(values: Mapping[str, Any], metadata: Mapping[str, Any] | None) 
 
 
 def weak_sentence(passes: int, scored: int) -> str:
-    """What a reader must know about a score with weak passes."""
+    """The warning about a score with weak passes."""
     many = "1 pass is weak" if passes == 1 else f"{passes:,} passes are weak"
     return f"{many}, of {scored:,} scored: the tests took the program's own word for it"

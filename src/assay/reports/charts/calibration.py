@@ -9,7 +9,9 @@ from assay.reports.charts.chart import AnyMark, Behind, Chart, Curve, Dot, Scale
 from assay.stats.calibration import ReliabilityBin
 
 
-def calibration_chart(bins: Sequence[ReliabilityBin], label: str, *, name: str = "calibration") -> Chart:
+def calibration_chart(
+    bins: Sequence[ReliabilityBin], label: str, *, model: str = "", slot: int = 0, name: str = "calibration"
+) -> Chart:
     """Share right over stated confidence; on the dashed line the two agree."""
     known = [(each, each.confidence, each.accuracy) for each in bins]
     most = max((each.count for each in bins), default=1) or 1
@@ -19,8 +21,9 @@ def calibration_chart(bins: Sequence[ReliabilityBin], label: str, *, name: str =
         if confidence is None or accuracy is None:
             continue
         shown = f"{each.count:,} answers, confidence {confidence:.2f}, right {accuracy:.2f}"
-        marks.append(Curve(points=[(confidence, confidence), (confidence, accuracy)]))
-        marks.append(Dot(x=confidence, y=accuracy, size=0.7 + 1.1 * math.sqrt(each.count / most), tip=shown))
+        marks.append(Curve(points=[(confidence, confidence), (confidence, accuracy)], series=model))
+        size = 0.7 + 1.1 * math.sqrt(each.count / most)
+        marks.append(Dot(x=confidence, y=accuracy, size=size, tip=shown, series=model))
         rows.append([f"{confidence:.3f}", f"{accuracy:.3f}", f"{each.count:,}"])
     return Chart(
         name=name,
@@ -30,4 +33,6 @@ def calibration_chart(bins: Sequence[ReliabilityBin], label: str, *, name: str =
         marks=marks,
         behind=Behind(header=["confidence", "right", "answers"], rows=rows, numeric_from=0),
         note="On the dashed line answers are right as often as stated; larger points stand for more answers.",
+        series=[model],
+        colours={model: slot},
     )

@@ -1,4 +1,4 @@
-"""What a chart is, before anybody draws it: scales, marks that say what they stand for, and the table behind them.
+"""A chart before it is drawn: scales, marks with their meaning, and the table behind them.
 
 No number is computed here or below: a chart holds what tables and comparisons have measured.
 """
@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Tone = Literal["", "better", "worse", "quiet"]
-"""Better and worse than what something is compared with, where the evidence allows to say so."""
+"""Better and worse than the comparison, where the evidence supports it."""
 
 
 class Scale(Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class Scale(Struct, frozen=True, kw_only=True):
     form: str = ""
     """How its ticks are written: a key of `ticks.FORMS`; plain numbers by default."""
     names: list[str] = []
-    """What is written at 1, 2, 3, … instead, for things that stand in a row."""
+    """Labels for 1, 2, 3, … instead of numbers, for things in a row."""
 
 
 class Bands(Struct, frozen=True, kw_only=True):
@@ -33,14 +33,14 @@ class Bands(Struct, frozen=True, kw_only=True):
     names: list[str]
     label: str = ""
     groups: list[str] = []
-    """What stands before the name, once for neighbours that share it; as many as names, or none."""
+    """The group label before a name, shown once for neighbours that share it; as many as names, or none."""
 
 
 Direction: TypeAlias = Scale | Bands
 
 
 class MarkBase(Struct, frozen=True, kw_only=True):
-    """What all marks have: whose they are, what a reader is shown who points at them, and where they lead."""
+    """What all marks have: a series, a tooltip, and a link."""
 
     series: str = ""
     tone: Tone = ""

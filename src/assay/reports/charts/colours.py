@@ -1,28 +1,60 @@
-"""One colour and one shape per model, the same on every page: given by its name, not by its place in a list."""
+"""One colour and one shape per model: the one its name asks for, and no other's among the models shown together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from types import MappingProxyType
 
-COLOURS = 7
-"""As many as `charts.css` has: told apart by people who see no red or no green, on light and on dark ground."""
+COLOURS = 10
+"""As many as `charts.css` has: distinguishable with red-green colour blindness, on light and on dark backgrounds."""
 SHAPES = 5
 SLOTS = COLOURS * SHAPES
-"""Colour and shape together; 7 and 5 share no factor, so neighbours differ in both."""
+"""Colour and shape together, as `colour_of` and `shape_of` read them."""
 
 
-def colours_of(names: Iterable[str]) -> dict[str, int]:
-    """A slot for every name: the one its hash asks for, or the next free one. More names than slots share them.
+def colour_of(slot: int) -> int:
+    return slot % COLOURS
 
-    Whoever was there first by the alphabet keeps the place, so the same set of names has the same colours everywhere.
+
+def shape_of(slot: int) -> int:
+    return slot // COLOURS % SHAPES
+
+
+def colours_of(names: Iterable[str], fixed: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
+    """A slot for every name; those in `fixed` keep theirs, so that pages about some of the names agree with all others.
+
+    Ten names have ten colours. A name has the colour that its hash asks for, unless one before it in the alphabet has
+    that one: then the next free one. Only where no colour is free do names share one, with another shape each.
     """
-    found: dict[str, int] = {}
-    taken: set[int] = set()
-    for name in sorted(set(names)):
-        wanted = int.from_bytes(blake2b(name.encode(errors="replace"), digest_size=4).digest(), "big") % COLOURS
-        order = [(wanted + step) % COLOURS + COLOURS * turn for turn in range(SHAPES) for step in range(COLOURS)]
-        slot = next((each for each in order if each not in taken), wanted)
-        taken.add(slot)
-        found[name] = slot
+    wanted = sorted(set(names))
+    found = {name: fixed[name] for name in wanted if name in fixed}
+    taken = Counter(map(colour_of, found.values()))
+    displaced = []
+    for name in wanted:
+        if name in found:
+            continue
+        colour, shape = _preferred(name)
+        if taken[colour]:
+            displaced.append(name)
+        else:
+            found[name] = _slot(colour, shape)
+            taken[colour] += 1
+    for name in displaced:
+        preferred, shape = _preferred(name)
+        steps = min(range(COLOURS), key=lambda step: (taken[(preferred + step) % COLOURS], step))
+        colour = (preferred + steps) % COLOURS
+        slots = [_slot(colour, (shape + step) % SHAPES) for step in range(SHAPES)]
+        found[name] = next((slot for slot in slots if slot not in found.values()), slots[0])
+        taken[colour] += 1
     return found
+
+
+def _preferred(name: str) -> tuple[int, int]:
+    hashed = int.from_bytes(blake2b(name.encode(errors="replace"), digest_size=4).digest(), "big")
+    return hashed % COLOURS, hashed // COLOURS % SHAPES
+
+
+def _slot(colour: int, shape: int) -> int:
+    return shape * COLOURS + colour

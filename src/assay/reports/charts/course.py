@@ -1,4 +1,4 @@
-"""The course of things: attempts and failures over a run, and the best score over the calls of a search."""
+"""Progress over time: attempts and failures over a run, and the best score over the calls of a search."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from assay.reports.pace import Timeline
 
 
 def timeline_chart(found: Timeline | None, model: str = "", slot: int = 0) -> Chart | None:
-    """Attempts per minute over the time of the run, in the colour of its model, the failed ones apart."""
+    """Attempts per minute (of short runs, per second) over the run, in its model's colour, the failed ones apart."""
     if found is None:
         return None
-    to_minute = 60.0 / found.bucket_seconds
+    seconds = len(found.made) * found.bucket_seconds
+    unit = "minute" if seconds >= 120.0 else "second"
+    rate = (60.0 if unit == "minute" else 1.0) / found.bucket_seconds
     marks: list[AnyMark] = []
     table = []
     for place, (made, failed) in enumerate(zip(found.made, found.failed, strict=True)):
@@ -23,20 +25,20 @@ def timeline_chart(found: Timeline | None, model: str = "", slot: int = 0) -> Ch
         when = f"{seconds_text(start)} to {seconds_text(end)}" if start else f"the first {seconds_text(end)}"
         tip = f"{when}: {made:,} attempts, {failed:,} failed"
         if made > failed:
-            marks.append(Bar(x=(start, end), y=(failed * to_minute, made * to_minute), series=model, tip=tip))
+            marks.append(Bar(x=(start, end), y=(failed * rate, made * rate), series=model, tip=tip))
         if failed:
-            marks.append(Bar(x=(start, end), y=(0.0, failed * to_minute), tone="worse", tip=tip))
-        table.append([seconds_text(start) if start else "0", f"{made:,}", f"{failed:,}", f"{made * to_minute:.4g}"])
+            marks.append(Bar(x=(start, end), y=(0.0, failed * rate), tone="worse", tip=tip))
+        table.append([seconds_text(start) if start else "0", f"{made:,}", f"{failed:,}", f"{made * rate:.4g}"])
     note = f"{sum(found.made):,} attempts; the orange ones failed."
     if found.pauses:
         note += f" {found.pauses:,} pauses of more than ten minutes are left out."
     return Chart(
         name="timeline",
         title="Throughput and failures over the run",
-        x=Scale(low=0.0, high=len(found.made) * found.bucket_seconds, label="time since the start", form="seconds"),
-        y=Scale(low=0.0, high=round_ends(0.0, max(max(found.made) * to_minute, 1e-9))[1], label="attempts per minute"),
+        x=Scale(low=0.0, high=seconds, label="time since the start", form="seconds"),
+        y=Scale(low=0.0, high=round_ends(0.0, max(max(found.made) * rate, 1e-9))[1], label=f"attempts per {unit}"),
         marks=marks,
-        behind=Behind(header=["from", "attempts", "failed", "per minute"], rows=table),
+        behind=Behind(header=["from", "attempts", "failed", f"per {unit}"], rows=table),
         note=note,
         colours={model: slot},
         full_width=True,

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from typing import Any
 
 from assay.reports.charts.chart import Chart
 from assay.reports.charts.drawn import markup, plain
 from assay.reports.charts.svg import NARROW, draw, wide
-from assay.reports.html.element import Child, Html, tag
+from assay.reports.html.element import Child, Html, rows, tag
 
 
 def style_sheet() -> str:
     return resources.files("assay.reports.charts").joinpath("charts.css").read_text(encoding="utf-8")
 
 
+def chart_tools() -> str:
+    """The script for drawn charts in any page: tooltips, keyboard navigation, downloads."""
+    return resources.files("assay.reports.charts").joinpath("chart_tools.js").read_text(encoding="utf-8")
+
+
+@cache
+def page_script() -> str:
+    """The same for a page of its own, which has nothing to import from."""
+    body = re.sub(r"^export ", "", chart_tools(), flags=re.MULTILINE)
+    return f"(() => {{\n{body}document.querySelectorAll('figure.plotted').forEach(enliven);\n}})();\n"
+
+
 def figure(chart: Chart) -> Html:
-    """For a page without scripts."""
+    """Drawn, with the table behind it, for a page that may run `page_script`, and reads without."""
     return tag(
         "figure",
         tag("figcaption", chart.title),
@@ -26,6 +40,7 @@ def figure(chart: Chart) -> Html:
         tag("p", chart.note, class_="reading") if chart.note else None,
         tag("details", tag("summary", "Table"), _table(chart), class_="behind"),
         class_="plotted across" if chart.full_width else "plotted",
+        data_name=chart.name,
     )
 
 
@@ -51,13 +66,9 @@ def plain_figure(chart: Chart) -> dict[str, Any]:
 
 def _table(chart: Chart) -> Html:
     behind = chart.behind
-
-    def cell(name: str, place: int, text: str, **more: str) -> Html:
-        return tag(name, text, class_="n" if place >= behind.numeric_from else None, **more)
-
-    head = tag("tr", [cell("th", place, text, scope="col") for place, text in enumerate(behind.header)])
-    rows = [
-        tag("tr", [cell("td" if place else "th", place, text) for place, text in enumerate(row)]) for row in behind.rows
-    ]
-    table = tag("table", tag("caption", chart.title), tag("thead", head), tag("tbody", rows))
+    classes = [' class="n"' if place >= behind.numeric_from else "" for place in range(len(behind.header))]
+    heads = [f'<th{class_} scope="col">' for class_ in classes]
+    cells = [f"<td{class_}>" if place else f"<th{class_}>" for place, class_ in enumerate(classes)]
+    head, body = tag("thead", rows(heads, [behind.header])), tag("tbody", rows(cells, behind.rows))
+    table = tag("table", tag("caption", chart.title), head, body)
     return tag("div", table, class_="scroll", tabindex="0")

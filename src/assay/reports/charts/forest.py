@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct
 
+from assay.reports.board.slices import told_slices
 from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
 from assay.reports.charts.chart import Bands, Behind, Chart, Dot, Scale, Tone
-from assay.reports.charts.colours import colours_of
 from assay.reports.charts.ticks import round_ends
 from assay.reports.diff.types import BoardDiff
 from assay.reports.standings.build import Standings
@@ -37,7 +38,7 @@ class ForestRow(Struct, frozen=True, kw_only=True):
 
 
 def scores_chart(
-    results: Sequence[tuple[str, Leaderboard]], *, colours: Mapping[str, int] | None = None, link: Link | None = None
+    results: Sequence[tuple[str, Leaderboard]], colours: Mapping[str, int], *, link: Link | None = None
 ) -> list[Chart]:
     """Every task's score with its interval, the models side by side, then the overall score; what is better when it is
     lower has a scale, and a chart, of its own.
@@ -59,12 +60,14 @@ def scores_chart(
             ]
         if any(row.value is not None for row in rows):
             title = "Scores where lower is better" if falling else "Score per task"
-            found.append(_scores("scores-falling" if falling else "scores", title, rows, results[0][1].level, colours))
+            found.append(_scores("scores-falling" if falling else "scores", title, rows, colours, results[0][1].level))
     return found
 
 
-def standings_chart(found: Standings, colours: Mapping[str, int] | None = None) -> Chart:
-    """The overall score of every model, best first."""
+def standings_chart(found: Standings, colours: Mapping[str, int]) -> Chart | None:
+    """The overall score of every model, best first; none where no model has one."""
+    if all(row.overall is None for row in found.models):
+        return None
     rows = [
         ForestRow(
             name=row.label,
@@ -75,7 +78,12 @@ def standings_chart(found: Standings, colours: Mapping[str, int] | None = None) 
         )
         for row in found.models
     ]
-    return _scores("overall", "Overall score", rows, found.level, colours)
+    return _scores("overall", f"Overall score{over_what(found)}", rows, colours, found.level)
+
+
+def over_what(found: Standings) -> str:
+    """What a title adds where scores are not those of whole runs."""
+    return " on the samples that all were scored on" if found.unequal else ""
 
 
 def differences_chart(found: BoardDiff) -> Chart | None:
@@ -104,15 +112,13 @@ def differences_chart(found: BoardDiff) -> Chart | None:
     )
 
 
-def slices_chart(
-    results: Sequence[tuple[str, Leaderboard]], *, colours: Mapping[str, int] | None = None, link: Link | None = None
-) -> Chart | None:
+def slices_chart(results: Sequence[tuple[str, Leaderboard]], colours: Mapping[str, int]) -> Chart | None:
     """How far every slice lies from the score of its whole task."""
     several = len(results) > 1
     rows = []
     for label, board in results:
         for row in board.tasks:
-            for each in row.slices:
+            for each in told_slices(row.slices):
                 if row.score is None or each.score is None:
                     continue
                 ends = _ends(each.interval)
@@ -127,7 +133,6 @@ def slices_chart(
                         ends=None if ends is None else (ends[0] - row.score, ends[1] - row.score),
                         tone="worse" if each.weak else "",
                         note=f"{row.task}, {each.by} = {each.value}: {each.score:.3f} over {each.scored:,}",
-                        link=link(label, f"{each.by}={each.value}") if link else "",
                     )
                 )
     if not rows or len(rows) > MOST_SLICES:
@@ -138,11 +143,11 @@ def slices_chart(
         "slices",
         "Slices, as deviation from the whole task",
         rows,
+        colours=colours,
         signed=True,
         label="score minus the task's score",
         value_head="deviation",
         level=results[0][1].level,
-        colours=colours or colours_of([label for label, _ in results]),
         note="Coloured as worse where a slice is significantly weaker than the rest of its task (Holm).",
     )
 
@@ -152,16 +157,15 @@ def forest(
     title: str,
     rows: Sequence[ForestRow],
     *,
+    colours: Mapping[str, int] = MappingProxyType({}),
     signed: bool = False,
     label: str = "",
     value_head: str = "score",
     level: float = 0.95,
-    colours: Mapping[str, int] | None = None,
     note: str = "",
 ) -> Chart:
     """One row each, on a common scale; with `signed`, around 0."""
     series = list(dict.fromkeys(row.series for row in rows if row.series))
-    slots = dict(colours or colours_of(series))
     low, high = _range(rows, signed=signed)
     return Chart(
         name=name,
@@ -185,13 +189,13 @@ def forest(
         behind=_behind(rows, value_head, level, signed=signed),
         note=note,
         series=series if len(series) > 1 and _groups(rows) else [],
-        colours=slots,
+        colours={name: colours[name] for name in series},
         full_width=len(rows) > 12,
     )
 
 
-def _scores(name: str, title: str, rows: Sequence[ForestRow], level: float, colours: Mapping[str, int] | None) -> Chart:
-    return forest(name, title, rows, level=level, colours=colours, note=f"Whiskers are {level * 100:g} % intervals.")
+def _scores(name: str, title: str, rows: Sequence[ForestRow], colours: Mapping[str, int], level: float) -> Chart:
+    return forest(name, title, rows, colours=colours, level=level, note=f"Whiskers are {level * 100:g} % intervals.")
 
 
 def _score_row(label: str, row: TaskRow, *, several: bool, link: Link | None) -> ForestRow:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from assay.reports.charts.chart import AnyMark, Area, Behind, Chart, Curve, Dot, Scale
-from assay.reports.charts.colours import colours_of
 from assay.reports.charts.ticks import padded
 from assay.reports.history.types import History, HistoryRun
 
 
-def history_chart(found: History, *, name: str = "history", link: Callable[[str], str] | None = None) -> Chart:
+def history_chart(
+    found: History, colours: Mapping[str, int], *, name: str = "history", link: Callable[[str], str] | None = None
+) -> Chart:
     """One point per run, in the colour of its model."""
     known = [(place, point, point.score) for place, point in enumerate(found.runs, start=1)]
     scored = [(place, point, score) for place, point, score in known if score is not None]
@@ -29,7 +30,7 @@ def history_chart(found: History, *, name: str = "history", link: Callable[[str]
     return Chart(
         name=name,
         title=f"Score in order of {found.order}",
-        x=Scale(low=0.7, high=last + 0.3, label=f"runs in order of {found.order}", names=_names(found)),
+        x=Scale(low=0.7, high=last + 0.3, label=_axis(found), names=_names(found)),
         y=Scale(
             low=max(low, 0.0) if min(seen or [0.0]) >= 0 else low,
             high=min(high, 1.0) if max(seen or [1.0]) <= 1 else high,
@@ -38,17 +39,27 @@ def history_chart(found: History, *, name: str = "history", link: Callable[[str]
         marks=marks,
         behind=_behind(found),
         note=f"Band: {found.level * 100:g} % intervals. Dashed: the baseline, {found.baseline}. Hollow: more than the "
-        "answers changed since the run before. Orange: significantly worse than the baseline.",
+        "answers changed since the run before. Worse: significantly worse than the baseline.",
         series=models,
-        colours=colours_of(models),
+        colours={model: colours[model] for model in models},
         full_width=True,
     )
 
 
+def _axis(found: History) -> str:
+    days = {point.created[:10] for point in found.runs}
+    day = f", {days.pop()}" if found.order == "time" and len(days) == 1 else ""
+    return f"runs in order of {found.order}{day}"
+
+
 def _names(found: History) -> list[str]:
+    """Days, with the time of day where several runs share one."""
     if found.order == "commit":
         return [point.commit[:7] for point in found.runs]
-    return [point.created[:10] for point in found.runs]
+    days, times = ([point.created[begin:end] for point in found.runs] for begin, end in ((0, 10), (11, 16)))
+    if len(set(days)) == 1:
+        return times
+    return days if len(set(days)) == len(days) else [f"{day} {time}" for day, time in zip(days, times, strict=True)]
 
 
 def _dot(found: History, place: int, point: HistoryRun, score: float, link: Callable[[str], str] | None) -> Dot:
@@ -61,10 +72,9 @@ def _dot(found: History, place: int, point: HistoryRun, score: float, link: Call
         x=place,
         y=score,
         series=point.model,
-        tone="worse" if point.worse else "",
-        hollow=bool(point.changes) and not point.worse,
+        hollow=bool(point.changes),
         size=1.4 if first else 1.0,
-        text="first worse" if first else "",
+        text="first worse" if first else "worse" if point.worse else "",
         tip="\n".join(said),
         link=link(point.run) if link else "",
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.reports.charts.chart import Bands, Behind, Chart, Tile
+from assay.reports.charts.forest import over_what
 from assay.reports.standings.against import BaselineCell
 from assay.reports.standings.build import Standings
 from assay.reports.standings.pairs import ModelPair
 
 MOST = 30
-"""More tasks or models than this are no picture."""
+"""More tasks or models than this are not drawn."""
 
 
 def heatmap_chart(found: Standings, cells: Sequence[BaselineCell], baseline: str, level: float) -> Chart | None:
@@ -43,7 +44,7 @@ def heatmap_chart(found: Standings, cells: Sequence[BaselineCell], baseline: str
             table.append([row.label, task, _number(score), _signed(difference), _p(compared), "yes" if sure else ""])
     return Chart(
         name="heatmap",
-        title=f"Scores, against {baseline}",
+        title=f"Scores{over_what(found)}, against {baseline}",
         x=Bands(names=list(found.tasks)),
         y=Bands(names=[row.label for row in rows]),
         marks=marks,
@@ -87,7 +88,7 @@ def wins_chart(found: Standings) -> Chart | None:
                     f"the same on {pair.ties:,} samples; p {pair.adjusted_p:.2g}",
                 )
             )
-            table.append([one, other, f"{pair.wins:,}", f"{pair.losses:,}", f"{pair.ties:,}", _share(share)])
+            table.append([one, other, f"{pair.wins:,}", f"{pair.losses:,}", f"{pair.ties:,}", _number(share)])
             table[-1] += [_signed(pair.difference), f"{pair.adjusted_p:.2g}"]
     return Chart(
         name="wins",
@@ -102,7 +103,7 @@ def wins_chart(found: Standings) -> Chart | None:
         ),
         note=(
             "The share of samples that the model in the row wins, of those on which the two differ. ▲ and ▼ mark pairs "
-            "that the ranking tells apart."
+            "whose difference is significant."
         ),
     )
 
@@ -133,10 +134,6 @@ def _number(value: float | None) -> str:
 
 def _signed(value: float | None) -> str:
     return "–" if value is None else f"{value:+.3f}"
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _p(found: BaselineCell | None) -> str:

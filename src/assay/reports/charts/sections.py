@@ -9,9 +9,8 @@ import numpy as np
 from assay.reports.board.types import Leaderboard
 from assay.reports.charts.calibration import calibration_chart
 from assay.reports.charts.chart import Chart
-from assay.reports.charts.colours import colours_of
 from assay.reports.charts.course import timeline_chart
-from assay.reports.charts.forest import Link, scores_chart, standings_chart
+from assay.reports.charts.forest import standings_chart
 from assay.reports.charts.matrices import heatmap_chart, wins_chart
 from assay.reports.charts.spreads import spread_charts
 from assay.reports.charts.tradeoff import tradeoff_charts
@@ -19,14 +18,11 @@ from assay.reports.pace import Pace, timeline_of
 from assay.reports.standings.against import BaselineCell
 from assay.reports.standings.build import Standings
 
-Colours = Mapping[str, int]
-
 
 def comparison_charts(
-    found: Standings, cells: Sequence[BaselineCell], baseline: str, colours: Colours | None = None
+    found: Standings, cells: Sequence[BaselineCell], baseline: str, colours: Mapping[str, int]
 ) -> list[Chart]:
-    """How several models stand: overall, by task against a baseline, one by one, and for what they cost."""
-    colours = colours or colours_of(row.label for row in found.models)
+    """Several models compared: overall, by task against a baseline, in pairs, and by cost."""
     charts = [
         standings_chart(found, colours),
         heatmap_chart(found, cells, baseline, found.level),
@@ -36,15 +32,8 @@ def comparison_charts(
     return [chart for chart in charts if chart is not None]
 
 
-def score_charts(
-    boards: Sequence[tuple[str, Leaderboard]], colours: Colours | None = None, link: Link | None = None
-) -> list[Chart]:
-    return scores_chart(boards, colours=colours or colours_of(label for label, _ in boards), link=link)
-
-
-def pace_charts(named: Sequence[tuple[str, Mapping[str, Pace]]], colours: Colours | None = None) -> list[Chart]:
+def pace_charts(named: Sequence[tuple[str, Mapping[str, Pace]]], colours: Mapping[str, int]) -> list[Chart]:
     """How long, how wordy and how steady: rows are models, or the tasks of the one there is."""
-    colours = colours or colours_of(label for label, _ in named)
     if len(named) == 1:
         label, paces = named[0]
         rows = {task: [pace] for task, pace in paces.items()}
@@ -52,24 +41,26 @@ def pace_charts(named: Sequence[tuple[str, Mapping[str, Pace]]], colours: Colour
     else:
         rows, slots = {label: list(paces.values()) for label, paces in named}, dict(colours)
     charts = spread_charts(rows, slots)
-    course = _course(named[0][1].values(), named[0][0], colours) if len(named) == 1 else None
+    course = _course(named[0][1].values(), named[0][0], colours[named[0][0]]) if len(named) == 1 else None
     return charts if course is None else [*charts, course]
 
 
-def _course(paces: Collection[Pace], model: str, colours: Colours) -> Chart | None:
+def _course(paces: Collection[Pace], model: str, slot: int) -> Chart | None:
     times = [np.frombuffer(each.finished, dtype=np.float64) for each in paces]
     failed = [np.frombuffer(bytes(each.failed), dtype=np.bool_) for each in paces]
     if not times:
         return None
-    return timeline_chart(timeline_of(np.concatenate(times), np.concatenate(failed)), model, colours[model])
+    return timeline_chart(timeline_of(np.concatenate(times), np.concatenate(failed)), model, slot)
 
 
-def calibration_charts(boards: Sequence[tuple[str, Leaderboard]]) -> list[Chart]:
-    """One per task whose answers state how sure they are."""
+def calibration_charts(boards: Sequence[tuple[str, Leaderboard]], colours: Mapping[str, int]) -> list[Chart]:
+    """One per task whose answers state a confidence."""
     return [
         calibration_chart(
             row.calibration.bins,
             f"{label}: {row.task}" if len(boards) > 1 else row.task,
+            model=label,
+            slot=colours[label],
             name=f"calibration-{place}-{number}",
         )
         for place, (label, board) in enumerate(boards)

@@ -1,10 +1,10 @@
-"""How latency, length and tokens are spread, on a log scale: a row of bars for each model, or for each task."""
+"""How scores are spread, and, on a log scale, latency, length and tokens: a row of bars for each model or task."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from assay.reports.board.amounts import Amounts
@@ -84,10 +84,51 @@ def spread_chart(quantity: Quantity, rows: Mapping[str, Amounts], colours: Mappi
     )
 
 
+class BinCounts(NamedTuple):
+    """How many values lie between each edge and the next."""
+
+    edges: Sequence[float]
+    counts: Sequence[int]
+    mean: float
+
+
+def score_spread(
+    rows: Mapping[str, BinCounts], colours: Mapping[str, int], link: Callable[[str, float, float], str]
+) -> Chart | None:
+    """The scores of each task, each bar with a link to the samples in it; None where there is nothing to see."""
+    if not any(sum(each.counts) for each in rows.values()):
+        return None
+    marks: list[AnyMark] = []
+    table = []
+    for row, (name, found) in enumerate(rows.items()):
+        total, most = sum(found.counts), max(*found.counts, 1)
+        for low, high, count in zip(found.edges, found.edges[1:], found.counts, strict=False):
+            if count:
+                tip = f"{name}: {count:,} of {total:,} from {low:g} to {high:g}"
+                ends = (row + 0.44, row + 0.44 - 0.84 * count / most)
+                marks.append(Bar(x=(low, high), y=ends, series=name, tip=tip, link=link(name, low, high)))
+        marks.append(Dot(x=found.mean, y=row + 0.44, series=name, size=0.8, tip=f"{name}: mean {found.mean:.3f}"))
+        table.append([name, f"{total:,}", f"{found.mean:.3f}"])
+    return Chart(
+        name="score-spread",
+        title="Scores of the samples",
+        x=Scale(
+            low=min(each.edges[0] for each in rows.values()),
+            high=max(each.edges[-1] for each in rows.values()),
+            label="score",
+        ),
+        y=Bands(names=list(rows)),
+        marks=marks,
+        behind=Behind(header=["name", "scored", "mean"], rows=table),
+        note="Each row is scaled to its tallest bar. The point is the mean. Choose a bar to read the samples in it.",
+        colours=dict(colours),
+    )
+
+
 def _bins(amounts: Amounts) -> Counter[int]:
     """Counts by tenth of a decade; nothing is 0 on a log scale."""
     counts: Counter[int] = Counter()
-    for value, count in amounts.counted():
+    for value, count in amounts.frequencies():
         if value > 0.0:
             counts[math.floor(math.log10(value) * PER_DECADE + 1e-9)] += count
     return counts

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from assay.reports.charts.chart import AnyMark, Area, Bands, Bar, Chart, Curve, Dot, MarkBase, Scale, Tile
-from assay.reports.charts.colours import COLOURS, SHAPES
+from assay.reports.charts.colours import colour_of, shape_of
 from assay.reports.charts.drawn import Drawn, node
 from assay.reports.charts.ticks import ticks_of
 from assay.reports.text_width import cut, width_of
@@ -100,7 +100,9 @@ def _layout(chart: Chart, width: float, top: float) -> _Places:
         if isinstance(chart.x, Bands):
             right -= _overhang(chart.x, right - left)
             top += _column_height(chart.x, right - left)
-        row = 34.0 if isinstance(chart.x, Bands) else 40.0 if _has(chart, Bar) else ROW
+        row = (
+            34.0 if isinstance(chart.x, Bands) else 40.0 if any(isinstance(mark, Bar) for mark in chart.marks) else ROW
+        )
         rows, bottom = _row_places(chart.y, top, row)
         return _Places(chart, Frame(left, top, right, bottom), rows, row, width)
     left = 12.0 + LETTER * max(width_of(text) for _, text in ticks_of(chart.y)) + (18.0 if chart.y.label else 0.0)
@@ -275,7 +277,7 @@ def _dot(places: _Places, mark: Dot, texts: list[tuple[float, float, float]]) ->
     parts = [part._replace(attributes={**part.attributes, "class": "m-span"}) for part in parts]
     slot = places.chart.colours.get(mark.series, 0)
     parts.append(_sign(slot, x, y, 4.8 * mark.size, hollow=mark.hollow))
-    # a finger or a pointer needs more room than the sign has
+    # a finger or a pointer needs a larger target than the sign
     parts.append(node("circle", cx=x, cy=y, r=12.0, class_="m-reach"))
     if mark.text:
         parts += _beside(places, mark, x, y, texts)
@@ -288,7 +290,8 @@ def _beside(places: _Places, mark: Dot, x: float, y: float, texts: list[tuple[fl
     if isinstance(places.chart.y, Bands):
         text = _row_text(mark, places.width)
         return [node("text", text, x=places.width - 4.0, y=y + 4.0, text_anchor="end", class_="m-value")]
-    for dx, dy in ((9.0, 4.0), (9.0, -8.0), (9.0, 16.0), (-9.0 - width, 4.0), (-9.0 - width, -8.0), (-width / 2, 20.0)):
+    # above the line that joins the front, which leaves a dot to its right
+    for dx, dy in ((9.0, -8.0), (9.0, 4.0), (9.0, 16.0), (-9.0 - width, 4.0), (-9.0 - width, -8.0), (-width / 2, 20.0)):
         left, base = x + dx, y + dy
         inside = left >= frame.left and left + width <= frame.right + 8.0 and frame.top + 8 <= base <= frame.bottom - 2
         clear = all(abs(base - other) > 12.0 or left > end or left + width < start for start, end, other in texts)
@@ -350,7 +353,7 @@ def _outline(places: _Places, mark: Area) -> str:
 def _sign(slot: int, x: float, y: float, size: float, *, hollow: bool) -> Drawn:
     """Circle, square, triangle, diamond or cross: colour is never the only difference."""
     class_ = "m-sign hollow" if hollow else "m-sign"
-    shape = slot % SHAPES
+    shape = shape_of(slot)
     if shape == 0:
         return node("circle", cx=x, cy=y, r=size, class_=class_)
     if shape == 1:
@@ -371,7 +374,7 @@ def _classes(chart: Chart, mark: MarkBase) -> str:
 
 
 def _colour(slot: int) -> str:
-    return f"s{slot % COLOURS}"
+    return f"s{colour_of(slot)}"
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float) -> Drawn:
@@ -388,11 +391,7 @@ def _row_text(mark: Dot, width: float) -> str:
 
 
 def _width(text: str) -> float:
-    """About as wide as the text is drawn; fonts differ, so rather too much than too little."""
+    """About as wide as the text is drawn; fonts differ, so this errs on the wide side."""
     narrow = sum(letter in "iljtfrI1.,:;'|()[] " for letter in text)
     broad = sum(letter in "mwMW%@…—" for letter in text)
     return LETTER * width_of(text) - 2.0 * narrow + 3.5 * broad + 1.0
-
-
-def _has(chart: Chart, kind: type[MarkBase]) -> bool:
-    return any(isinstance(mark, kind) for mark in chart.marks)

@@ -33,9 +33,9 @@ def padded(values: Sequence[float], *, log: bool = False, room: float = 0.06) ->
     return low - room * (high - low), high + room * (high - low)
 
 
-def round_ends(low: float, high: float, about: int = 5) -> tuple[float, float]:
+def round_ends(low: float, high: float) -> tuple[float, float]:
     """The ends moved outwards to round values."""
-    step = _step(high - low, about)
+    step = _step(high - low, 5)
     return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
 
 

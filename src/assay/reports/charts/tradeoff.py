@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.reports.charts.chart import AnyMark, Behind, Chart, Curve, Dot, Scale
-from assay.reports.charts.colours import colours_of
 from assay.reports.charts.ticks import FORMS, padded
 from assay.reports.standings.build import ModelRow, Standings
 from assay.stats.pareto import pareto_front
 
 
-def tradeoff_charts(found: Standings, colours: Mapping[str, int] | None = None) -> list[Chart]:
+def tradeoff_charts(found: Standings, colours: Mapping[str, int]) -> list[Chart]:
     """Cost and latency against the overall score, where two models at least have both numbers."""
     currency = next((row.cost.currency for row in found.models if row.cost and row.cost.amount is not None), "USD")
     wanted: list[tuple[str, str, str, str, Callable[[ModelRow], float | None]]] = [
@@ -22,7 +21,7 @@ def tradeoff_charts(found: Standings, colours: Mapping[str, int] | None = None) 
     for name, title, label, form, of in wanted:
         rows = [row for row in found.models if of(row) is not None and row.overall is not None]
         if len(rows) > 1:
-            charts.append(_chart(name, title, label, form, rows, of, colours or colours_of(r.label for r in rows)))
+            charts.append(_chart(name, title, label, form, rows, of, colours))
     return charts
 
 
@@ -78,7 +77,7 @@ def _chart(
             ],
         ),
         note="Filled: on the Pareto front: no other model is as good for less. Hollow: another one is.",
-        colours=dict(colours),
+        colours={row.label: colours[row.label] for row in rows},
     )
 
 

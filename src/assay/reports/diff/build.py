@@ -1,4 +1,4 @@
-"""What changed between two results, sample by sample: how much, how sure, and what besides the answers changed.
+"""What changed between two results, sample by sample: how much, how surely, and what else than the answers changed.
 
 Samples pair by (task, sample id, attempt). Everywhere the difference is B minus A: positive means B is better.
 """
@@ -20,12 +20,13 @@ from assay.reports.board.types import Leaderboard, TaskRow
 from assay.reports.diff.columns import Columns, Side, read_side
 from assay.reports.diff.overall import Units, corrected_overall, overall_diff, units_of
 from assay.reports.diff.types import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
-from assay.reports.diff.words import ONE_SIDED, board_verdict, task_verdict, unequal_sentence
+from assay.reports.diff.words import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
 from assay.reports.per_example import PerExample
 from assay.reports.standings.shared_samples import key_unknown, over_shared
 from assay.reports.view import View, view_of_results
 from assay.stats.drops import DropTest, drop_tests
 from assay.stats.paired import PairedComparison, compare, corrected, holm
+from assay.wording import setting_in_words
 
 SAMPLES = 5
 MAX_SLICES = 100
@@ -59,7 +60,7 @@ def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, sample
 
 
 def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> BoardDiff:
-    """Whatever compares, compared; the scores beside the differences are those of the whole results."""
+    """Compares what is comparable; the scores beside the differences are those of the whole results."""
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
@@ -70,14 +71,14 @@ def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> Boar
 
 
 def _with_scores_of(found: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
-    """Scores over the very samples that the differences are over; what else changed is not known over just these."""
+    """Scores over the same samples as the differences; what else changed is not known for just these."""
     before, after = ({row.task: row.score for row in board.tasks} for board in (a, b))
     tasks = [
         replace(
             task,
             score_a=before.get(task.task),
             score_b=after.get(task.task),
-            moved=_moved(before.get(task.task), after.get(task.task)),
+            change=_change(before.get(task.task), after.get(task.task)),
             other_numbers=[],
         )
         for task in found.tasks
@@ -87,7 +88,7 @@ def _with_scores_of(found: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDi
         tasks=tasks,
         overall_a=a.overall_score,
         overall_b=b.overall_score,
-        overall_moved=_moved(a.overall_score, b.overall_score),
+        overall_change=_change(a.overall_score, b.overall_score),
     )
 
 
@@ -105,11 +106,11 @@ def _task(
         task=name,
         score_a=first.score if first else None,
         score_b=second.score if second else None,
-        moved=_moved(first.score if first else None, second.score if second else None),
+        change=_change(first.score if first else None, second.score if second else None),
         content=_content(first, second),
-        asking=_same(first, second, _asking),
-        scoring=_same(first, second, _scoring),
-        besides=_same(first, second, _parts),
+        asking=_same(first, second, lambda row: row.asking),
+        scoring=_same(first, second, lambda row: row.scoring or row.signature),
+        other_parts=_same(first, second, lambda row: row.fingerprint),
         other_numbers=_other_numbers(first, second),
         lower_is_better=any(row is not None and row.lower_is_better for row in rows),
         share_of_faults=any(row is not None and row.lower_is_better and row.metric not in NOT_SHARES for row in rows),
@@ -140,7 +141,7 @@ def _paired(
     a, b = columns
     _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
     both = a.scored[rows_a] & b.scored[rows_b]
-    counted = a.counted[rows_a] & b.counted[rows_b]
+    counted = a.in_score[rows_a] & b.in_score[rows_b]
     same_key = a.targets[rows_a] == b.targets[rows_b]
     pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
     before, after = _on_scale(found, a.scores[pairs_a]), _on_scale(found, b.scores[pairs_b])
@@ -152,8 +153,8 @@ def _paired(
     return replace(
         found,
         compared=int((counted & same_key).sum()),
-        only_a=int(a.counted.sum()) - int(counted.sum()),
-        only_b=int(b.counted.sum()) - int(counted.sum()),
+        only_a=int(a.in_score.sum()) - int(counted.sum()),
+        only_b=int(b.in_score.sum()) - int(counted.sum()),
         other_targets=int((counted & ~same_key).sum()),
         key_unknown=found.content == "changed" and key_unknown(a, b),
         comparison=compare(before, after, groups=groups, level=view.level),
@@ -202,8 +203,8 @@ def _flip(then: PerExample, now: PerExample, *, better: bool) -> Flip:
         attempt=now.attempt,
         score_a=then.score,
         score_b=now.score,
-        prediction_a=_said(then),
-        prediction_b=_said(now),
+        prediction_a=_answer_or_failure(then),
+        prediction_b=_answer_or_failure(now),
         targets=now.targets,
         prompt_a=then.prompt,
         prompt_b=now.prompt,
@@ -215,7 +216,7 @@ def _flip(then: PerExample, now: PerExample, *, better: bool) -> Flip:
     )
 
 
-def _said(example: PerExample) -> str | None:
+def _answer_or_failure(example: PerExample) -> str | None:
     return example.prediction if example.failure is None else example.failure
 
 
@@ -261,18 +262,16 @@ def _board(
         level=view.level,
         overall_a=first.overall_score,
         overall_b=second.overall_score,
-        overall_moved=_moved(first.overall_score, second.overall_score),
+        overall_change=_change(first.overall_score, second.overall_score),
         same_result=first.fingerprint == second.fingerprint,
         settings_changed=_settings_changed(first, second),
         tasks=tasks,
         per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
         unequal=unequal,
-        overall=_overall(compared, units, view.level) if len(compared) > 1 else None,
+        overall=overall_diff([*compared.values()], [units[name] for name in compared], view.level)
+        if len(compared) > 1
+        else None,
     )
-
-
-def _overall(compared: dict[str, PairedComparison], units: dict[str, Units], level: float) -> OverallDiff:
-    return overall_diff(list(compared.values()), [units[name] for name in compared], level)
 
 
 def _corrected(found: BoardDiff) -> BoardDiff:
@@ -311,7 +310,7 @@ def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list
 
 
 def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
-    """Slices are a search of their own: corrected for every slice of every task, and not for the tasks."""
+    """Slices are a separate family: corrected for every slice of every task, and not for the tasks."""
     own = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
     return [
         replace(
@@ -342,20 +341,8 @@ def _same(a: TaskRow | None, b: TaskRow | None, what: Callable[[TaskRow], str]) 
     return "same" if a is None or b is None or what(a) == what(b) else "changed"
 
 
-def _asking(row: TaskRow) -> str:
-    return row.asking
-
-
-def _scoring(row: TaskRow) -> str:
-    return row.scoring or row.signature
-
-
-def _parts(row: TaskRow) -> str:
-    return row.fingerprint
-
-
 def _other_numbers(a: TaskRow | None, b: TaskRow | None) -> list[AggregateDiff]:
-    """The aggregates that are not the score; the first is, but for a task that has none."""
+    """The aggregates that are not the score; the first one is, unless the task has no score."""
     if a is None or b is None:
         return []
     before, after = ({each.name: each.value for each in row.aggregates[int(row.has_score) :]} for row in (a, b))
@@ -370,7 +357,7 @@ def _equal(a: float | None, b: float | None) -> bool:
     return a == b if a is None or b is None else math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
 
 
-def _moved(a: float | None, b: float | None) -> float | None:
+def _change(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else b - a
 
 
@@ -382,8 +369,9 @@ def _settings_changed(a: Leaderboard, b: Leaderboard) -> list[str]:
         ("version of", a.versions, b.versions),
     ):
         for key in sorted({*before, *after}):
-            if before.get(key) != after.get(key):
-                said.append(f"{what} {key}: {before.get(key)!r} → {after.get(key)!r}")
+            if before.get(key) != after.get(key) and not (what == "model" and repeats_name(key, before, after)):
+                then, now = setting_in_words(before.get(key)), setting_in_words(after.get(key))
+                said.append(f"{what} {key}: {then} → {now}")
     return said
 
 

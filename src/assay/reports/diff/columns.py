@@ -6,7 +6,7 @@ Texts are not kept: equal digests mean equal texts, and `Side.example` goes back
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from struct import Struct
@@ -23,13 +23,14 @@ from assay.core.types import Message, Record
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.journal_table import AttemptLine, TraceLine
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
+from assay.reports.conversation import answer_of
 from assay.reports.measure import Measure, measure_of
 from assay.reports.pace import Pace
 from assay.reports.per_example import PerExample, per_example, question
 from assay.reports.view import View, metadata_value
 
 Digests = NDArray[np.int64]
-Places = NDArray[np.int64]
+PlaceColumn = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -63,9 +64,9 @@ class Columns:
     """Of the cluster a sample belongs to: its group, or the sample itself."""
     slices: dict[str, Digests]
     scores: NDArray[np.float64]
-    """NaN where there is none: a hole in a column, which never leaves as a number."""
+    """NaN where there is none: a gap in a column, never reported as a number."""
     failed: NDArray[np.bool_]
-    places: Places
+    places: PlaceColumn
     names: dict[int, str]
 
     @property
@@ -74,7 +75,7 @@ class Columns:
         return found
 
     @property
-    def counted(self) -> NDArray[np.bool_]:
+    def in_score(self) -> NDArray[np.bool_]:
         """What the task's score is made of: the attempts with a number; where none has one (F1, `max`), all that did
         not fail.
         """
@@ -98,6 +99,10 @@ class Columns:
 _PER_ATTEMPT = ("identities", "samples", "questions", "targets", "answers", "groups", "scores", "failed", "places")
 
 
+def _identify(task: str, sample: str, attempt: int) -> int:
+    return identity(sample, attempt)
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """One result, from a run folder or from a leaderboard file with per-example records."""
@@ -109,6 +114,8 @@ class Side:
     measures: dict[str, Measure]
     paces: dict[str, Pace] = field(default_factory=dict)
     """Per task; of a run folder only."""
+    identify: Callable[[str, str, int], int] = _identify
+    """The identity of an attempt of a task in `Columns.identities`."""
 
     def example(self, task: str, place: int) -> PerExample:
         """The attempt at that place of the journal, or of the list."""
@@ -116,12 +123,12 @@ class Side:
             [(_, record)] = lines_at(self.source / "journal.jsonl", Record, [place])
             return per_example(record, self.measures[task])
         examples = next(row.per_example for row in self.board.tasks if row.task == task)
-        assert examples is not UNSET  # noqa: S101 - a place was made from this very list
+        assert examples is not UNSET  # noqa: S101 - a place was made from this list
         return examples[place]
 
 
 def read_side(source: Path | str, view: View) -> Side:
-    """Whatever the path holds, ready to be paired."""
+    """The result at the path, ready to be paired."""
     path = Path(source)
     if path.is_dir():
         return _from_run(path, view)
@@ -136,7 +143,7 @@ def read_side(source: Path | str, view: View) -> Side:
 
 
 def _measure_of(row: TaskRow) -> Measure:
-    """As much of a task's measure as a leaderboard file tells; its scores are made already."""
+    """As much of a task's measure as a leaderboard file has; its scores are computed already."""
     marks = None if row.bounds is None else (row.bounds.wrong, row.bounds.right)
     bounds = None if marks is None else (min(marks), max(marks))
     return Measure(lower_is_better=row.lower_is_better, bounds=bounds)
@@ -193,7 +200,7 @@ class _Reading:
             line.attempt,
             None if line.trace is None else question(line.trace),
             line.targets,
-            None if line.trace is None else line.trace.prediction,
+            None if line.trace is None else answer_of(line.trace),
             measure.upwards(measure.of(line)),
             bool(line.failures),
             line.metadata,
@@ -234,7 +241,7 @@ def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> 
 
 def identity(sample: str, attempt: int) -> int:
     """Of an attempt, in `Columns.identities`. Python's own 64-bit hash: columns never leave this process, and a million
-    texts are hashed in no time.
+    texts are hashed quickly.
     """
     return hash(sample) if attempt == 1 else hash((sample, attempt))
 

@@ -22,8 +22,7 @@ from assay.stats.intervals import (
 )
 from assay.stats.paired import PairedComparison, agreeing, minimum_detectable_effect
 from assay.stats.permutation import EXACT_FLIPS, permutation_test
-from assay.stats.quantiles import normal_cdf, student_t_tail
-from assay.stats.task_means import MANY, quantile, satterthwaite, with_shared_ends
+from assay.stats.task_means import MANY, quantile, satterthwaite, tail, with_shared_ends
 
 METHOD = "combined-t"
 
@@ -80,14 +79,14 @@ def overall_diff(compared: Sequence[PairedComparison], units: Sequence[Units], l
         scale=scale,
     )
     if not len(together) and not all(each.answers for each in units):
-        return found  # only of right and wrong answers is it known what the pairs could have differed by
+        return found  # only for right/wrong answers is it known how much the pairs could have differed
     error, degrees = _error(compared, units)
     if error == 0.0:
         reason = "every pair differs by the same amount, so there is no spread to judge by"
         test, p_value = permutation_test(together)
         return replace(found, interval=no_interval(METHOD, level, reason), test=test, p_value=p_value)
     if not test:
-        test, p_value = "t", min(1.0, 2.0 * _tail(abs(found.difference) / error, degrees))
+        test, p_value = "t", min(1.0, 2.0 * tail(abs(found.difference) / error, degrees))
     reach = quantile(0.5 + level / 2.0, degrees) * error
     # between scores from 0 to 1 no difference is larger than 1
     most = 1.0 if scale else math.inf
@@ -119,7 +118,7 @@ def _detectable(found: OverallDiff, level: float) -> float | None:
     """The true difference that this many pairs would have found with the usual power."""
     error = found.interval.standard_error
     if error is None or found.least_p > 1.0 - level:
-        return None  # even if all of them moved one way, the test could not tell
+        return None  # even if all of them moved one way, the test could not detect it
     least = minimum_detectable_effect(error, found.degrees, level)
     return None if found.scale and least > 1.0 else least
 
@@ -135,7 +134,3 @@ def _error(compared: Sequence[PairedComparison], units: Sequence[Units]) -> tupl
         variances[answers] = with_shared_ends(means[answers], sizes[answers], variances[answers], ends=(-1.0, 1.0))[1]
     degrees = satterthwaite(variances[:, None], np.array([[each.degrees] for each in units]))
     return math.sqrt(math.fsum(variances)) / len(compared), float(degrees[0])
-
-
-def _tail(t: float, degrees: float) -> float:
-    return normal_cdf(-t) if degrees > MANY else student_t_tail(t, degrees)

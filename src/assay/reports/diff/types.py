@@ -98,7 +98,7 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     task: str
     score_a: float | None
     score_b: float | None
-    moved: float | None
+    change: float | None
     """The task scores, b − a; None when one of them has none. Where the two do not cover the same samples, the scores
     are those over the samples that compare."""
     content: str
@@ -107,12 +107,12 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     """`same` or `changed`: how the questions are put to the model."""
     scoring: str
     """`same` or `changed`: how predictions are scored."""
-    besides: str = "same"
+    other_parts: str = "same"
     """`same` or `changed`: scorers, aggregates and rules of the task that its score does not come from."""
     other_numbers: list[AggregateDiff] = []
-    """The task's aggregates besides the score that are not the same in both."""
+    """The task's other aggregates that are not the same in both."""
     lower_is_better: bool = False
-    """Then differences are turned round, so that a positive one is still better."""
+    """Then the sign of differences is flipped, so that a positive one is still better."""
     share_of_faults: bool = False
     """Lower is better, and it is a share: hallucinations. Then what is compared is the share without the fault."""
     in_overall: bool = True
@@ -156,7 +156,7 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     level: float
     overall_a: float | None
     overall_b: float | None
-    overall_moved: float | None
+    overall_change: float | None
     same_result: bool
     """Both carry the same fingerprint: same questions, settings, answers and scores."""
     settings_changed: list[str]

@@ -1,8 +1,10 @@
-"""What a comparison comes to, in sentences that a person can act on."""
+"""The conclusion of a comparison, in sentences that a person can act on."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from assay.reports.diff.types import BoardDiff, OverallDiff, TaskDiff
 from assay.stats.drops import DropTest
@@ -18,21 +20,26 @@ TESTS = {
 }
 
 
+def repeats_name(key: str, *models: Mapping[str, Any]) -> bool:
+    """Whether an option of these models says only what their names say: `model: gpt-4` of `openai:gpt-4`."""
+    return key in ("model", "object") and all(str(each.get(key) or "") in str(each.get("name")) for each in models)
+
+
 def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     """One task in a sentence or two."""
     if task.content in ONE_SIDED:
         return f"{task.content}: nothing to compare"
     if task.comparison is None:
-        return "only the scores are known, so whether they differ by more than chance cannot be told"
+        return "only the scores are known, so whether they differ by more than chance is unknown"
     if not task.comparison.n:
-        open_question = f"{NO_NUMBERS}, so whether the scores differ by more than chance cannot be told"
+        open_question = f"{NO_NUMBERS}, so whether the scores differ by more than chance is unknown"
         return open_question if task.compared else "no sample was scored in both"
     if task.flips == 0:
         changed = task.changes.answer if task.changes is not None else 0
         said = "no difference" if not changed else f"no difference in scores; {changed:,} answers read differently"
         others = _list([each.name for each in task.other_numbers])
         return f"{said}; other numbers changed: {others}" if others else said
-    moved = _moved(task.comparison)
+    moved = f"{_moved(task.comparison)} over {task.comparison.n:,} pairs"
     if task.lower_is_better:
         moved = f"{moved} (turned round, as lower is better)"
     if task.significant:
@@ -58,7 +65,7 @@ def board_verdict(found: BoardDiff) -> str:
     parts = [f"B is worse on {_list(worse)}"] if worse else []
     parts += [f"B is better on {_list(better)}"] if better else []
     if found.overall is not None and found.overall.significant:
-        parts.append(f"overall B is {'better' if found.overall.difference > 0 else 'worse'}: {_overall(found.overall)}")
+        parts.append(f"overall B is {'better' if found.overall.difference > 0 else 'worse'}: {_moved(found.overall)}")
     if not parts:
         return f"no significant difference ({found.level * 100:g} % level, {_corrections(found)})"
     return f"{'; '.join(parts)} ({found.level * 100:g} % level, {_corrections(found)})"
@@ -116,7 +123,7 @@ def unequal_sentence(task: TaskDiff) -> str | None:
 
 
 def hidden_sentence(task: TaskDiff) -> str | None:
-    """What of the task in A (the baseline) is compared with nothing in B, and so could hide a drop."""
+    """What the task has in A (the baseline) without a counterpart in B, which could hide a drop."""
     if task.content == "only in B":
         return None
     if task.content == "only in A":
@@ -148,12 +155,8 @@ def other_samples_sentence(task: TaskDiff) -> str | None:
 KEY_UNKNOWN = "its content changed, and whether what counts as right is still the same cannot be seen"
 
 
-def _moved(comparison: PairedComparison) -> str:
-    return f"{difference_text(comparison.difference or 0.0)}{_between(comparison.interval)} over {comparison.n:,} pairs"
-
-
-def _overall(overall: OverallDiff) -> str:
-    return f"{difference_text(overall.difference)}{_between(overall.interval)}"
+def _moved(found: PairedComparison | OverallDiff) -> str:
+    return f"{difference_text(found.difference or 0.0)}{_between(found.interval)}"
 
 
 def _between(interval: Interval) -> str:
@@ -187,10 +190,10 @@ def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
     if least is None:
         return f"no difference, however large, is significant with {comparison.n:,} pairs like these"
     power = f"{comparison.power * 100:g} % power"
-    said = f"{comparison.n:,} pairs find a true difference of {least:.3f} with {power}, smaller ones go unnoticed"
+    sentence = f"{comparison.n:,} pairs detect a true difference of {least:.3f} with {power}"
     if 0.0 < seen < least:
-        said += f"; to find one of {seen:.3f} takes about {_needed(comparison, seen, least, board):,}"
-    return said
+        sentence += f"; detecting one of {seen:.3f} takes about {_needed(comparison, seen, least, board):,}"
+    return sentence
 
 
 def _needed(comparison: PairedComparison, seen: float, least: float, board: BoardDiff) -> int:

@@ -1,1 +1,1 @@
-"""Boards, differences and standings as documents: what is said, for `markdown.py` and `terminal.py` to lay out."""
+"""Boards, differences and standings as documents: the content, for `markdown.py` and `terminal.py` to lay out."""

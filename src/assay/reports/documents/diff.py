@@ -1,4 +1,4 @@
-"""A comparison as a document: verdict, table, what changed besides, and the samples that flipped."""
+"""A comparison as a document: verdict, table, what else changed, and the samples that flipped."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from assay.stats.intervals import Interval
 from assay.stats.paired import PairedComparison
 
 DROPS = ("detectable", "effect", "p", "same", "worse", "better", "p (Holm)")
-"""What a comparison goes without where there is no room: both scores, the difference and its interval stay."""
+"""Columns that a comparison drops where there is no room: both scores, the difference and its interval stay."""
 
 
 def diff_document(found: BoardDiff) -> list[Block]:
     """Verdict, table, what else changed, and the samples that flipped."""
-    return [
+    slices = slices_table(found)
+    blocks: list[Block] = [
         Heading(1, f"A → B: {one_line(found.verdict)}"),
         Items(
             [
@@ -25,13 +26,15 @@ def diff_document(found: BoardDiff) -> list[Block]:
             ]
         ),
         diff_table(found),
-        *([Items([(Span(task.task), f": {task.verdict}") for task in found.tasks])] if found.tasks else []),
-        Heading(2, "What changed"),
-        Items(_changes(found)),
-        *_unequal(found),
-        *_slices(found),
-        *(block for task in found.tasks for block in _flips(task)),
     ]
+    if found.tasks:
+        blocks.append(Items([(Span(task.task), f": {task.verdict}") for task in found.tasks]))
+    blocks += [Heading(2, "What changed"), Items(_changes(found))]
+    if found.unequal:
+        blocks += [Heading(2, "Not covered by both"), Items(found.unequal)]
+    if slices is not None:
+        blocks += [Heading(2, "Slices"), slices]
+    return [*blocks, *(block for task in found.tasks for block in _flips(task))]
 
 
 def diff_table(found: BoardDiff) -> TextTable:
@@ -48,14 +51,14 @@ def _row(task: TaskDiff) -> list[Cell]:
     cells: list[Cell] = [task.task, number(task.score_a), number(task.score_b)]
     comparison = task.comparison
     if comparison is None or not comparison.n:
-        return [*cells, signed(task.moved), *["–"] * 8]
+        return [*cells, signed(task.change), *["–"] * 8]
     moved = difference_cell(comparison.difference, significant=task.significant)
     interval, *rest = comparison_cells(comparison, task.adjusted_p)
     return [*cells, moved, Span(interval, "quiet"), *rest]
 
 
 def difference_cell(value: float | None, *, significant: bool) -> Span:
-    """A significant one has a mark, and a colour that tells better from worse; the others have neither."""
+    """A significant one has a mark, and a colour for better or worse; the others have neither."""
     style: Style = "plain" if not significant or not value else "good" if value > 0 else "bad"
     return Span(signed(value) + (" *" if significant else ""), style)
 
@@ -78,7 +81,7 @@ def _overall_row(found: BoardDiff) -> list[Cell]:
     cells: list[Cell] = [Span("overall", "strong"), number(found.overall_a), number(found.overall_b)]
     overall = found.overall
     if overall is None:
-        return [*cells, signed(found.overall_moved), *["–"] * 8]
+        return [*cells, signed(found.overall_change), *["–"] * 8]
     return [
         *cells,
         difference_cell(overall.difference, significant=overall.significant),
@@ -117,7 +120,7 @@ def what_changed(task: TaskDiff) -> list[str]:
         said.append("how the model is asked changed")
     if task.scoring == "changed":
         said.append("how answers are scored changed")
-    if task.besides == "changed" and not said:
+    if task.other_parts == "changed" and not said:
         said.append("a scorer, aggregate or rule changed that the score does not come from")
     said += [f"{each.name} {number(each.value_a)} → {number(each.value_b)}" for each in task.other_numbers]
     changes = task.changes
@@ -154,11 +157,8 @@ def no_number_changed(found: BoardDiff) -> str:
     return "no number; but values of some samples that no number is made of, or why some attempts failed"
 
 
-def _unequal(found: BoardDiff) -> list[Block]:
-    return [Heading(2, "Not covered by both"), Items(found.unequal)] if found.unequal else []
-
-
-def _slices(found: BoardDiff) -> list[Block]:
+def slices_table(found: BoardDiff) -> TextTable | None:
+    """How each slice of each task differs."""
     rows: list[list[Cell]] = [
         [
             task.task,
@@ -173,11 +173,9 @@ def _slices(found: BoardDiff) -> list[Block]:
         for task in found.tasks
         for each in task.slices
     ]
-    if not rows:
-        return []
     header = ["task", "slice", "pairs", "A", "B", "difference", interval_header(found.level), "p (Holm)"]
     drops = ("p (Holm)", "pairs", "A", "B")
-    return [Heading(2, "Slices"), TextTable(header=header, rows=rows, numeric_from=2, drops=drops)]
+    return TextTable(header=header, rows=rows, numeric_from=2, drops=drops) if rows else None
 
 
 def _flips(task: TaskDiff) -> list[Block]:
@@ -190,7 +188,7 @@ def _flips(task: TaskDiff) -> list[Block]:
             Span(f"{number(flip.score_a)} → {number(flip.score_b)}", "good" if flip.better else "bad"),
             one_line(" / ".join(flip.targets), 60) or "–",
             *answers(flip),
-            _besides(flip),
+            ", ".join(besides(flip)),
         ]
         for flip in task.shown
     ]
@@ -203,8 +201,9 @@ def _flips(task: TaskDiff) -> list[Block]:
     ]
 
 
-def _besides(flip: Flip) -> str:
-    return ", ".join([*(["prompt"] if not flip.same_prompt else []), *(["targets"] if not flip.same_targets else [])])
+def besides(flip: Flip) -> list[str]:
+    """What else than the answer is not the same in both."""
+    return [*(["prompt"] if not flip.same_prompt else []), *(["targets"] if not flip.same_targets else [])]
 
 
 LONGEST_ANSWER = 80
@@ -214,17 +213,17 @@ BEFORE_DIFFERENCE = 15
 def answers(flip: Flip) -> tuple[str, str]:
     """What was read out of both answers, where that differs; else the texts from shortly before they part."""
     if flip.answer_a is not None and flip.answer_b is not None and flip.answer_a != flip.answer_b:
-        return _said(flip.answer_a), _said(flip.answer_b)
+        return _answer_cell(flip.answer_a), _answer_cell(flip.answer_b)
     a, b = (None if text is None else " ".join(text.split()) for text in (flip.prediction_a, flip.prediction_b))
     if a is None or b is None:
-        return _said(a), _said(b)
+        return _answer_cell(a), _answer_cell(b)
     same = next((n for n, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
     # from the beginning of a word, and only where something is gained by leaving the beginning out
     start = a.rfind(" ", 0, max(same - BEFORE_DIFFERENCE, 0)) + 1 if max(len(a), len(b)) > LONGEST_ANSWER else 0
-    return _said(a, start), _said(b, start)
+    return _answer_cell(a, start), _answer_cell(b, start)
 
 
-def _said(text: str | None, start: int = 0) -> str:
+def _answer_cell(text: str | None, start: int = 0) -> str:
     if text is None:
         return "–"
     return ("… " if start else "") + one_line(text[start:], LONGEST_ANSWER) or "(empty)"

@@ -8,7 +8,7 @@ from assay.reports.document import Cell, Span, TextTable
 
 
 def estimate_tables(found: RunEstimate) -> list[TextTable]:
-    header = ["task", "attempts", "owed", "requests", "tokens in", "tokens out", "at most", "cost", "at most"]
+    header = ["task", "attempts", "remaining", "requests", "tokens in", "tokens out", "at most", "cost", "at most"]
     rows = [_row(each.task, [each]) for each in found.tasks]
     rows.append(_row(Span("run", "strong"), found.tasks))
     judged: list[list[Cell]] = [
@@ -22,7 +22,9 @@ def estimate_tables(found: RunEstimate) -> list[TextTable]:
         for each in found.tasks
         for judge in each.judges
     ]
-    tables = [TextTable(header=header, rows=rows, numeric_from=1, drops=("attempts", "owed", "tokens in", "requests"))]
+    tables = [
+        TextTable(header=header, rows=rows, numeric_from=1, drops=("attempts", "remaining", "tokens in", "requests"))
+    ]
     if judged:
         judges = ["task", "judge", "requests", "tokens in", "cost"]
         tables.append(TextTable(header=judges, rows=judged, numeric_from=2, drops=("tokens in",)))
@@ -34,7 +36,7 @@ def _row(name: Cell, tasks: list[TaskEstimate]) -> list[Cell]:
     return [
         name,
         f"{sum(each.attempts for each in tasks):,}",
-        f"{sum(each.owed for each in tasks):,}",
+        f"{sum(each.remaining for each in tasks):,}",
         f"{sum(each.requests for each in tasks):,}",
         f"{sum(each.tokens_in for each in tasks):,}",
         f"{sum(each.tokens_out for each in tasks):,}",

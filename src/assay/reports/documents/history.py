@@ -24,13 +24,15 @@ def history_document(found: History) -> list[Block]:
 
 def verdict(found: History) -> Line:
     """Where the score first got significantly worse than the baseline."""
-    looks = f"paired one-sided tests against {found.baseline}, Holm over {found.looks:,}"
+    if not found.comparisons:
+        return f"No run can be tested against the baseline {found.baseline}: none has samples in common with it."
+    how = f"paired one-sided tests against {found.baseline}, Holm over {found.comparisons:,}"
     if found.first_worse is None:
-        return f"No run is significantly worse than the baseline ({looks})."
+        return f"No run is significantly worse than the baseline ({how})."
     point = next(each for each in found.runs if each.run == found.first_worse)
     size = f"{point.difference:+.3f}" if point.difference is not None else ""
     sure = f"p {probability(point.adjusted_p)}"
-    return ("First significantly worse: ", Span(point.run, "bad"), f", {size}, {sure} ({looks}).")
+    return ("First significantly worse: ", Span(point.run, "bad"), f", {size}, {sure} ({how}).")
 
 
 def sparkline(scores: Sequence[float | None]) -> str:

@@ -1,6 +1,8 @@
-"""Leaderboards as tables, and what a reader must know besides."""
+"""Leaderboards as tables, with notes for the reader."""
 
 from __future__ import annotations
+
+import re
 
 from assay.core.types import Bounds
 from assay.costs.spending import is_told, money
@@ -12,11 +14,12 @@ from assay.reports.board.weak_passes import weak_sentence
 from assay.reports.document import Cell, Span, TextTable
 from assay.wording import few
 
+_RETRIED = re.compile(r" \(after \d+ retr(?:y|ies)\)$")
 DROPS = (
-    *("metric", "ms", "left_out", "nothing_extracted", "truncated", "judges' cost", "coverage", "total", "correct"),
-    *("cost", "bounds", "unscored", "weak_passes", "excluded", "owed"),
+    *("metric", "ms", "left out", "nothing extracted", "truncated", "judges' cost", "coverage", "total", "correct"),
+    *("cost", "bounds", "unscored", "weak passes", "excluded", "remaining"),
 )
-"""What a leaderboard goes without where there is no room: score, interval, failures and timeouts stay."""
+"""Columns that a leaderboard drops where there is no room: score, interval, failures and timeouts stay."""
 
 
 def leaderboard_table(board: Leaderboard) -> TextTable:
@@ -25,14 +28,15 @@ def leaderboard_table(board: Leaderboard) -> TextTable:
     partial = ["bounds", "coverage"] if any(row.bounds is not None for row in board.tasks) else []
     judged = is_told(board.judge_cost)
     priced = judged or any(costs_something(row) for row in board.tasks)
-    header = ["task", "metric", "score", interval_header(board.level), *partial, "correct", "total", *shown, "ms"]
+    header = ["task", "metric", "score", interval_header(board.level), *partial, "correct", "total"]
+    header += [*map(heading, shown), "ms"]
     rows = [_cells(row, shown, partial) for row in board.tasks]
     overall: list[Cell] = [
         Span("overall", "strong"),
         "",
         Span(number(board.overall_score), "key"),
         Span(interval(board.overall_interval), "quiet"),
-        *([_bounds(board.overall_bounds)] if partial else []),
+        *([interval(board.overall_bounds)] if partial else []),
     ]
     rows.append([*overall, *[""] * (len(header) - len(overall))])
     if priced:
@@ -75,11 +79,16 @@ OPTIONAL = (
     "failed",
     "timeouts",
     "excluded",
-    "owed",
+    "remaining",
     "truncated",
     "nothing_extracted",
     "left_out",
 )
+
+
+def heading(column: str) -> str:
+    """A count's name as people read it."""
+    return column.replace("_", " ")
 
 
 def optional_columns(board: Leaderboard) -> list[str]:
@@ -93,8 +102,26 @@ def optional_cells(row: TaskRow, shown: list[str]) -> list[str]:
     return ["–" if count is None else f"{count:,}" for count in counts]
 
 
-def notes(board: Leaderboard) -> list[str]:
-    """Sentences for everything that keeps a number from being the whole truth."""
+INCOMPLETE = "incomplete: rerun the same command to run what failed or remains"
+
+
+def display_names(board: Leaderboard) -> list[str]:
+    """The display names of tasks and scorers, if they differ from the keys, and which scorers only assure quality."""
+    said = [f"{row.task}: {row.display_name}" for row in board.tasks if row.display_name not in (None, row.task)]
+    for row in board.tasks:
+        for scorer in row.scorers:
+            named = f": {scorer.display_name}" if scorer.display_name not in (None, scorer.key) else ""
+            purpose = f" (purpose: {scorer.purpose})" if scorer.purpose != "score" else ""
+            if named or purpose:
+                said.append(f"{row.task}, scorer {scorer.key}{named}{purpose}")
+    return said
+
+
+def notes(board: Leaderboard, *, known: str = "", with_prices: bool = True) -> list[str]:
+    """Notes on everything that limits what the numbers show.
+
+    A reason that the text `known` already gives is not repeated; nor are prices where many boards share them.
+    """
     said = []
     alike = _failing_alike(board)
     for row in board.tasks:
@@ -103,9 +130,7 @@ def notes(board: Leaderboard) -> list[str]:
             continue
         together = alike.get(_why(row), [row])
         if row is together[0]:
-            said.extend(_failure_sentences(together))
-        if row.owed:
-            said.append(f"{row.task}: {row.owed:,} of {row.total:,} attempts have not been made yet")
+            said.extend(_failure_sentences(together, board, known))
         if row.unscored:
             without = f"{row.unscored:,} of {row.scored + row.unscored:,} attempts have no value for it"
             said.append(f"{row.task}: the score is over {row.scored:,}: {without}")
@@ -113,16 +138,37 @@ def notes(board: Leaderboard) -> list[str]:
             said.append(f"{row.task}: {weak_sentence(row.weak_passes, row.scored)}")
         if row.left_out:
             said.append(f"{row.task}: {row.left_out} bad records of the task file were left out")
-        if row.score is None and row.reason and not (len(together) > 1 and row.failed + row.timeouts == row.total):
+        if row.score is None and row.reason and not _is_explained(row):
             said.append(f"{row.task}: no score: {row.reason}")
         said.extend(weak_sentences(row.task, row.slices, board.level))
-    if board.overall_reason:
+    said.extend(_remaining(board))
+    unscored = [row for row in board.tasks if row.score is None]
+    if board.overall_reason and not (unscored and all(map(_is_explained, unscored))):
         said.append(f"overall: {board.overall_reason}")
     said.extend(board.notices)
-    said.extend(price_notes([board]))
-    if any(row.refused is None and (row.failed or row.timeouts or row.owed) for row in board.tasks):
-        said.append("the board is not complete: rerun the same command to make what failed or was not made yet")
+    said.extend(price_notes([board]) if with_prices else [])
+    if any(row.refused is None and (row.failed or row.timeouts or row.remaining) for row in board.tasks):
+        said.append(INCOMPLETE)
     return said
+
+
+def _is_explained(row: TaskRow) -> bool:
+    """Whether what is said of failed and remaining attempts is why the task has no score."""
+    return row.refused is None and row.total > 0 and row.failed + row.timeouts + row.remaining == row.total
+
+
+def _remaining(board: Leaderboard) -> list[str]:
+    """The attempts that are not yet run, in one sentence."""
+    rows = [row for row in board.tasks if row.refused is None and row.remaining]
+    if not rows:
+        return []
+    remaining, total = sum(row.remaining for row in rows), sum(row.total for row in rows)
+    if len(rows) == 1:
+        return [f"{rows[0].task}: {remaining:,} of {total:,} attempts are not yet run"]
+    untouched = [row.task for row in rows if row.remaining == row.total]
+    parts = [f"{row.remaining:,} of {row.task}" for row in rows if row.remaining < row.total]
+    parts += [f"all of {few(untouched)}"] if untouched else []
+    return [f"{remaining:,} of {total:,} attempts are not yet run: {few(parts)}"]
 
 
 def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
@@ -133,7 +179,7 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
         Span(row.metric, "quiet"),
         score,
         Span(interval(row.interval), "quiet"),
-        *([_bounds(row.bounds), f"{row.coverage:.1%}"] if partial else []),
+        *([interval(row.bounds), f"{row.coverage:.1%}"] if partial else []),
         "–" if row.correct is None else f"{row.correct:,}",
         f"{row.total:,}",
         *(Span(text, "bad") if column in BROKEN and text != "0" else text for column, text in counts),
@@ -142,7 +188,7 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
 
 
 def _failing_alike(board: Leaderboard) -> dict[tuple[object, ...], list[TaskRow]]:
-    """Tasks that failed for the very same reasons: one server that is away is one thing to say."""
+    """Tasks that failed for exactly the same reasons: one server outage is reported once."""
     found: dict[tuple[object, ...], list[TaskRow]] = {}
     for row in board.tasks:
         if row.refused is None and row.failed + row.timeouts:
@@ -154,23 +200,24 @@ def _why(row: TaskRow) -> tuple[object, ...]:
     return (*sorted(row.failures), *sorted(row.failure_examples.items()))
 
 
-def _failure_sentences(rows: list[TaskRow]) -> list[str]:
+def _failure_sentences(rows: list[TaskRow], board: Leaderboard, known: str) -> list[str]:
     """How many attempts at these tasks failed, and why."""
     broken, total = sum(row.failed + row.timeouts for row in rows), sum(row.total for row in rows)
-    names = few([row.task for row in rows])
+    names = "every task" if 1 < len(rows) == len(board.tasks) else few([row.task for row in rows])
     said = []
     if broken:
         counts = {kind: sum(row.failures[kind] for row in rows) for kind in rows[0].failures}
-        kinds = ", ".join(f"{count} × {kind}" for kind, count in counts.items())
+        kinds = ", ".join(f"{count:,} × {kind}" for kind, count in counts.items())
         sure = ""
         if len(rows) == 1 and (bounds := rows[0].bounds) is not None:
             sure = f"; the score lies between {bounds.low:.3f} and {bounds.high:.3f} whatever they would have been"
-        said.append(f"{names}: {broken} of {total} attempts failed ({kinds}){sure}")
-    where = names if len(rows) == 1 else f"all {len(rows)}"
-    return [*said, *(f"{where}:   {kind}: {one_line(text)}" for kind, text in rows[0].failure_examples.items())]
+        said.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){sure}")
+    where = f"{names}:   " if len(rows) == 1 else ""
+    examples = ((kind, one_line(text)) for kind, text in rows[0].failure_examples.items())
+    return [*said, *(f"{where}{kind}: {text}" for kind, text in examples if _RETRIED.sub("", text) not in known)]
 
 
-BROKEN = ("weak_passes", "failed", "timeouts", "owed")
+BROKEN = ("weak_passes", "failed", "timeouts", "remaining")
 
 
 def interval_header(level: float) -> str:
@@ -182,10 +229,6 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:z.3f}"
 
 
-def interval(found: ScoreInterval | None) -> str:
-    """An interval in a table."""
-    return "–" if found is None else f"{found.low:z.3f} – {found.high:z.3f}"
-
-
-def _bounds(found: Bounds | None) -> str:
+def interval(found: ScoreInterval | Bounds | None) -> str:
+    """An interval, or the score at both ends of the failed attempts, in a table."""
     return "–" if found is None else f"{found.low:z.3f} – {found.high:z.3f}"

@@ -1,10 +1,13 @@
-"""The tables that stand below a leaderboard when there is something to say: slices, repetitions, tokens, …."""
+"""The tables below a leaderboard, where they have rows: slices, repetitions, tokens, …."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 from assay.core.types import Summary
 from assay.costs.spending import money
-from assay.reports.board.slices import NO_VALUE
+from assay.reports.board.slices import told_slices
 from assay.reports.board.types import Leaderboard, SliceRow, TaskRow
 from assay.reports.document import Cell, Span, TextTable
 from assay.reports.documents.leaderboard import (
@@ -35,14 +38,26 @@ def board_tables(board: Leaderboard) -> list[TextTable]:
     return [part for part in parts if part is not None]
 
 
+def side_by_side(
+    named: Sequence[tuple[str, Leaderboard]], table_of: Callable[[Leaderboard], TextTable | None]
+) -> TextTable | None:
+    """One table of several boards, their labels first where there are more than one."""
+    found = [(label, table) for label, board in named if (table := table_of(board)) is not None]
+    if len(named) == 1 or not found:
+        return found[0][1] if found else None
+    first = found[0][1]
+    rows = [[label, *row] for label, table in found for row in table.rows]
+    return replace(first, header=["model", *first.header], rows=rows, numeric_from=first.numeric_from + 1)
+
+
 def group_table(board: Leaderboard) -> TextTable | None:
     """The means of groups of tasks."""
     rows: list[list[Cell]] = [
         [
             row.group,
             row.metric,
-            "–" if row.score is None else f"{row.score:.3f}",
-            "–" if row.interval is None else f"{row.interval.low:.3f} – {row.interval.high:.3f}",
+            number(row.score),
+            interval(row.interval),
             f"{len(row.tasks):,}",
             "samples" if row.weight_by_size else "tasks alike",
         ]
@@ -64,8 +79,7 @@ def outcome_table(board: Leaderboard) -> TextTable | None:
 
 def slice_table(board: Leaderboard) -> TextTable | None:
     """One row per task and slice; weak ones are marked."""
-    told = {each.by for row in board.tasks for each in row.slices if each.value != NO_VALUE}
-    rows = [_slice(row, each) for row in board.tasks for each in row.slices if each.by in told]
+    rows = [_slice(row, each) for row in board.tasks for each in told_slices(row.slices)]
     if not rows:
         return None
     header = ["task", "slice", "score", interval_header(board.level), "scored", "failed", "rest", ""]
@@ -79,18 +93,19 @@ def repetition_table(board: Leaderboard) -> TextTable | None:
         return None
     k = attempts_of(repeated[0])
     names = [name.format(k=k) for name in REPETITIONS]
-    rows: list[list[Cell]] = [[row.task, *(_cell(row.repetitions, name) for name in names)] for row in repeated]
+    found = [(row.task, {each.name: each for each in row.repetitions}) for row in repeated]
+    rows: list[list[Cell]] = [[task, *(summary_cell(numbers.get(name)) for name in names)] for task, numbers in found]
     return TextTable(header=["task", *names], rows=rows, numeric_from=1, drops=[*names[:2:-1], names[0]])
 
 
 def calibration_table(board: Leaderboard) -> TextTable | None:
-    rows = [
+    rows: list[list[Cell]] = [
         [
             row.task,
             f"{row.calibration.answers:,}",
-            summary_text(row.calibration.expected_error),
+            summary_cell(row.calibration.expected_error),
             if_calibrated_text(row.calibration.expected_error),
-            summary_text(row.calibration.brier),
+            summary_cell(row.calibration.brier),
         ]
         for row in board.tasks
         if row.calibration is not None
@@ -101,24 +116,24 @@ def calibration_table(board: Leaderboard) -> TextTable | None:
 
 
 def if_calibrated_text(error: Summary) -> str:
-    """The error that chance alone brings about, and whether it explains the one that was found."""
+    """The error expected by chance alone, and whether it explains the measured one."""
     details = error.details or {}
     if "if_calibrated" not in details:
         return "–"
-    from assay.reports.diff.words import equals  # few boards say it
+    from assay.reports.diff.words import equals  # few boards have it
 
     return f"{details['if_calibrated']:.3f} ({equals(details['p_value'])})"
 
 
 def likelihood_table(board: Leaderboard) -> TextTable | None:
-    rows = [
+    rows: list[list[Cell]] = [
         [
             row.task,
             f"{row.likelihood.texts:,}",
             "–" if row.likelihood.tokens is None else f"{row.likelihood.tokens:,}",
             f"{row.likelihood.bytes:,}",
-            summary_text(row.likelihood.perplexity),
-            summary_text(row.likelihood.bits_per_byte),
+            summary_cell(row.likelihood.perplexity),
+            summary_cell(row.likelihood.bits_per_byte),
         ]
         for row in board.tasks
         if row.likelihood is not None
@@ -132,16 +147,26 @@ def token_table(board: Leaderboard) -> TextTable | None:
     """Tokens and money per task and for the run, when the model counts tokens."""
     if not any(row.tokens_in or row.tokens_out or row.judges for row in board.tasks):
         return None
-    rows = [_tokens(row.task, row) for row in board.tasks]
+    rows: list[list[Cell]] = [
+        [row.task, *(f"{getattr(row, each):,}" for each in TOKENS), money(row.cost), money(row.judge_cost)]
+        for row in board.tasks
+    ]
     sums = [sum(getattr(row, name) for row in board.tasks) for name in TOKENS]
     total = Span("run", "strong")
     rows.append([total, *(f"{value:,}" for value in sums), money(board.cost), money(board.judge_cost)])
-    drops = ("from cache", "judges in", "judges out")
-    return TextTable(header=["task", *TOKEN_COLUMNS], rows=rows, numeric_from=1, drops=drops)
+    judged = any(row.judges for row in board.tasks)
+    header = ["task", *TOKEN_COLUMNS]
+    kept = [at for at, name in enumerate(header) if judged or not name.startswith("judges")]
+    return TextTable(
+        header=[header[at] for at in kept],
+        rows=[[cells[at] for at in kept] for cells in rows],
+        numeric_from=1,
+        drops=("from cache", "judges in", "judges out"),
+    )
 
 
 def judge_table(board: Leaderboard) -> TextTable | None:
-    """What every judge was asked and cost, at its own price."""
+    """The usage and cost of every judge, at its own price."""
     rows = [
         [
             row.task,
@@ -184,18 +209,14 @@ def _slice(row: TaskRow, each: SliceRow) -> list[Cell]:
     ]
 
 
-def _tokens(name: str, row: TaskRow) -> list[Cell]:
-    return [name, *(f"{getattr(row, each):,}" for each in TOKENS), money(row.cost), money(row.judge_cost)]
-
-
 def attempts_of(row: TaskRow) -> int:
     """The largest k that the row has numbers for."""
     return max(int(each.name.removeprefix("pass@")) for each in row.repetitions if each.name.startswith("pass@"))
 
 
-def _cell(summaries: list[Summary], name: str) -> Span:
-    found = next((each for each in summaries if each.name == name), None)
-    if found is None:
+def summary_cell(found: Summary | None) -> Span:
+    """A number with its interval and what was left out of it, or with less where there is no room."""
+    if found is None or found.value is None:
         return Span("–")
     return Span(f"{summary_text(found)}{left_out_text(found)}", shorter=(summary_text(found), number(found.value)))
 

@@ -14,7 +14,7 @@ from assay.reports.markdown import markdown
 
 
 def report_document(board: Leaderboard) -> list[Block]:
-    """The run on one page: the table, what to know besides, and what produced the numbers."""
+    """The run on one page: the table, notes, and what produced the numbers."""
     model = ", ".join(f"{key} = {value}" for key, value in board.model.items() if value not in (None, {}, ""))
     provenance: list[list[Cell]] = [
         [row.task, Span(row.signature, "code"), Span(row.sha256[:16], "code"), Span(row.fingerprint[:16], "code")]

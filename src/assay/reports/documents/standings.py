@@ -19,7 +19,7 @@ from assay.reports.standings.build import ModelRow, Standings
 def standings_document(found: Standings) -> list[Block]:
     """Ranks and sums, then scores per task, per category and per slice."""
     blocks: list[Block] = [*_places(found), _scores(found)]
-    blocks += [part for part in (_categories(found), _slices(found)) if part is not None]
+    blocks += [part for part in (_categories(found), slices_table(found)) if part is not None]
     blocks.append(Sentence(f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}."))
     return [*blocks, Items([one_line(note) for note in found.notes])] if found.notes else blocks
 
@@ -45,7 +45,7 @@ def standings_csv(found: Standings) -> str:
         header += [f"category_{name}", f"category_{name}_low", f"category_{name}_high"]
     header += ["cost", "currency", "judge_cost", "tokens_in", "tokens_out", "judge_tokens"]
     header += ["latency_p50_ms", "latency_p95_ms"]
-    header += ["failed", "timeouts", "owed", "weak_passes"]
+    header += ["failed", "timeouts", "remaining", "weak_passes"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([_harmless(name) for name in header])
@@ -59,7 +59,7 @@ def category_names(found: Standings) -> list[str]:
 
 
 def place_header(found: Standings) -> list[str]:
-    """What the cells of `place_cells` are called."""
+    """The column names for `place_cells`."""
     judges = ["judges' cost", "judges' tokens"] if judged(found) else []
     return [*_good_header(found), "cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
 
@@ -78,7 +78,7 @@ def bounded(found: Standings) -> bool:
 
 
 def judged(found: Standings) -> bool:
-    """Whether judges had a part that cost something, or may have."""
+    """Whether judges cost something, or may have."""
     return any(is_told(row.judge_cost) for row in found.models)
 
 
@@ -96,7 +96,7 @@ def place_cells(row: ModelRow, found: Standings) -> list[tuple[str, str]]:
     return [
         (number(row.overall), ""),
         (interval(row.interval), ""),
-        *([(bounds_text(row.bounds), "")] if bounded(found) else []),
+        *([(interval(row.bounds), "")] if bounded(found) else []),
         (f"{row.coverage * 100:.4g} %", ""),
         *([(f"{row.compared:,} of {row.scored:,}", "")] if found.unequal else []),
         _with_interval(row.normalised, row.normalised_interval, "+.2f"),
@@ -120,26 +120,21 @@ def cell_text(cell: TaskCell | None) -> str:
 
 
 def cell_besides(cell: TaskCell) -> str:
-    """What to know about a score besides its interval."""
+    """Notes on a score in addition to its interval."""
     said = [f"{cell.weak_passes:,} weak"] if cell.weak_passes else []
-    said += [f"bounds {bounds_text(cell.bounds)}"] if cell.bounds is not None else []
+    said += [f"bounds {interval(cell.bounds)}"] if cell.bounds is not None else []
     if cell.compared is not None and cell.scored is not None and cell.compared < cell.scored:
         said.append(f"{cell.compared:,} of {cell.scored:,} compared")
     return "".join(f", {each}" for each in said)
 
 
-def bounds_text(found: Bounds | None) -> str:
-    """The score at both ends of the failed attempts."""
-    return "–" if found is None else f"{number(found.low)} – {number(found.high)}"
-
-
 def task_names(found: Standings) -> list[str]:
-    """The tasks, those marked that have no part in overall numbers."""
+    """The tasks; those excluded from overall numbers are marked."""
     return [task if task in found.shared else f"{task} (not compared)" for task in found.tasks]
 
 
 def _places(found: Standings) -> list[TextTable]:
-    """How good, then how dear and how slow: two tables, as one would be wider than a terminal."""
+    """Scores, then cost and time: two tables, as one would be wider than a terminal."""
     header = place_header(found)
     split = len(_good_header(found))
     good: list[list[Cell]] = []
@@ -184,7 +179,8 @@ def _categories(found: Standings) -> TextTable | None:
     return TextTable(header=["model", *(f"category {name}" for name in names)], rows=rows, numeric_from=1)
 
 
-def _slices(found: Standings) -> TextTable | None:
+def slices_table(found: Standings) -> TextTable | None:
+    """Every slice of every task of every model."""
     rows: list[list[Cell]] = [
         [
             row.label,
@@ -221,7 +217,7 @@ def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[s
     cells += [row.tokens_in, row.tokens_out, row.judge_tokens]
     cells += [row.latency.p50, row.latency.p95] if row.latency else [None, None]
     graded = [cell.weak_passes for cell in row.tasks.values() if cell.weak_passes is not None]
-    return [*cells, row.failed, row.timeouts, row.owed, sum(graded) if graded else None]
+    return [*cells, row.failed, row.timeouts, row.remaining, sum(graded) if graded else None]
 
 
 def _ends(found: ScoreInterval | Bounds | None) -> list[float | None]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from assay.core.types import Failure, Record, Score
 from assay.costs.spending import Cost
 from assay.printable import one_line
+from assay.reports.conversation import answer_of
 from assay.reports.measure import Measure
 from assay.reports.per_example import per_example, question
 
@@ -25,7 +26,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_reasoning: int = 0
-    """Those of `tokens_out` that the model thought and did not say, where it counts them."""
+    """The part of `tokens_out` spent on reasoning, where the model reports it."""
     cached: int = 0
     """Answers that came from assay's own cache, which cost nothing."""
     cost: Cost | None = None
@@ -57,7 +58,8 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     @property
     def prediction(self) -> str | None:
-        return None if self.record.trace is None else self.record.trace.prediction
+        """What the model said, or the tool calls that it made instead: `get_weather(city="Oslo")`."""
+        return None if self.record.trace is None else answer_of(self.record.trace)
 
     @property
     def answer(self) -> str | None:
@@ -93,7 +95,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         from assay.reports.attempt_text import attempt_text
 
-        return attempt_text(self.record, {self.task: self.measure}, longest=None)
+        return attempt_text(self.record, {self.task: self.measure}, longest=None).text()
 
     def _repr_html_(self) -> str:
         from assay.reports.html.notebook import attempts_html

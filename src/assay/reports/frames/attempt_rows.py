@@ -9,12 +9,12 @@ from assay.core.errors import UsageError
 from assay.core.types import Failure
 from assay.costs.spending import Cost
 from assay.reports.frames.attempt import Attempt
-from assay.reports.frames.columns import Cell, Column, Kind, Seen, Table, cell, table_of
+from assay.reports.frames.columns import Cell, Column, ColumnKind, Seen, Table, cell, table_of
 from assay.reports.frames.source import MOST_METADATA, MOST_VALUES, Only, RunSource, Survey
 
-Read = Callable[[RunSource, Attempt], Any]
+ReadAttempt = Callable[[RunSource, Attempt], Any]
 
-_FIRST: tuple[tuple[Column, Read], ...] = (
+_FIRST: tuple[tuple[Column, ReadAttempt], ...] = (
     (Column("run", "text"), lambda run, each: run.label),
     (Column("model", "text"), lambda run, each: run.model),
     (Column("task", "text"), lambda run, each: each.task),
@@ -24,7 +24,7 @@ _FIRST: tuple[tuple[Column, Read], ...] = (
     (Column("outcome", "text"), lambda run, each: each.outcome),
     (Column("score", "float", nullable=True), lambda run, each: each.score),
 )
-_LAST: tuple[tuple[Column, Read], ...] = (
+_LAST: tuple[tuple[Column, ReadAttempt], ...] = (
     (Column("prompt", "text", nullable=True), lambda run, each: each.prompt),
     (Column("prediction", "text", nullable=True), lambda run, each: each.prediction),
     (Column("answer", "text", nullable=True), lambda run, each: each.answer),
@@ -63,7 +63,7 @@ def attempts_table(
     return table_of(every, columns, rows)
 
 
-def _found_columns(surveys: Sequence[Survey]) -> list[tuple[Column, Read]]:
+def _found_columns(surveys: Sequence[Survey]) -> list[tuple[Column, ReadAttempt]]:
     """One for every value that a scorer gave, and one for a scorer's reasons."""
     rows = sum(map(len, surveys))
     values = _merged([survey.values for survey in surveys])
@@ -81,7 +81,7 @@ def _found_columns(surveys: Sequence[Survey]) -> list[tuple[Column, Read]]:
     return found
 
 
-def _metadata_columns(surveys: Sequence[Survey]) -> list[tuple[Column, Read]]:
+def _metadata_columns(surveys: Sequence[Survey]) -> list[tuple[Column, ReadAttempt]]:
     rows = sum(map(len, surveys))
     keys = _merged([survey.metadata for survey in surveys])
     if len(keys) > MOST_METADATA:
@@ -99,7 +99,7 @@ def _merged(parts: Sequence[dict[Any, Seen]]) -> dict[Any, Seen]:
     return found
 
 
-def _value_reader(scorer: str, name: str, kind: Kind) -> Read:
+def _value_reader(scorer: str, name: str, kind: ColumnKind) -> ReadAttempt:
     def read(run: RunSource, attempt: Attempt) -> Cell:
         for score in attempt.scores:
             if score.name == scorer and name in score.values:
@@ -109,16 +109,16 @@ def _value_reader(scorer: str, name: str, kind: Kind) -> Read:
     return read
 
 
-def _reason_reader(scorer: str) -> Read:
+def _reason_reader(scorer: str) -> ReadAttempt:
     return lambda run, each: next((score.reason for score in each.scores if score.name == scorer), None)
 
 
-def _metadata_reader(key: str, kind: Kind) -> Read:
+def _metadata_reader(key: str, kind: ColumnKind) -> ReadAttempt:
     return lambda run, each: cell(each.metadata.get(key), kind)
 
 
 def _failure(attempt: Attempt, what: Callable[[Failure], str]) -> str | None:
-    """Of the first failure: the one that tables count the attempt by."""
+    """The first failure, under which tables count the attempt."""
     return what(attempt.failures[0]) if attempt.failures else None
 
 

@@ -11,7 +11,7 @@ from assay.core.fingerprint import canonical_json
 from assay.stats.score_table import as_text
 from assay.wording import hint
 
-Kind = Literal["bool", "int", "float", "text", "texts"]
+ColumnKind = Literal["bool", "int", "float", "text", "texts"]
 """`texts` is a list of texts."""
 
 Cell = bool | int | float | str | Sequence[str] | None
@@ -20,7 +20,7 @@ Chunk = list[list[Any]]
 
 CHUNK_ROWS = 4096
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-_NUMERIC: tuple[Kind, ...] = ("bool", "int", "float")
+_NUMERIC: tuple[ColumnKind, ...] = ("bool", "int", "float")
 """Each can hold the ones before it."""
 
 
@@ -29,7 +29,7 @@ class Column:
     """One column: its name, its type, and whether a row may have no value in it."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     nullable: bool = False
 
 
@@ -39,7 +39,7 @@ class Table:
 
     columns: tuple[Column, ...]
     chunks: Callable[[], Iterator[Chunk]]
-    """Every call reads the rows anew."""
+    """Every call reads the rows again."""
 
 
 Reader = Callable[..., Any]
@@ -77,9 +77,9 @@ def _turned(rows: list[Sequence[Cell]], width: int) -> Chunk:
 
 @dataclass(slots=True)
 class Seen:
-    """What was seen of a column so far: the narrowest type that holds every value, and how many there were."""
+    """A column as seen so far: the narrowest type that holds every value, and how many values there were."""
 
-    kind: Kind | None = None
+    kind: ColumnKind | None = None
     values: int = 0
 
     def add(self, value: object) -> None:
@@ -100,7 +100,7 @@ class Seen:
         return Column(name, self.kind or "text", nullable=self.values < rows)
 
 
-def kind_of(value: object) -> Kind:
+def kind_of(value: object) -> ColumnKind:
     """The type of a column that holds just this value."""
     if isinstance(value, bool):
         return "bool"
@@ -119,7 +119,7 @@ def _is_float(value: int) -> bool:
     return True
 
 
-def _wider(one: Kind, other: Kind) -> Kind:
+def _wider(one: ColumnKind, other: ColumnKind) -> ColumnKind:
     if one == other:
         return one
     if one in _NUMERIC and other in _NUMERIC:
@@ -127,7 +127,7 @@ def _wider(one: Kind, other: Kind) -> Kind:
     return "text"
 
 
-def cell(value: Any, kind: Kind) -> Cell:
+def cell(value: Any, kind: ColumnKind) -> Cell:
     """A value as its column holds it; lists and mappings as JSON."""
     if value is None:
         return None

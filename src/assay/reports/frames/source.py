@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines, lines_at
 from assay.core.run_file import RunFile, read_run_file
-from assay.core.types import Completion, Record, Score
+from assay.core.types import Record, Score
 from assay.costs.prices import Prices, Quote, find_prices
-from assay.costs.spending import Cost, Spending, add_attempt, cost_of, judge_rows, total_cost
+from assay.costs.spending import Spending, add_attempt, cost_of, judge_rows, total_cost
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.journal_table import Place
 from assay.reports.board.types import Leaderboard
@@ -38,9 +38,9 @@ Only = Callable[[Record], bool]
 """Picks the attempts of a table by their records."""
 
 MOST_VALUES = 1000
-"""Different values of scorers that make columns; a table with more is none."""
+"""The most score values that become columns; a table with more is refused."""
 MOST_METADATA = 500
-"""Different metadata keys that make columns; more of them are one column of JSON."""
+"""The most metadata keys that become columns; more of them become one column of JSON."""
 
 
 class _WholeLine(Record, frozen=True, kw_only=True):
@@ -76,9 +76,9 @@ class Survey:
     tasks: NDArray[np.int64]
     """Position of each attempt's task in the run's definitions."""
     ids: NDArray[np.int64]
-    """Hashes of the samples' ids, of this process alone."""
+    """Hashes of the samples' ids, valid in this process only."""
     scores: NDArray[np.float64]
-    """NaN where there is none: a hole in a column, which never leaves as a number."""
+    """NaN where there is none: a gap in a column, never reported as a number."""
     outcomes: NDArray[np.int8]
     values: dict[tuple[str, str], Seen]
     """By scorer and value."""
@@ -96,7 +96,7 @@ class RunSource:
 
     folder: Path
     label: str
-    """What the run is called in tables."""
+    """The name of the run in tables."""
     run: RunFile
     view: View
     picked: frozenset[int] | None = None
@@ -178,7 +178,7 @@ class RunSource:
         return names.index(task)
 
     def _read(self, survey: Survey, rows: Sequence[int]) -> Iterator[Attempt]:
-        """In the order of the rows, with the file open for as long as somebody goes on asking."""
+        """In the order of the rows, with the file open until the iteration ends."""
         if not rows:
             return  # there may be no journal yet
         for row, record in zip(rows, self._records(survey, rows), strict=True):
@@ -204,25 +204,20 @@ class RunSource:
             outcome=outcome,
             tokens_in=spent.tokens_in,
             tokens_out=spent.tokens_out,
-            tokens_reasoning=sum(each.tokens_reasoning or 0 for each in _completions(record)),
+            tokens_reasoning=sum(
+                each.tokens_reasoning or 0 for each in (record.trace.completions if record.trace else ())
+            ),
             cached=spent.cached,
-            cost=self._cost(spent),
+            cost=cost_of(spent, self._quote, self.model),
             judge_tokens_in=sum(each.tokens_in for each in judged_by),
             judge_tokens_out=sum(each.tokens_out for each in judged_by),
             judge_cost=total_cost([each.cost for each in judged_by if each.cost is not None]),
             measure=self.measures[record.task],
         )
 
-    def _cost(self, spent: Spending) -> Cost:
-        return cost_of(spent, self._quote, self.model)
-
     @cached_property
     def _quote(self) -> Quote | None:
         return self.prices.quote(self.model)
-
-
-def _completions(record: Record) -> Sequence[Completion]:
-    return record.trace.completions if record.trace is not None else ()
 
 
 @dataclass(slots=True)
@@ -238,7 +233,7 @@ class _Walk:
     scores: array[float] = field(default_factory=lambda: array("d"))
     outcomes: array[int] = field(default_factory=lambda: array("b"))
     picked: array[int] = field(default_factory=lambda: array("b"))
-    """What is right is judged by all attempts of a task, also by those that nobody asked for."""
+    """What counts as right depends on all attempts of a task, also on those that were not selected."""
     values: dict[tuple[str, str], Seen] = field(default_factory=dict)
     reasons: dict[str, Seen] = field(default_factory=dict)
     metadata: dict[str, Seen] = field(default_factory=dict)

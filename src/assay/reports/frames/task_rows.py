@@ -8,25 +8,25 @@ from typing import Any
 from assay.core.types import Summary
 from assay.reports.board.types import Leaderboard, TaskRow
 from assay.reports.frames.attempt_rows import amount, currency
-from assay.reports.frames.columns import Column, Kind, Table, table_of
+from assay.reports.frames.columns import Column, ColumnKind, Table, table_of
 from assay.reports.frames.source import RunSource
 
-Read = Callable[[RunSource, Leaderboard, TaskRow], Any]
+ReadTask = Callable[[RunSource, Leaderboard, TaskRow], Any]
 
 
-def _field(name: str) -> Read:
+def _field(name: str) -> ReadTask:
     return lambda run, board, row: getattr(row, name)
 
 
-def _end(of: str, name: str) -> Read:
+def _end(of: str, name: str) -> ReadTask:
     return lambda run, board, row: getattr(found, name) if (found := getattr(row, of)) is not None else None
 
 
-def _fields(kind: Kind, *names: str, nullable: bool = False) -> list[tuple[Column, Read]]:
+def _fields(kind: ColumnKind, *names: str, nullable: bool = False) -> list[tuple[Column, ReadTask]]:
     return [(Column(name, kind, nullable), _field(name)) for name in names]
 
 
-_COLUMNS: tuple[tuple[Column, Read], ...] = (
+_COLUMNS: tuple[tuple[Column, ReadTask], ...] = (
     (Column("run", "text"), lambda run, board, row: run.label),
     (Column("model", "text"), lambda run, board, row: run.model),
     *_fields("text", "task", "metric"),
@@ -42,7 +42,7 @@ _COLUMNS: tuple[tuple[Column, Read], ...] = (
     *_fields("bool", "lower_is_better", "has_score", "complete"),
     *_fields("float", "coverage"),
     *_fields("int", "correct", nullable=True),
-    *_fields("int", "total", "scored", "unscored", "failed", "timeouts", "excluded", "owed"),
+    *_fields("int", "total", "scored", "unscored", "failed", "timeouts", "excluded", "remaining"),
     *_fields("int", "truncated", "nothing_extracted", "left_out"),
     *_fields("int", "weak_passes", nullable=True),
     *_fields("int", "tokens_in", "tokens_out", "tokens_unknown", "cached", "judge_tokens_in", "judge_tokens_out"),
@@ -69,7 +69,7 @@ def tasks_table(runs: Sequence[RunSource], columns: Sequence[str] | None = None)
     return table_of(every, columns, lambda: ((run, run.board, row) for run in runs for row in run.board.tasks))
 
 
-def _summary(of: str, name: str, end: str) -> Read:
+def _summary(of: str, name: str, end: str) -> ReadTask:
     def read(run: RunSource, board: Leaderboard, row: TaskRow) -> float | None:
         summaries: list[Summary] = getattr(row, of)
         return next((getattr(summary, end) for summary in summaries if summary.name == name), None)

@@ -1,1 +1,1 @@
-"""Conditions on numbers, and how a CI system is told."""
+"""Conditions on numbers, and how they are reported to a CI system."""

@@ -1,7 +1,7 @@
 """Gates: conditions that a result must meet, checked after a run or a comparison, with a sentence for each.
 
 A gate on a score is met only when it holds whatever the failed attempts would have been: every one wrong, and every
-one right. Where it holds at one end only nobody can tell, and the gate says so.
+one right. Where it holds at one end only, the gate reports that it cannot tell.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.reports.gates.expression import COMPARISONS, DropGate, Gate, Term
 from assay.reports.gates.names import name_of
 from assay.reports.gates.result import GateResult
 from assay.reports.gates.terms import Ends, Meaning, TermValue, meanings, read
-from assay.stats.drops import Outcome
+from assay.stats.drops import GateOutcome
 
 Pairs = Callable[[], DiffEnds]
 """Compares the result with the baseline sample by sample, when a gate needs that."""
@@ -37,7 +37,7 @@ def check_gates(
 ) -> list[GateResult]:
     """Every gate against the result; what keeps one of them from being checked leaves the others alone.
 
-    `allow_unequal`: both boards are over the samples that compare, and the others are left out by the user's own wish.
+    `allow_unequal`: both boards are over the samples that compare, and the user chose to leave the others out.
     """
     known = None if pairs is None else cache(pairs)
     return [
@@ -62,7 +62,7 @@ class _Sum(Struct, frozen=True, kw_only=True):
 
     measured: float
     ends: Mapping[str, Ends]
-    """Per result and task, what its failed attempts make of the sum; under "" what is certain."""
+    """Per result and task, what its failed attempts contribute to the sum; under "" what is certain."""
     failed: Mapping[tuple[bool, str], int]
     """Per result (whether it is the baseline) and task, the attempts that failed."""
 
@@ -73,7 +73,7 @@ class _Corner(NamedTuple):
     left: float
     right: float
     outcomes: frozenset[str]
-    """What the failed attempts are there: `wrong`, `right`, or of some tasks the one and of some the other."""
+    """How the failed attempts are counted: `wrong`, `right`, or both, depending on the task."""
 
 
 def _check(gate: Gate, board: Leaderboard, baseline: Leaderboard | None, pairs: Pairs | None) -> GateResult:
@@ -109,7 +109,7 @@ def _incomparable(terms: Sequence[tuple[Term, Term]], baseline: Leaderboard | No
 def _has_a_part(task: TaskDiff, score: Meaning) -> bool:
     if score.task is None:
         return task.in_overall
-    # against another task's score a task that only one result has is compared by the user's own wish
+    # comparing two different tasks is the user's choice, even if only one result has the task
     return task.task == score.task and task.content not in ONE_SIDED
 
 
@@ -159,7 +159,7 @@ def _rounded(total: float) -> float:
 
 def _decide(gate: Gate, left: _Sum, right: _Sum, corners: tuple[_Corner, _Corner]) -> GateResult:
     least, most = (COMPARISONS[gate.comparison](corner.left, corner.right) for corner in corners)
-    told = _compared(gate, left.measured, right.measured)
+    comparison = _compared(gate, left.measured, right.measured)
     counts = {**left.failed, **right.failed}
     failed = failed_words(
         *(sum(n for (baseline, _), n in counts.items() if baseline is which) for which in (False, True))
@@ -167,8 +167,8 @@ def _decide(gate: Gate, left: _Sum, right: _Sum, corners: tuple[_Corner, _Corner
     between = corners[0].left < corners[0].right and corners[1].left > corners[1].right
     if least == most and not (between and gate.comparison == "=="):
         whatever = f", {WHATEVER} ({failed})" if failed and corners[0][:2] != corners[1][:2] else ""
-        outcome: Outcome = "met" if least else "not met"
-        return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {told}{whatever}"])
+        outcome: GateOutcome = "met" if least else "not met"
+        return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {comparison}{whatever}"])
     against, favoured = (corners[1], corners[0]) if least else corners
     ends = [
         f"{_compared(gate, against.left, against.right)} {_if(against, 'with the failed attempts against it')}",

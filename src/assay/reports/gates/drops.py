@@ -1,7 +1,7 @@
 """Gates on the pairs with a baseline: no significant drop, and no drop beyond a margin.
 
-Both are asked at both ends of what the failed attempts could have been. Silence is no evidence: what could not be
-compared, and what no test could have found, is told as such.
+Both are checked at both ends of what the failed attempts could have been. No result is no evidence: what could not be
+compared, and what no test could have found, is reported as such.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.reports.diff.types import BoardDiff, DiffEnds, OverallDiff, TaskDiff
 from assay.reports.diff.words import ONE_SIDED, blind_sentences, difference_text, drop_sentences, hidden_sentence
 from assay.reports.gates.expression import DropGate
 from assay.reports.gates.result import GateResult
-from assay.stats.drops import Outcome, non_inferiority, worst_difference
+from assay.stats.drops import GateOutcome, non_inferiority, worst_difference
 from assay.stats.intervals import Interval
 from assay.stats.paired import MCNEMAR, PairedComparison
 
@@ -25,7 +25,7 @@ WHATEVER = "whatever the failed attempts would have been"
 
 
 def check_drop(gate: DropGate, found: DiffEnds, *, allow_unequal: bool = False) -> GateResult:
-    """`allow_unequal`: what could not be compared is left out by the user's own wish."""
+    """`allow_unequal`: the user chose to leave out what could not be compared."""
     hidden = _hidden(gate, found, allow_unequal=allow_unequal)
     if gate.margin is None:
         return _significant(gate, found, hidden)
@@ -93,15 +93,17 @@ def _beyond(gate: DropGate, margin: float, found: DiffEnds, hidden: list[str]) -
     failed = failed_words(found.failed, found.failed_baseline)
     beyond = [each for each in best if non_inferiority(each.interval, margin).outcome == "not met"]
     if beyond:
-        return _result(gate, "not met", [f"{_told(each)} lies beyond a drop of {margin:g}" for each in beyond])
+        return _result(gate, "not met", [f"{_with_interval(each)} lies beyond a drop of {margin:g}" for each in beyond])
     unsure = [each for each in worst if non_inferiority(each.interval, margin).outcome != "met"]
     against = f" with the failed attempts against it ({failed})" if failed else ""
-    doubts = [f"{_told(each)} does not rule out a drop beyond {margin:g}{against}" for each in unsure]
+    doubts = [f"{_with_interval(each)} does not rule out a drop beyond {margin:g}{against}" for each in unsure]
     doubts += [f"{each}, so a drop beyond {margin:g} cannot be ruled out" for each in hidden]
     if doubts:
         return _result(gate, "cannot tell", doubts)
     whatever = f", {WHATEVER} ({failed})" if failed else ""
-    return _result(gate, "met", [f"{_told(each)} lies within a drop of {margin:g}{whatever}" for each in worst])
+    return _result(
+        gate, "met", [f"{_with_interval(each)} lies within a drop of {margin:g}{whatever}" for each in worst]
+    )
 
 
 def _differences(gate: DropGate, found: BoardDiff) -> Iterable[_Difference]:
@@ -135,7 +137,7 @@ def _worst_overall(overall: OverallDiff, tasks: Sequence[PairedComparison]) -> I
     return replace(interval, low=low, high=high)
 
 
-def _told(found: _Difference) -> str:
+def _with_interval(found: _Difference) -> str:
     interval = found.interval
     if interval.low is None or interval.high is None:
         return f"{found.name}: {difference_text(found.difference)} without an interval ({interval.reason})"
@@ -143,5 +145,5 @@ def _told(found: _Difference) -> str:
     return f"{found.name}: {difference_text(found.difference)} ({ends}, {interval.level * 100:g} % level)"
 
 
-def _result(gate: DropGate, outcome: Outcome, sentences: list[str]) -> GateResult:
+def _result(gate: DropGate, outcome: GateOutcome, sentences: list[str]) -> GateResult:
     return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {each}" for each in sentences])

@@ -47,14 +47,14 @@ def _suite(root: ET.Element, name: str, cases: list[ET.Element]) -> None:
 
 def _gate(gate: GateResult, *, cannot_tell_passes: bool) -> ET.Element:
     case = ET.Element("testcase", classname="gates", name=printable(gate.gate))
-    told = printable("\n".join(gate.sentences))
+    sentences = printable("\n".join(gate.sentences))
     if gate.met:
-        ET.SubElement(case, "system-out").text = told
+        ET.SubElement(case, "system-out").text = sentences
         return case
     unsure = "skipped" if cannot_tell_passes else "error"
     word = "failure" if gate.outcome == "not met" else unsure
     message = printable(f"{gate.outcome}: {gate.sentences[0]}")
-    ET.SubElement(case, word, type=gate.outcome, message=message).text = told
+    ET.SubElement(case, word, type=gate.outcome, message=message).text = sentences
     return case
 
 
@@ -64,9 +64,9 @@ def _task(row: TaskRow) -> ET.Element:
     broken = row.failed + row.timeouts
     if row.refused is not None:
         ET.SubElement(case, "error", message=printable(f"could not be run on this machine: {row.refused}"))
-    elif broken or row.owed:
+    elif broken or row.remaining:
         parts = [f"{broken} attempts failed"] if broken else []
-        parts += [f"{row.owed} attempts are owed"] if row.owed else []
+        parts += [f"{row.remaining} attempts not yet run"] if row.remaining else []
         examples = "\n".join(f"{kind}: {text}" for kind, text in row.failure_examples.items())
         ET.SubElement(case, "error", message=printable(", ".join(parts))).text = printable(examples)
     ET.SubElement(case, "system-out").text = printable(_scored(row))

@@ -1,8 +1,8 @@
-"""Whether the names in a gate are those of something, found out before any model is asked."""
+"""Checks that the names in a gate exist, before any model call."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from msgspec import Struct
 from assay.catalog import CATALOG
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, TaskDefinition
-from assay.reports.board.build import attempts_counted, summaries_of
+from assay.reports.board.build import attempts_counted, summaries_by_part, summaries_of
 from assay.reports.board.journal_table import empty_table
 from assay.reports.board.types import Leaderboard, TaskRow
 from assay.reports.gates.expression import DropGate, Gate, Term, wrong
@@ -23,11 +23,13 @@ OF_ANY_TASK = (*INTERVALS, CALIBRATION, *MEASURED_OF_TASK)
 
 
 class TaskNumbers(Struct, frozen=True, kw_only=True):
-    """What the numbers of a task are called."""
+    """The names of a task's numbers."""
 
     names: tuple[str, ...]
     patterns: tuple[str, ...] = ()
-    """Of names that answers or the author's code decide, and nobody knows before: `*_precision`."""
+    """Patterns of names that depend on answers or on the author's code, and are not known beforehand: `*_precision`."""
+    repeated: tuple[str, ...] = ()
+    """Those of the names that are about several attempts at each sample: `pass@3`."""
 
     def has(self, aspect: str) -> bool:
         known = aspect in self.names or aspect in OF_ANY_TASK
@@ -35,13 +37,44 @@ class TaskNumbers(Struct, frozen=True, kw_only=True):
 
 
 def numbers_of_definition(definition: TaskDefinition, repeat: int) -> TaskNumbers:
-    """As they will be called: the aggregates are asked what they make of nothing."""
+    """The names they will have: the aggregates are computed over an empty table."""
     table = empty_table(definition)
     found = [each.name for each in summaries_of(definition, table, 0.95, {})]
+    repeated: list[str] = []
     if repeat > 1 and table.measure.field is not None:
-        found += [each.name for each in repetitions(ScoreTable(), k=attempts_counted(repeat))]
+        repeated = [each.name for each in repetitions(ScoreTable(), k=attempts_counted(repeat))]
     patterns = [pattern for part in definition.aggregates for pattern in _patterns(part)]
-    return TaskNumbers(names=tuple(found), patterns=tuple(patterns))
+    return TaskNumbers(names=(*found, *repeated), patterns=tuple(patterns), repeated=tuple(repeated))
+
+
+def number_of_parts(
+    definition: TaskDefinition,
+    names: Sequence[str],
+    scorers: Collection[str] | None,
+    metrics: Collection[str] | None,
+    repeated: Collection[str] = (),
+) -> str | None:
+    """What the task calls the number that an aggregate of these scorers, and of metrics with these keys, calls so.
+
+    A mean also goes by the score value that it is the mean of; `repeated` are the names of what repetitions say.
+    """
+    table = empty_table(definition)
+    every = summaries_by_part(definition, table, 0.95, {})
+    own = [each.name for each in summaries_of(definition, table, 0.95, {})]
+
+    def holds(part: PartSpec) -> bool:
+        of_scorer = scorers is None or part.options.get("scorer") in scorers
+        return of_scorer and (metrics is None or part.key.rpartition(".")[2] in metrics)
+
+    held = [(part, summary, name) for (part, summary), name in zip(every, own, strict=True) if holds(part)]
+    found = {str(part.options.get("field")): name for part, _, name in reversed(held) if part.use == "mean"}
+    found |= {summary.name: name for _, summary, name in held}
+    found |= {name: name for _, _, name in held}
+    if any(holds(part) for part in definition.aggregates[:1]):  # repetitions are those of the task's score
+        found |= {name: name for name in repeated if name not in found}
+    patterns = [pattern for part in definition.aggregates if holds(part) for pattern in _patterns(part)]
+    unknown = (name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns))
+    return next((found[name] for name in names if name in found), next(unknown, None))
 
 
 def numbers_of_row(row: TaskRow) -> TaskNumbers:

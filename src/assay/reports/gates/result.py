@@ -1,4 +1,4 @@
-"""What came of a gate: met, not met, or cannot tell, and why."""
+"""The result of a gate: met, not met, or cannot tell, and why."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.stats.drops import Outcome
+from assay.stats.drops import GateOutcome
 
 
 class GateResult(Struct, frozen=True, kw_only=True):
     """One gate, checked."""
 
     gate: str
-    outcome: Outcome
+    outcome: GateOutcome
     """`cannot tell`: the evidence is missing, or too weak, to say either."""
     sentences: list[str]
-    """What the gate found: why it is not met, why nobody can tell, or what it compared."""
+    """The detail: why it is not met, why it cannot tell, or what it compared."""
 
     @property
     def met(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assay.core.errors import UsageError
 from assay.printable import one_line, printable
 
-if TYPE_CHECKING:  # most runs write no summary, and need not wait for what makes one
+if TYPE_CHECKING:  # most runs write no summary, and need not import this
     from assay.reports.board.types import Leaderboard
     from assay.reports.diff.types import BoardDiff
     from assay.reports.gates.result import GateResult
@@ -20,7 +20,7 @@ LARGEST = 900_000
 
 
 def write_step_summary(environment: Mapping[str, str], text: Callable[[], str]) -> bool:
-    """Append to the summary when the environment has one; says whether it did."""
+    """Append to the summary when the environment has one; returns whether it did."""
     path = environment.get(VARIABLE)
     if not path:
         return False
@@ -36,7 +36,7 @@ def write_step_summary(environment: Mapping[str, str], text: Callable[[], str]) 
 
 
 def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
-    """The leaderboard, its gates and what to know besides."""
+    """The leaderboard, its gates and notes."""
     from assay.reports.documents.leaderboard import notes
     from assay.reports.documents.more_tables import board_tables
     from assay.reports.markdown import markdown
@@ -70,6 +70,6 @@ def gate_lines(gates: Sequence[GateResult]) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """Nothing that a model or server wrote may become markup on somebody's page."""
+    """Nothing that a model or server wrote may become markup on the page."""
     flat = one_line(text)
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace("@", "&#64;").replace("![", "!&#91;")

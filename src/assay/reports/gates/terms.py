@@ -1,4 +1,4 @@
-"""What a name in a gate stands for: its value, and what the failed attempts could have made of it.
+"""What a name in a gate refers to: its value, and its bounds given the failed attempts.
 
 A score is what it would be at both ends: had every failed attempt been wrong, and had every one been right. Counts,
 coverage, latency, tokens and cost are what was measured, and the failed attempts change nothing about them.
@@ -22,7 +22,7 @@ OVERALL = ("overall", "overall.low", "overall.high")
 MEASURED: dict[str, Callable[[Leaderboard], float | None]] = {
     "failed": lambda board: board.failed + board.timeouts,
     "timeouts": lambda board: board.timeouts,
-    "owed": lambda board: sum(row.owed for row in board.tasks),
+    "remaining": lambda board: sum(row.remaining for row in board.tasks),
     "weak": lambda board: _sum_of_known(row.weak_passes for row in board.tasks),
     "coverage": lambda board: min((row.coverage for row in board.tasks), default=None),
     "tokens": lambda board: sum(row.tokens_in + row.tokens_out for row in board.tasks),
@@ -44,7 +44,7 @@ MEASURED_OF_TASK: dict[str, Callable[[TaskRow], float | None]] = {
 }
 
 OF_RUN = (*OVERALL, *MEASURED)
-"""Every name that is no task's."""
+"""Every name of a number of the whole run."""
 OF_THE_RUN = "run."
 """Before such a name, where a task has the same."""
 INTERVALS = ("low", "high")
@@ -82,7 +82,7 @@ class Meaning(NamedTuple):
 
 
 def meanings(name: str, tasks: Iterable[str], *, quoted: bool = False) -> list[Meaning]:
-    """All that the name may stand for: nothing when nobody knows it, two things when a task is called like a number of
+    """What the name may refer to: nothing when it is unknown, two things when a task has the name of a number of
     the run and neither backticks nor `run.` say which is meant.
     """
     known = list(tasks)
@@ -98,7 +98,7 @@ def meanings(name: str, tasks: Iterable[str], *, quoted: bool = False) -> list[M
 
 
 def read(board: Leaderboard | None, name: str, *, quoted: bool = False) -> TermValue:
-    """What the name stands for in a result."""
+    """What the name refers to in a result."""
     if board is None:
         return TermValue(value=None)
     rows = {row.task: row for row in board.tasks}

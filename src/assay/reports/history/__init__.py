@@ -1,1 +1,1 @@
-"""Runs of the same tasks in order: how the score went, what changed on the way, and where it got worse."""
+"""Runs of the same tasks in order: how the score developed, what changed on the way, and where it got worse."""

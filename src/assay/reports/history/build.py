@@ -21,7 +21,7 @@ from assay.stats.paired import holm
 
 
 class HistorySource(NamedTuple):
-    """A run that may be part of a history; it is read only when its turn comes."""
+    """A run that may be part of a history; it is read only when it is needed."""
 
     name: str
     run: RunFile
@@ -69,14 +69,14 @@ def _history(
 ) -> History:
     ordered, notes = _in_order(runs, commits)
     first = next((each for each in ordered if each.name == baseline), ordered[0] if ordered else None)
-    empty = History(tasks=tasks, level=view.level, order="time", baseline="", looks=0, first_worse=None, runs=[])
+    empty = History(tasks=tasks, level=view.level, order="time", baseline="", comparisons=0, first_worse=None, runs=[])
     if first is None or len(ordered) < 2:
         return empty
     base = first.read()
     points, p_values = [], []
     before: tuple[RunFile, Leaderboard] | None = None
     for each in ordered:
-        # one run at a time is held besides the baseline
+        # one run at a time is held in addition to the baseline
         side = base if each is first else each.read()
         point = _point(each, side, only)
         if before is not None:
@@ -137,7 +137,7 @@ def _against(found: BoardDiff, point: HistoryRun, only: str | None) -> tuple[His
 
 
 def _judged(found: History, p_values: Sequence[float | None]) -> History:
-    """Holm's correction over every look: who looks at nine runs sees one worse by chance soon enough."""
+    """Holm's correction over every comparison: among nine runs, one easily looks worse by chance."""
     known = [p for p in p_values if p is not None]
     adjusted = iter(holm(known))
     corrected = iter([None if p is None else next(adjusted) for p in p_values])
@@ -145,10 +145,10 @@ def _judged(found: History, p_values: Sequence[float | None]) -> History:
     for point in found.runs:
         p = None if point.run == found.baseline else next(corrected)
         runs.append(replace(point, adjusted_p=p, worse=p is not None and p < 1.0 - found.level))
-    # a drop before the baseline is none that came after it
+    # a difference before the baseline is not a drop
     later = runs[[point.run for point in runs].index(found.baseline) + 1 :]
     first = next((point.run for point in later if point.worse), None)
-    return replace(found, runs=runs, looks=len(known), first_worse=first)
+    return replace(found, runs=runs, comparisons=len(known), first_worse=first)
 
 
 def _few(runs: Sequence[HistorySource]) -> str:

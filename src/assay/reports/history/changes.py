@@ -1,4 +1,4 @@
-"""What is not the same in two runs besides their answers, in words."""
+"""What differs between two runs apart from their answers, in words."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from assay.core.run_file import RunFile
 from assay.reports.board.types import Leaderboard
+from assay.reports.diff.words import repeats_name
 from assay.wording import shortened
 
 HASH = re.compile(r"[0-9a-f]{32,}")
@@ -18,9 +19,10 @@ def changes_between(before: RunFile, after: RunFile, boards: tuple[Leaderboard, 
     """Model, prompt, questions, scoring, settings and versions, each as one short text."""
     found = [_named("model", before.model["name"], after.model["name"])]
     found += _tasks(*boards)
-    options = [{key: value for key, value in run.model.items() if key != "name"} for run in (before, after)]
-    for was, now in (options, (before.settings, after.settings)):
-        found += [_named(key, was.get(key), now.get(key)) for key in sorted({*was, *now})]
+    models = (before.model, after.model)
+    for was, now in (models, (before.settings, after.settings)):
+        keys = sorted(key for key in {*was, *now} if key != "name" and not repeats_name(key, *models))
+        found += [_named(key, was.get(key), now.get(key)) for key in keys]
     found += [
         _named(f"{name} version", before.versions.get(name), after.versions.get(name))
         for name in sorted({*before.versions, *after.versions})
@@ -34,7 +36,7 @@ def _tasks(before: Leaderboard, after: Leaderboard) -> list[str]:
     for row in after.tasks:
         was = rows.get(row.task)
         if was is None:
-            continue  # runs of other tasks are no part of this history
+            continue  # runs of other tasks are not part of this history
         parts = (("prompt", was.asking, row.asking), ("questions", was.sha256, row.sha256))
         changed = [what for what, one, other in (*parts, ("scoring", was.scoring, row.scoring)) if one != other]
         if changed:

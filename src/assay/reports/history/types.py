@@ -41,7 +41,7 @@ class History(Struct, frozen=True, kw_only=True):
     order: str
     """`time` or `commit`."""
     baseline: str
-    looks: int
+    comparisons: int
     """Comparisons with the baseline that the p-values are corrected for."""
     first_worse: str | None
     """The earliest run that is significantly worse than the baseline."""

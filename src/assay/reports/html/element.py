@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
 
-from assay.printable import printable
+from assay.printable import INVISIBLE, printable
 
-_VOID = frozenset({"meta", "br", "hr", "line", "rect", "circle", "path"})
+VOID = frozenset({"meta", "br", "hr", "line", "rect", "circle", "path"})
 
 
 class Html(str):
-    """Markup, made by `tag` and `raw` only; any other string is text."""
+    """Markup, made by `tag`, `rows` and their like only; any other string is text."""
 
     __slots__ = ()
 
@@ -23,14 +24,22 @@ Child = str | Html | Iterable["Child"] | None
 def tag(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Html:
     """An element; attribute names are written as in Python: `class_`, `aria_label`, `stroke_width`."""
     said = "".join([_attribute(key, value) for key, value in attributes.items()]) if attributes else ""
-    if name in _VOID and not children:
+    if not children and name in VOID:
         return Html(f"<{name}{said}/>")
-    return Html(f"<{name}{said}>{inside(children)}</{name}>")
+    within = _child(children[0]) if len(children) == 1 else "".join(map(_child, children))
+    return Html(f"<{name}{said}>{within}</{name}>")
 
 
 def inside(children: Iterable[Child]) -> Html:
     """Children one after the other: markup as it is, text escaped."""
     return Html("".join(map(_child, children)))
+
+
+def rows(openings: Sequence[str], cells: Iterable[Sequence[Child]]) -> Html:
+    """Rows of a table, of which pages have thousands; each cell with the tag that opens it, as in `<td class="n">`."""
+    pattern = "".join([f"{opening.replace('%', '%%')}%s</{opening[1:3]}>" for opening in openings])
+    pattern = f"<tr>{pattern}</tr>"
+    return Html("".join([pattern % tuple(map(_child, each)) for each in cells]))
 
 
 def raw(markup: str) -> Html:
@@ -39,13 +48,11 @@ def raw(markup: str) -> Html:
 
 
 def _child(child: Child) -> str:
-    if child is None:
-        return ""
-    if isinstance(child, Html):
+    if type(child) is Html:
         return child
     if isinstance(child, str):
-        return _short_text(child) if len(child) < _SHORT else escape(printable(child), quote=True)
-    return inside(child)
+        return _short_text(child) if len(child) < _SHORT else escaped(child)
+    return "" if child is None else "".join(map(_child, child))
 
 
 _SHORT = 60
@@ -53,8 +60,16 @@ _SHORT = 60
 
 @lru_cache(maxsize=4096)
 def _short_text(text: str) -> str:
-    """Heads, labels and numbers stand on a page again and again."""
-    return escape(printable(text), quote=True)
+    """Headings, labels and numbers repeat on a page."""
+    return escaped(text)
+
+
+_TO_ESCAPE = re.compile(f"[&<>\"'{INVISIBLE}]")
+
+
+def escaped(text: str) -> str:
+    """Text as it stands in markup, between elements and in attributes."""
+    return escape(printable(text), quote=True) if _TO_ESCAPE.search(text) else text
 
 
 # a page has a handful of attributes, thousands of times; 1 and True are not the same one
@@ -66,4 +81,4 @@ def _attribute(key: str, value: str | float | bool | None) -> str:
     if value is True:
         return f" {name}"
     shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return f' {name}="{escape(printable(shown), quote=True)}"'
+    return f' {name}="{escaped(shown)}"'

@@ -16,7 +16,7 @@ from assay.reports.diff.types import BoardDiff
 from assay.reports.documents.leaderboard import notes, number
 from assay.reports.html.diff_page import changed, differences, flips
 from assay.reports.html.element import Child, inside, raw, tag
-from assay.reports.html.page import folded, grid, listed, said, style_sheet
+from assay.reports.html.page import folded, grid, listed, style_sheet, text_block
 from assay.reports.html.run_sections import answer_card, task_table
 from assay.reports.per_example import per_example
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.reports.frames.attempt import Attempt
 
 SHOWN = 20
-"""Attempts of a sample that are shown; a notebook is no place for a thousand."""
+"""The most attempts of a sample that are shown."""
 
 
 def leaderboard_html(board: Leaderboard) -> str:
@@ -65,7 +65,7 @@ def _attempt(attempt: Attempt) -> Child:
     broken = [
         [
             tag("p", tag("span", attempt.outcome, class_="tag bad"), f" {each.stage}, {each.kind}: ", each.message),
-            folded("Traceback", said(each.traceback)) if each.traceback else None,
+            folded("Traceback", text_block(each.traceback)) if each.traceback else None,
         ]
         for each in attempt.failures
     ]
@@ -80,7 +80,7 @@ def _attempt(attempt: Attempt) -> Child:
 
 
 def _part(*content: Child) -> str:
-    # page.css speaks of the whole page; here our part of it is the whole
+    # page.css styles the whole page; here it must apply to our part only
     rules = style_sheet().replace(":root", ":scope").replace("body {", ":scope {")
     return tag(
         "div", tag("style", raw(f"@scope (.assay-notebook) {{\n{rules}}}")), inside(content), class_="assay-notebook"

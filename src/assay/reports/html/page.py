@@ -1,26 +1,43 @@
-"""The page around every report: one file, its style inside, no script, and a policy that lets nothing out."""
+"""The page around every report: one file, its style inside, and a policy that lets nothing out.
+
+The only script is the one that shows what a mark of a chart stands for and saves charts; the policy names its hash.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 
+from assay.reports.charts.figure import page_script
 from assay.reports.charts.figure import style_sheet as chart_styles
 from assay.reports.conversation import ends_kept, question_end
-from assay.reports.html.element import Child, Html, inside, raw, tag
+from assay.reports.document import Cell, TextTable
+from assay.reports.html.element import Child, Html, inside, raw, rows, tag
 
 QUESTION = 500
 """Characters of a question that are always in sight."""
-# even if markup slipped through, the browser would load and run nothing
+# even if markup slipped through, the browser would load nothing, and run nothing but what has the hash of our script
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+WITH_CHARTS = "script-src 'sha256-{}'; img-src data:"
 
 
 def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) -> str:
     """A whole document from (anchor, heading, content) sections."""
+    main = tag(
+        "main",
+        [
+            tag("section", tag("h2", heading), tag("div", content, class_="body"), id=anchor)
+            for anchor, heading, content in sections
+        ],
+    )
+    script = page_script() if 'class="plotted' in main else ""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
@@ -31,12 +48,22 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
         "body",
         tag("header", tag("h1", title), lead),
         tag("nav", links, aria_label="sections"),
-        tag("main", [tag("section", tag("h2", heading), content, id=anchor) for anchor, heading, content in sections]),
-        tag("footer", "Made by assay. This file needs no network and runs no script."),
+        main,
+        tag("footer", "Made by assay. This file needs no network; its one script serves the charts."),
+        tag("script", raw(script)) if script else None,
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
+@cache
+def _policy(script: str) -> str:
+    if not script:
+        return POLICY
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"{POLICY}; {WITH_CHARTS.format(digest)}"
+
+
+@cache
 def style_sheet() -> str:
     page = resources.files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
     return page + chart_styles()
@@ -44,7 +71,7 @@ def style_sheet() -> str:
 
 def grid(
     header: Sequence[str],
-    rows: Sequence[Sequence[Child]],
+    lines: Sequence[Sequence[Child]],
     *,
     numeric: Sequence[int] = (),
     caption: str | None = None,
@@ -52,45 +79,63 @@ def grid(
 ) -> Html:
     """A table that scrolls sideways on a narrow screen; `last` is set off as the sum of the rest."""
 
-    def cell(name: str, index: int, content: Child, **more: str) -> Html:
-        return tag(name, content, class_="n" if index in numeric else None, **more)
-
-    def line(cells: Sequence[Child]) -> Html:
-        first = cell("th", 0, cells[0], scope="row")
-        return tag("tr", first, [cell("td", index, each) for index, each in enumerate(cells) if index])
-
+    classes = [' class="n"' if index in numeric else "" for index in range(len(header))]
+    heads = [f'<th{class_} scope="col">' for class_ in classes]
+    cells = [f'<th{classes[0]} scope="row">', *(f"<td{class_}>" for class_ in classes[1:])]
     return tag(
         "div",
         tag(
             "table",
             tag("caption", caption) if caption else None,
-            tag("thead", tag("tr", [cell("th", i, name, scope="col") for i, name in enumerate(header)])),
-            tag("tbody", [line(row) for row in rows]),
-            tag("tfoot", line(last)) if last is not None else None,
+            tag("thead", rows(heads, [header])),
+            tag("tbody", rows(cells, lines)),
+            tag("tfoot", rows(cells, [last])) if last is not None else None,
         ),
         class_="scroll",
         tabindex="0",
     )
 
 
+def table(found: TextTable, *, caption: str | None = None) -> Html:
+    """A table of a document, as it is printed on a terminal with room for all of it."""
+    numeric = range(found.numeric_from, len(found.header))
+    lines = [[_cell(cell) for cell in line] for line in found.rows]
+    return grid([name or "note" for name in found.header], lines, numeric=numeric, caption=caption)
+
+
+def _cell(cell: Cell) -> Child:
+    """A mark has its colour; what a number would drop where there is no room goes below it."""
+    if isinstance(cell, str):
+        return cell
+    if cell.style in ("good", "bad"):
+        return tag("b", cell.text, class_=cell.style)
+    if cell.shorter:
+        number = cell.shorter[-1]
+        below = cell.text.removeprefix(number).strip()
+        return (
+            [number, " ", tag("span", below.removeprefix("(").replace(")", "", 1), class_="soft")] if below else number
+        )
+    return tag("b", cell.text) if cell.style == "strong" else cell.text
+
+
 def listed(sentences: Sequence[Child]) -> Html:
     return tag("ul", [tag("li", sentence) for sentence in sentences])
 
 
-def folded(summary: Child, *content: Child, opened: bool = False) -> Html:
+def folded(summary: Child, *content: Child) -> Html:
     """Shown on demand on a screen, always on paper."""
-    return tag("details", tag("summary", summary), inside(content), class_="printed", open=opened)
+    return tag("details", tag("summary", summary), inside(content), class_="printed")
 
 
-def asked(text: str | None, longest: int = 2000) -> Html:
+def prompt_block(text: str | None, longest: int = 2000) -> Html:
     """What a model was asked, as text: what it ends with in sight, the rest on demand and never on paper."""
     if text is None or len(text) <= QUESTION:
-        return said(text)
-    whole = said(ends_kept(text, longest), longest + 100)
-    return inside([said(question_end(text, QUESTION)), tag("details", tag("summary", "whole prompt"), whole)])
+        return text_block(text)
+    whole = text_block(ends_kept(text, longest), longest + 100)
+    return inside([text_block(question_end(text, QUESTION)), tag("details", tag("summary", "whole prompt"), whole)])
 
 
-def said(text: str | None, longest: int = 2000) -> Html:
+def text_block(text: str | None, longest: int = 2000) -> Html:
     """What a model wrote, as text: line breaks kept, cut where it gets long."""
     if text is None:
         return tag("span", "no answer", class_="none")
@@ -98,6 +143,12 @@ def said(text: str | None, longest: int = 2000) -> Html:
         return tag("span", "(empty)", class_="none")
     cut = text if len(text) <= longest else text[:longest] + f" … ({len(text) - longest:,} more characters)"
     return tag("pre", cut)
+
+
+def titled_text(title: str, text: str | None, read: str | None = None) -> Html:
+    """One of several texts beside each other, with what was read out of it; a short one takes less room."""
+    found = tag("p", "read as ", tag("b", read)) if read is not None and read != text else None
+    return tag("div", tag("h4", title), found, text_block(text), class_="short" if len(text or "") <= 40 else None)
 
 
 def shown_of(shown: int, there: int) -> Child:

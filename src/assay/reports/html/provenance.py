@@ -12,7 +12,7 @@ from assay.reports.html.page import grid
 
 
 def provenance_section(named: Sequence[tuple[str, Side]]) -> Child:
-    """Everything that has a part in the numbers."""
+    """Everything that affects the numbers."""
     facts = {label: _facts(side) for label, side in named}
     first = facts[named[0][0]]
     if len(named) == 1:
@@ -27,7 +27,7 @@ def _facts(side: Side) -> dict[str, Child]:
     board = side.board
     return {
         "read from": tag("code", str(side.source)),
-        "begun": board.created or "–",
+        "started": board.created or "–",
         "command": tag("code", " ".join(board.command)) if board.command else "–",
         "model": tag("code", canonical_json(board.model).decode()),
         "settings": tag("code", canonical_json(board.settings).decode()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.reports.charts.colours import colours_of
 from assay.reports.charts.figure import figures
 from assay.reports.charts.forest import scores_chart
 from assay.reports.charts.sections import comparison_charts, pace_charts
@@ -29,6 +30,7 @@ from assay.reports.standings.against import against_baseline
 from assay.reports.standings.build import Standings, side_labels, standings_of
 from assay.reports.standings.shared_samples import over_shared
 from assay.reports.view import View
+from assay.wording import count_of
 
 SAMPLES = 5
 
@@ -45,26 +47,29 @@ def report_page(
     found = standings_of(sides, view, allow_unequal=allow_unequal) if len(sides) > 1 else None
     named = _ranked(list(zip(side_labels(sides), sides, strict=True)), found)
     labels = [label for label, _ in named]
+    colours = colours_of(labels)
     compared = named
     if found is not None and found.unequal:
         compared = list(zip(labels, over_shared([side for _, side in named], view), strict=True))
     boards = [(label, side.board) for label, side in compared]
+    ranks = task_table(sides[0].board) if found is None else [standings_section(found), scores_section(found)]
     sections: list[tuple[str, str, Child]] = [
-        ("leaderboard", "Leaderboard", task_table(sides[0].board) if found is None else _leaderboard(found)),
-        ("scores", "Scores per task", figures(scores_chart(boards))),
+        ("leaderboard", "Leaderboard", ranks),
+        ("scores", "Scores per task", figures(scores_chart(boards, colours))),
     ]
     if found is not None:
         baseline = side_labels(sides)[0]
         cells = against_baseline(compared, baseline, view)
-        sections.append(("models", "Models side by side", figures(comparison_charts(found, cells, baseline))))
+        sections.append(("models", "Models side by side", figures(comparison_charts(found, cells, baseline, colours))))
+    paces = [(label, side.paces) for label, side in named]
     optional: list[tuple[str, str, Child]] = [
         ("notes", "Notes", notes_section(named)),
         ("repetitions", "Repetitions", repetitions_section(compared)),
-        ("slices", "Slices", slices_section(compared)),
-        ("calibration", "Calibration and likelihood", calibration_section(compared)),
+        ("slices", "Slices", slices_section(compared, colours)),
+        ("calibration", "Calibration and likelihood", calibration_section(compared, colours)),
         ("failures", "Failures by kind", failures_section(named)),
         ("tokens", "Tokens and cost", tokens_section(named)),
-        ("pace", "Time, length and throughput", figures(pace_charts([(label, side.paces) for label, side in named]))),
+        ("pace", "Time, length and throughput", figures(pace_charts(paces, colours))),
     ]
     sections += [each for each in optional if each[2] is not None]
     if len(sides) == 2:
@@ -85,10 +90,10 @@ def _lead(sides: Sequence[Side]) -> Child:
     board = sides[0].board
     if len(sides) > 1:
         return tag("p", f"{len(sides)} results, {view_level(sides)} intervals")
-    said = f"{len(board.tasks)} tasks, {sum(row.scored for row in board.tasks):,} scored attempts"
+    said = f"{count_of(len(board.tasks), 'task')}, {count_of(sum(row.scored for row in board.tasks), 'scored attempt')}"
     parts: list[Child] = [tag("p", f"{said}, {view_level(sides)} intervals")]
     if board.created:
-        parts.append(tag("p", f"begun {board.created}"))
+        parts.append(tag("p", f"started {board.created}"))
     if not board.complete:
         parts.append(tag("p", "Not complete: some attempts failed or have not run yet.", class_="bad"))
     return parts
@@ -102,10 +107,6 @@ def _ranked(named: list[tuple[str, Side]], found: Standings | None) -> list[tupl
     """In the order of their ranks, as the leaderboard has them."""
     places = {row.label: place for place, row in enumerate(found.models)} if found is not None else {}
     return sorted(named, key=lambda each: places.get(each[0], 0))
-
-
-def _leaderboard(found: Standings) -> Child:
-    return [standings_section(found), scores_section(found)]
 
 
 def _comparison(

@@ -1,12 +1,11 @@
-"""The sections of a report, each made of one result or of several side by side; None where there is nothing to say."""
+"""The sections of a report, each for one result or several side by side; None where there is nothing to show."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assay.core.types import Summary
 from assay.costs.spending import is_told, money
 from assay.reports.board.cost_notes import price_notes
 from assay.reports.board.types import Leaderboard, TaskRow
@@ -14,21 +13,29 @@ from assay.reports.charts.figure import figures
 from assay.reports.charts.forest import slices_chart
 from assay.reports.charts.sections import calibration_charts
 from assay.reports.diff.columns import Side
-from assay.reports.documents.leaderboard import interval, notes, number, optional_cells, optional_columns
+from assay.reports.documents.leaderboard import (
+    heading,
+    interval,
+    notes,
+    number,
+    optional_cells,
+    optional_columns,
+)
 from assay.reports.documents.more_tables import (
-    IF_CALIBRATED,
-    JUDGE_COLUMNS,
-    REPETITIONS,
-    TOKEN_COLUMNS,
-    TOKENS,
-    attempts_of,
-    if_calibrated_text,
-    left_out_text,
+    calibration_table,
+    judge_table,
+    likelihood_table,
+    repetition_table,
+    side_by_side,
+    slice_table,
+    token_table,
 )
 from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import asked, grid, listed, said, shown_of
+from assay.reports.html.page import grid, listed, prompt_block, shown_of, table, text_block, titled_text
 from assay.reports.per_example import PerExample
 
+REASON = 600
+"""Characters of a reason that a card shows."""
 Named = Sequence[tuple[str, Side]]
 """Results with the labels they go by."""
 
@@ -37,7 +44,7 @@ def task_table(board: Leaderboard) -> Child:
     """The leaderboard of one run."""
     shown = optional_columns(board)
     header = ["task", "metric", "score", f"{board.level * 100:g} % interval", "correct", "total", "coverage"]
-    header += [*(column.replace("_", " ") for column in shown), "p50 ms", "p95 ms", "cost"]
+    header += [*map(heading, shown), "p50 ms", "p95 ms", "cost"]
     rows = [_task_cells(row, shown) for row in board.tasks]
     judged: list[Child] = []
     if is_told(board.judge_cost):
@@ -77,7 +84,7 @@ def notes_section(named: Named) -> Child:
     """Each sentence once, with the results that it is about."""
     about: dict[str, list[str]] = {}
     for label, side in named:
-        for note in notes(side.board):
+        for note in notes(side.board, with_prices=False):  # the tokens and cost section has them
             about.setdefault(note, []).append(label)
     sentences: list[Child] = [
         [tag("b", "all" if len(labels) == len(named) else ", ".join(labels)), ": ", note] if len(named) > 1 else note
@@ -87,20 +94,11 @@ def notes_section(named: Named) -> Child:
 
 
 def repetitions_section(named: Named) -> Child:
-    rows: list[list[Child]] = []
-    names: list[str] = []
-    for label, side in named:
-        for row in side.board.tasks:
-            if row.repetitions:
-                names = [name.format(k=attempts_of(row)) for name in REPETITIONS]
-                found = {each.name: each for each in row.repetitions}
-                cells = [[_number_cell(found.get(name)), _left_out(found.get(name))] for name in names]
-                rows.append([*([label] if len(named) > 1 else []), row.task, *cells])
-    if not rows:
+    found = side_by_side(_boards(named), repetition_table)
+    if found is None:
         return None
-    first = ["model", "task"] if len(named) > 1 else ["task"]
     return [
-        grid([*first, *names], rows, numeric=range(len(first), len(first) + len(names))),
+        table(found),
         tag(
             "p",
             "pass@k: at least one of k attempts is right. pass^k: all are. majority@k: more than half are. worst@k: "
@@ -110,55 +108,22 @@ def repetitions_section(named: Named) -> Child:
     ]
 
 
-def slices_section(named: Named) -> Child:
-    rows: list[list[Child]] = [
-        [
-            *([label] if len(named) > 1 else []),
-            row.task,
-            f"{each.by} = {each.value}",
-            number(each.score),
-            interval(each.interval),
-            f"{each.scored:,}",
-            number(each.rest),
-            tag("span", "weak", class_="tag bad") if each.weak else "",
-        ]
-        for label, side in named
-        for row in side.board.tasks
-        for each in row.slices
-    ]
-    if not rows:
-        return None
-    first = ["model", "task"] if len(named) > 1 else ["task"]
-    header = [*first, "slice", "score", f"{named[0][1].board.level * 100:g} % interval", "scored", "rest", "note"]
-    chart = slices_chart([(label, side.board) for label, side in named])
-    return [
-        figures([chart]) if chart is not None else None,
-        grid(header, rows, numeric=range(len(first) + 1, len(first) + 5)),
-    ]
+def slices_section(named: Named, colours: Mapping[str, int]) -> Child:
+    boards = _boards(named)
+    found, chart = side_by_side(boards, slice_table), slices_chart(boards, colours)
+    return None if found is None else [figures([chart]) if chart is not None else None, table(found)]
 
 
-def calibration_section(named: Named) -> Child:
-    """Reliability diagrams, and a table of errors and likelihoods."""
-    charts = calibration_charts([(label, side.board) for label, side in named])
-    rows: list[list[Child]] = []
-    for label, side in named:
-        for row in side.board.tasks:
-            name = f"{label}: {row.task}" if len(named) > 1 else row.task
-            if row.calibration is not None or row.likelihood is not None:
-                rows.append([name, *_likelihood_cells(row)])
-    if not rows:
+def calibration_section(named: Named, colours: Mapping[str, int]) -> Child:
+    """Reliability diagrams, and tables of errors and likelihoods."""
+    boards = _boards(named)
+    calibration, likelihood = (side_by_side(boards, each) for each in (calibration_table, likelihood_table))
+    if calibration is None and likelihood is None:
         return None
-    header = [
-        "task",
-        "expected calibration error",
-        IF_CALIBRATED,
-        "Brier score",
-        "perplexity per token",
-        "bits per byte",
-    ]
+    charts = calibration_charts(boards, colours)
     return [
         figures(charts),
-        grid(header, rows, numeric=range(1, 6)),
+        *(table(each) for each in (calibration, likelihood) if each is not None),
         tag(
             "p",
             "“If calibrated” is the error that a model which is right as often as it says would "
@@ -167,16 +132,6 @@ def calibration_section(named: Named) -> Child:
         )
         if charts
         else None,
-    ]
-
-
-def _likelihood_cells(row: TaskRow) -> list[Child]:
-    return [
-        _number_cell(row.calibration.expected_error if row.calibration else None),
-        if_calibrated_text(row.calibration.expected_error) if row.calibration else "–",
-        _number_cell(row.calibration.brier if row.calibration else None),
-        _number_cell(row.likelihood.perplexity if row.likelihood else None),
-        _number_cell(row.likelihood.bits_per_byte if row.likelihood else None),
     ]
 
 
@@ -193,9 +148,9 @@ def failures_section(named: Named) -> Child:
         [
             *([label] if len(named) > 1 else []),
             ", ".join(f"{task} {count:,}" if len(tasks) > 1 else task for task, count in tasks.items()),
-            tag("code", kind),
+            tag("code", kind, class_="kind"),
             f"{sum(tasks.values()):,}",
-            said(example, 600),
+            text_block(example, 600),
         ]
         for (label, kind, example), tasks in found.items()
     ]
@@ -204,46 +159,20 @@ def failures_section(named: Named) -> Child:
 
 
 def tokens_section(named: Named) -> Child:
-    rows: list[list[Child]] = [
-        [
-            *([label] if len(named) > 1 else []),
-            row.task,
-            *(f"{getattr(row, each):,}" for each in TOKENS),
-            money(row.cost),
-            money(row.judge_cost),
-        ]
-        for label, side in named
-        for row in side.board.tasks
-        if row.tokens_in or row.tokens_out or row.judges
-    ]
-    if not rows:
+    boards = _boards(named)
+    tokens, judges = side_by_side(boards, token_table), side_by_side(boards, judge_table)
+    notes = price_notes([board for _, board in boards])
+    if tokens is None:
         return None
-    first = ["model", "task"] if len(named) > 1 else ["task"]
-    header = [*first, *TOKEN_COLUMNS]
-    notes = price_notes([side.board for _, side in named])
     return [
-        grid(header, rows, numeric=range(len(first), len(header))),
-        _judges(named, first),
+        table(tokens),
+        table(judges, caption="Judges") if judges is not None else None,
         listed(notes) if notes else None,
     ]
 
 
-def _judges(named: Named, first: list[str]) -> Child:
-    """Every judge at its own price."""
-    rows: list[list[Child]] = [
-        [
-            *([label] if len(named) > 1 else []),
-            row.task,
-            judge.model,
-            *(f"{value:,}" for value in (judge.answers, judge.cached, judge.tokens_in, judge.tokens_out)),
-            money(judge.cost),
-        ]
-        for label, side in named
-        for row in side.board.tasks
-        for judge in row.judges
-    ]
-    header = [*first, *JUDGE_COLUMNS]
-    return grid(header, rows, numeric=range(len(first) + 1, len(header)), caption="Judges") if rows else None
+def _boards(named: Named) -> list[tuple[str, Leaderboard]]:
+    return [(label, side.board) for label, side in named]
 
 
 def wrong_section(named: Named, samples: int) -> Child:
@@ -275,27 +204,23 @@ def answer_card(example: PerExample) -> Html:
             f", attempt {example.attempt}" if example.attempt > 1 else None,
             f", scored {number(example.score)}",
         ),
-        tag("div", tag("h4", "Question"), asked(example.prompt), class_="question"),
+        tag("div", tag("h4", "Question"), prompt_block(example.prompt), class_="question"),
         tag(
             "div",
-            tag("div", tag("h4", "Said"), said(example.prediction)),
-            tag("div", tag("h4", "Read as"), said(example.answer)) if example.answer is not None else None,
-            tag("div", tag("h4", "Target"), said(" / ".join(example.targets))),
+            titled_text("Said", example.prediction),
+            titled_text("Read as", example.answer) if example.answer is not None else None,
+            titled_text("Target", " / ".join(example.targets)) if example.targets else _expected(example),
             class_="sides",
         ),
+        [
+            tag("div", tag("h4", f"Why ({scorer})"), text_block(text, REASON), class_="question")
+            for scorer, text in (example.reasons or {}).items()
+        ],
         class_="flip",
     )
 
 
-def _number_cell(summary: Summary | None) -> Child:
-    """A number with its interval below it."""
-    if summary is None or summary.value is None:
-        return "–"
-    if summary.low is None or summary.high is None:
-        return f"{summary.value:z.3f}"
-    return [f"{summary.value:z.3f} ", tag("span", f"{summary.low:z.3f} – {summary.high:z.3f}", class_="soft")]
-
-
-def _left_out(summary: Summary | None) -> Child:
-    said = left_out_text(summary) if summary is not None else ""
-    return tag("span", said, class_="soft") if said else None
+def _expected(example: PerExample) -> Html:
+    if example.expected:
+        return titled_text("Expected", example.expected)
+    return tag("div", tag("h4", "Expected"), tag("span", "nothing was written down", class_="none"), class_="short")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.core.run_file import write_whole
+from assay.reports.charts.colours import colours_of
 from assay.reports.charts.figure import figures
 from assay.reports.charts.sections import comparison_charts
 from assay.reports.documents.leaderboard import interval, number
@@ -16,10 +17,11 @@ from assay.reports.documents.standings import (
     cell_text,
     place_cells,
     place_header,
+    slices_table,
     task_names,
 )
-from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import grid, listed, page
+from assay.reports.html.element import Child, tag
+from assay.reports.html.page import grid, listed, page, table
 from assay.reports.standings.against import BaselineCell
 from assay.reports.standings.build import ModelRow, Standings
 
@@ -30,13 +32,16 @@ def write_standings_page(path: Path, found: Standings, cells: Sequence[BaselineC
 
 def standings_page(found: Standings, cells: Sequence[BaselineCell] = (), baseline: str | None = None) -> str:
     """The whole document; `cells` compare every model with the baseline, task by task."""
+    colours = colours_of(row.label for row in found.models)
+    charts = comparison_charts(found, cells, baseline or found.models[0].label, colours)
     sections: list[tuple[str, str, Child]] = [
         ("leaderboard", "Leaderboard", standings_section(found)),
-        ("models", "Models side by side", figures(comparison_charts(found, cells, baseline or found.models[0].label))),
+        ("models", "Models side by side", figures(charts)),
         ("tasks", "Scores per task", scores_section(found)),
     ]
-    if any(cell.slices for row in found.models for cell in row.tasks.values()):
-        sections.append(("slices", "Slices", slices_section(found)))
+    slices = slices_table(found)
+    if slices is not None:
+        sections.append(("slices", "Slices", table(slices)))
     lead = tag("p", f"{len(found.models)} models on {len(found.tasks)} tasks")
     return page("Leaderboard", lead, sections)
 
@@ -65,25 +70,6 @@ def scores_section(found: Standings) -> Child:
         ]
         parts.append(grid(["model", *names], sums, numeric=range(1, len(names) + 1), caption="Means per category"))
     return parts
-
-
-def slices_section(found: Standings) -> Html:
-    rows: list[list[Child]] = [
-        [
-            row.label,
-            task,
-            f"{each.by} = {each.value}",
-            number(each.score),
-            interval(each.interval),
-            f"{each.scored:,}",
-            tag("span", "weak", class_="tag bad") if each.weak else "",
-        ]
-        for row in found.models
-        for task, cell in row.tasks.items()
-        for each in cell.slices
-    ]
-    header = ["model", "task", "slice", "score", f"{found.level * 100:g} % interval", "scored", "note"]
-    return grid(header, rows, numeric=range(3, 6))
 
 
 def _cell(row: ModelRow, task: str) -> Child:

@@ -20,7 +20,7 @@ from assay.reports.query.syntax import ORDERING, And, Compare, Not, Or, Query, Q
 from assay.wording import hint
 
 Mask = NDArray[np.bool_]
-Numbers = NDArray[np.floating[Any]]
+NumberColumn = NDArray[np.floating[Any]]
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -38,7 +38,7 @@ class Texts(Protocol):
         ...
 
     def same(self, other: Texts) -> Mask | None:
-        """Where both have the same text; None where the two cannot be told."""
+        """Where both have the same text; None where that is unknown."""
         ...
 
 
@@ -48,7 +48,7 @@ class QueryColumns(Protocol):
     @property
     def rows(self) -> int: ...
 
-    def numbers(self, field: str) -> Numbers | None:
+    def numbers(self, field: str) -> NumberColumn | None:
         """NaN where there is no value."""
         ...
 
@@ -179,7 +179,7 @@ def _wanted_number(field: QueryField, value: Value) -> float:
     return number
 
 
-def _numbers(field: QueryField, columns: QueryColumns) -> Numbers:
+def _numbers(field: QueryField, columns: QueryColumns) -> NumberColumn:
     found = columns.numbers(field.name)
     return np.full(columns.rows, np.nan) if found is None else found
 

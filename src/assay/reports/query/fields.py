@@ -12,7 +12,7 @@ from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.syntax import QueryError
 from assay.wording import few, nearest
 
-Kind = Literal["number", "text", "choice", "any"]
+FieldKind = Literal["number", "text", "choice", "any"]
 """`choice` knows its values; `any` may hold numbers and texts."""
 
 
@@ -20,7 +20,7 @@ class QueryField(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One field."""
 
     name: str
-    kind: Kind
+    kind: FieldKind
     about: str = ""
     values: tuple[str, ...] = ()
     """What completion offers; of a choice, all there are."""
@@ -34,9 +34,9 @@ FLIPS = ("flipped", "same", "better", "worse")
 BUILT_IN = (
     QueryField(name="task", kind="text", about="the task's name"),
     QueryField(name="id", kind="text", about="the sample's id", also=("sample_id", "sample")),
-    QueryField(name="outcome", kind="choice", about="what became of the attempt", values=OUTCOMES),
+    QueryField(name="outcome", kind="choice", about="outcome of the attempt", values=OUTCOMES),
     QueryField(name="score", kind="number", about="the number that the task averages"),
-    QueryField(name="answer", kind="text", about="what was read out of the answer, where it is short"),
+    QueryField(name="answer", kind="text", about="the extracted answer, if it is short"),
     QueryField(name="target", kind="text", about="the first target"),
     QueryField(
         name="failure", kind="text", about="kind of failure: timeout, or model/timeout", also=("failure_kind", "kind")
@@ -87,7 +87,7 @@ class Schema:
         if found is not None:
             return found
         near = nearest(name, self._known)
-        meant = f"Did you mean `{near}`?" if near else f"Fields: {few([each.name for each in self.fields], 30)}"
+        meant = f"Did you mean `{near}`?" if near else f"Fields: {few([each.name for each in self.fields], 30)}."
         raise QueryError(f"there is no field `{name[:60]}` here. {meant} A text to look for goes in quotes", at)
 
     def together(self, other: Schema) -> Schema:
@@ -104,7 +104,7 @@ def _wider(one: QueryField, other: QueryField) -> QueryField:
     return replace(one, kind=kind, values=tuple(dict.fromkeys((*one.values, *other.values))))
 
 
-def scorer_fields(values: Sequence[tuple[str, str, Kind, tuple[str, ...]]]) -> list[QueryField]:
+def scorer_fields(values: Sequence[tuple[str, str, FieldKind, tuple[str, ...]]]) -> list[QueryField]:
     """A field for each value of each scorer, given as scorer, value, kind and texts; with its shorter names."""
     kinds: dict[tuple[str, str], QueryField] = {}
     for scorer, value, kind, texts in values:

@@ -75,7 +75,7 @@ class _Reader:
         if self._keyword("not"):
             return Not(self._one(depth + 1))
         if self.ended():
-            raise QueryError(f"the query ends where {_WANTED} should follow", self.at)
+            raise QueryError(f"expected {_WANTED} at the end of the query", self.at)
         if self._text[self.at] == "(":
             return self._bracket(depth)
         self._parts += 1
@@ -95,7 +95,7 @@ class _Reader:
     def _compared_or_searched(self) -> Query:
         begins = self.at
         if (word := self._sees_keyword(*KEYWORDS)) is not None:
-            raise QueryError(f"{_WANTED} should stand before `{word}`; to look for the word, put it in quotes", begins)
+            raise QueryError(f"expected {_WANTED} before `{word}`; to look for the word, put it in quotes", begins)
         name, quoted = self._name()
         ends = self.at
         if not quoted:
@@ -130,8 +130,8 @@ class _Reader:
         if word is None:
             rest = self._text[self.at]
             if rest == ")":
-                raise QueryError(f"{_WANTED} should stand before this `)`", self.at)
-            raise QueryError(f"a field should stand before `{rest}`, as in score<1; texts go in quotes", self.at)
+                raise QueryError(f"expected {_WANTED} before this `)`", self.at)
+            raise QueryError(f"expected a field before `{rest}`, as in score<1; texts go in quotes", self.at)
         self.at = word.end()
         return word[0]
 
@@ -151,7 +151,7 @@ class _Reader:
             return Value(self._quoted(), quoted=True, at=begins)
         word = PLAIN_VALUE.match(self._text, begins)
         if word is None:
-            raise QueryError(f"a value should follow `{sign}`", begins)
+            raise QueryError(f"expected a value after `{sign}`", begins)
         self.at = word.end()
         return Value(word[0], at=begins)
 

@@ -1,4 +1,4 @@
-"""Many models on many tasks: one row per result, comparable columns, and ranks that admit what the data cannot tell."""
+"""Many models on many tasks: one row per result, comparable columns, and ranks that show what the data leaves open."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from assay.reports.board.types import Latency, ScoreInterval, SliceRow, TaskRow
 from assay.reports.diff.columns import Side, read_side
 from assay.reports.standings.notes import notes_of
 from assay.reports.standings.pairs import ModelPair
-from assay.reports.standings.ranks import Normalisation, Ranking, ranks_at_worst, ranks_of
+from assay.reports.standings.ranks import Ranking, ranks_at_worst, ranks_of
 from assay.reports.standings.shared_samples import over_shared, shared_attempts, unequal_tasks
 from assay.reports.view import View
-from assay.stats.ranking import RankRange, Standing, standings
+from assay.stats.ranking import Normalisation, RankRange, Standing, standings
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     latency: Latency | None
     failed: int
     timeouts: int
-    owed: int
+    remaining: int
     coverage: float
     """Scored attempts out of those the run set out to score, over all its tasks."""
     scored: int
@@ -167,7 +167,7 @@ def standings_of(
     how = Ranking(labels, view, normalisation, dict(chance or {}))
     rising = [name for name in shared if not rows[0][name].lower_is_better]
     ranges, ranking, pairs = ranks_of(how, compared, rising or shared)
-    # what is turned round has a part in wins and ranks, none in the overall score
+    # tasks where lower is better count in wins and ranks, not in the overall score
     spread = ranges if len(rising) in (0, len(shared)) else ranks_of(how, compared, shared)[0]
     at_worst = ranks_at_worst(how, sides) if unequal else None
     scores = {label: {name: _upwards(each[name]) for name in shared} for label, each in zip(labels, rows, strict=True)}
@@ -254,7 +254,7 @@ def _model_row(
         latency=board.latency,
         failed=board.failed,
         timeouts=board.timeouts,
-        owed=sum(row.owed for row in board.tasks),
+        remaining=sum(row.remaining for row in board.tasks),
         coverage=sum(row.scored for row in board.tasks) / planned if planned else 0.0,
         scored=sum(row.scored for row in board.tasks),
         compared=sum(cell.compared or 0 for cell in cells.values()),
@@ -281,7 +281,7 @@ def _own_bounds(side: Side, row: TaskRow) -> Bounds | None:
 
 def side_labels(sides: Sequence[Side]) -> list[str]:
     """The models' names, with the prompt of a run file that has several; told apart by where they lie if need be."""
-    names = [_asked(side) for side in sides]
+    names = [_model_and_prompt(side) for side in sides]
     counts = Counter(names)
     labels = [
         name if counts[name] == 1 else f"{name} ({side.source.name})" for name, side in zip(names, sides, strict=True)
@@ -294,7 +294,7 @@ def side_labels(sides: Sequence[Side]) -> list[str]:
     return own
 
 
-def _asked(side: Side) -> str:
+def _model_and_prompt(side: Side) -> str:
     prompt = side.board.settings.get("prompt")
     return f"{side.board.adapter}, {prompt}" if prompt else side.board.adapter
 
@@ -307,7 +307,7 @@ def _upwards(row: TaskRow) -> float | None:
 def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell:
     columns = compared.tasks.get(row.task)
     own = next(each for each in whole.board.tasks if each.task == row.task)
-    scored = row.scored if columns is None else int(columns.counted.sum())
+    scored = row.scored if columns is None else int(columns.in_score.sum())
     return Cell(
         score=row.score,
         interval=row.interval,
@@ -363,7 +363,7 @@ def _notes(
         for row in models
         if (count := row.failed + row.timeouts)
     )
-    said.extend(f"{row.label}: {row.owed:,} attempts are owed" for row in models if row.owed)
+    said.extend(f"{row.label}: {row.remaining:,} attempts are not yet run" for row in models if row.remaining)
     for row in models:
         weak = [f"{cell.weak_passes:,} of {name}" for name, cell in row.tasks.items() if cell.weak_passes]
         if weak:

@@ -1,4 +1,4 @@
-"""What the results of a ranking say of themselves, each thing once."""
+"""The notes of the results of a ranking, each once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ def notes_of(sides: Sequence[Side]) -> list[str]:
 
 
 def _notices(sides: Sequence[Side]) -> list[str]:
-    """What the results' own leaderboards say, each thing once."""
+    """The notes of the results' own leaderboards, each once."""
     return list(dict.fromkeys(notice for side in sides for notice in side.board.notices))
 
 
 def _cost_notes(sides: Sequence[Side]) -> list[str]:
     """Which prices, and why a cost is unknown: here every model has a cell for its cost."""
-    unknown = (side.board.cost for side in sides if side.board.cost is not None and side.board.cost.amount is None)
-    said = [*price_notes([side.board for side in sides]), *(f"cost: {cost.reason}" for cost in unknown)]
-    return list(dict.fromkeys(said))
+    unknown = [side.board.cost for side in sides if side.board.cost is not None and side.board.cost.amount is None]
+    return price_notes([side.board for side in sides], unknown)

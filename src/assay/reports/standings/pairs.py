@@ -1,4 +1,4 @@
-"""Every two models of a ranking: who does better on how many samples, and whether the ranking tells them apart."""
+"""Every two models of a ranking: which does better on how many samples, and whether the difference is significant."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from assay.stats.paired import PairedComparison, holm
 
 
 class PromptPair(Struct, frozen=True, kw_only=True):
-    """Two prompts asked of one model: what B scored more than A, over the samples that both were scored on."""
+    """Two prompts with one model: B's score minus A's, over the samples that both were scored on."""
 
     model: str
     a: str

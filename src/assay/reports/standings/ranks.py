@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,7 @@ from assay.reports.standings.pairs import ModelPair, model_pairs
 from assay.reports.standings.shared_samples import over_columns
 from assay.reports.view import View
 from assay.stats import intervals
-from assay.stats.ranking import RankRange, pair_tests, rank_ranges, rank_ranges_of_scores
-
-Normalisation = Literal["z", "chance", "none"]
+from assay.stats.ranking import Normalisation, RankRange, pair_tests, rank_ranges, rank_ranges_of_scores
 
 
 class Ranking(NamedTuple):
@@ -47,12 +45,12 @@ def ranks_of(
         samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
         clusters = "" if units == samples else f" in {units:,} clusters"
         pairs = len(labels) * (len(labels) - 1) // 2
-        told = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
+        method = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
         if normalisation == "z":
-            told += "; z-scores are distances from the other models, in their own spread, and have no interval"
-        return {each.model: each for each in ranges}, told, model_pairs(labels, scores, tested, view.level)
+            method += "; z-scores are distances from the other models, in their own spread, and have no interval"
+        return {each.model: each for each in ranges}, method, model_pairs(labels, scores, tested, view.level)
     if len(labels) > 1 and shared and None not in found:
-        # one sample says nothing about the next one
+        # one sample shows no spread
         ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
     else:
         ranks = _of_scores(labels, sides, shared, view.level)
@@ -60,7 +58,7 @@ def ranks_of(
 
 
 def ranks_at_worst(how: Ranking, sides: Sequence[Side]) -> dict[str, RankRange] | None:
-    """The ranks had every failed attempt been wrong, over what every model was asked: nobody gains from failures.
+    """The ranks if every failed attempt had been wrong, over all samples that were asked: no model gains from failures.
 
     None when nothing failed. Where failed attempts could have scored anything, any rank is possible.
     """
@@ -96,14 +94,14 @@ def _why_no_pairs(
     if len(labels) == 1:
         return "there is one model"
     if not shared:
-        return "cannot be told: there is no task that every model has a score on"
+        return "unknown: no task has a score for every model"
     if None in found:
         unpaired = [name for name, matrix in zip(shared, found, strict=True) if matrix is None]
         recorded = [name for name in unpaired if all(name in side.tasks for side in sides)]
         why = f"{recorded[0]}: {NO_NUMBERS}" if recorded else "not every result has per-example records"
         return f"intervals of the scores that do not overlap, Holm: {why}, so models cannot be paired sample by sample"
     few = [name for name, matrix in zip(shared, found, strict=True) if matrix is not None and matrix.units < 2]
-    return f"cannot be told: {', '.join(few)} has fewer than two samples, or groups, that every model was scored on"
+    return f"unknown: {', '.join(few)} has fewer than two samples, or groups, that every model was scored on"
 
 
 class PairedTask(NamedTuple):

@@ -1,4 +1,4 @@
-"""What several results have in common: the attempts that compare, what keeps the others from it, and the results over
+"""What several results have in common: the attempts that compare, why the others do not, and the results over
 nothing but those.
 
 An attempt compares when every result has it with the same targets: another prompt is a legitimate comparison, another
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from pathlib import Path
 
 import numpy as np
 from msgspec import UNSET, structs
@@ -21,7 +20,7 @@ from assay.reports.board.build import build_leaderboard
 from assay.reports.board.journal_table import AttemptLine
 from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
 from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
-from assay.reports.diff.columns import Columns, Digests, Side, identity
+from assay.reports.diff.columns import Columns, Digests, Side
 from assay.reports.per_example import PerExample
 from assay.reports.view import View, metadata_value
 from assay.stats.aggregates import mean
@@ -38,17 +37,19 @@ SCORES = ("score", "reason", "interval", "bounds", "aggregates", "repetitions", 
 """What of a task's row is made of scores; counts, costs and times stay those of the run."""
 
 
-def counted(columns: Columns) -> Mask:
-    return columns.counted
+def rows_in_score(columns: Columns) -> Mask:
+    return columns.in_score
 
 
-def asked(columns: Columns) -> Mask:
+def rows_attempted(columns: Columns) -> Mask:
     """Counted or failed: what an attempt that broke would have been is known within bounds."""
-    found: Mask = columns.counted | columns.failed
+    found: Mask = columns.in_score | columns.failed
     return found
 
 
-def shared_attempts(sides: Sequence[Side], task: str, which: Callable[[Columns], Mask] = counted) -> Digests | None:
+def shared_attempts(
+    sides: Sequence[Side], task: str, which: Callable[[Columns], Mask] = rows_in_score
+) -> Digests | None:
     """The attempts of a task that compare; None when not every result knows its attempts one by one."""
     columns = [side.tasks.get(task) for side in sides]
     known = [each for each in columns if each is not None]
@@ -97,20 +98,22 @@ def _why_unequal(name: str, sides: Sequence[Side], labels: Sequence[str], rows: 
     common = shared_attempts(sides, name)
     counts = {label: row.scored for label, row in known.items()}
     if common is not None:
-        counts = {label: int(side.tasks[name].counted.sum()) for label, side in zip(labels, sides, strict=True)}
-    told = ", ".join(f"{label} {count:,}" for label, count in counts.items())
+        counts = {label: int(side.tasks[name].in_score.sum()) for label, side in zip(labels, sides, strict=True)}
+    listed = ", ".join(f"{label} {count:,}" for label, count in counts.items())
     if common is not None and set(counts.values()) != {len(common)}:
-        return f"{name}: {len(common):,} attempts were scored for every model, with the same targets; in all: {told}"
+        return (
+            f"{name}: {len(common):,} attempts were scored for every model, with the same targets; in total: {listed}"
+        )
     contents = {row.sha256: label for label, row in known.items()}
     if len(contents) > 1:
         first, second = list(contents.values())[:2]
         return f"task `{name}` has other questions in {second} than in {first}"
     if common is None and (len(set(counts.values())) > 1 or any(row.coverage < 1.0 for row in known.values())):
-        return f"{name}: not everything was scored ({told}), and without per-example records nobody knows what was"
+        return f"{name}: not everything was scored ({listed}), and without per-example records it is unknown what was"
     return None
 
 
-def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Mask] = counted) -> list[Side]:
+def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Mask] = rows_in_score) -> list[Side]:
     """The results with scores, intervals and overall numbers over the attempts that compare, and over no others.
 
     A task that not every result has keeps its own score and has no part in the overall one.
@@ -143,7 +146,7 @@ def _over(side: Side, keep: Mapping[str, Digests], view: View) -> Side:
         return side
     columns = {name: each.only(masks[name]) if name in masks else each for name, each in side.tasks.items()}
     if side.source.is_dir():
-        rows = _rows_of_run(side.source, keep, view)
+        rows = _rows_of_run(side, keep, view)
     else:
         rows = {
             row.task: _row_of_file(row, side, masks[row.task], view) for row in side.board.tasks if row.task in keep
@@ -152,17 +155,17 @@ def _over(side: Side, keep: Mapping[str, Digests], view: View) -> Side:
 
 
 def _is_whole(columns: Columns, mask: Mask) -> bool:
-    return bool((mask | ~asked(columns)).all()) and not bool((columns.failed & ~mask).any())
+    return bool((mask | ~rows_attempted(columns)).all()) and not bool((columns.failed & ~mask).any())
 
 
-def _rows_of_run(folder: Path, keep: Mapping[str, Digests], view: View) -> dict[str, TaskRow]:
+def _rows_of_run(side: Side, keep: Mapping[str, Digests], view: View) -> dict[str, TaskRow]:
     """Read once more, so that every kind of aggregate is what a run of these attempts would have come to."""
     wanted = {task: set(ids.tolist()) for task, ids in keep.items()}
 
     def counts(line: AttemptLine) -> bool:
-        return line.task in wanted and identity(line.sample_id, line.attempt) in wanted[line.task]
+        return line.task in wanted and side.identify(line.task, line.sample_id, line.attempt) in wanted[line.task]
 
-    board = build_leaderboard(folder, structs.replace(view, per_example=False), only=counts)
+    board = build_leaderboard(side.source, structs.replace(view, per_example=False), only=counts)
     return {row.task: row for row in board.tasks if row.task in keep}
 
 

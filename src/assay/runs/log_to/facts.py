@@ -1,4 +1,4 @@
-"""What every log is told of a run, under the same names: what it is when it begins, its numbers when it ends."""
+"""What every log gets of a run, under the same names: its settings when it begins, its numbers when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def package(name: str, extra: str) -> Any:
 
 
 def run_id(start: RunStart) -> str:
-    """The same for a run that is resumed, another for the same run made anew."""
+    """The same for a run that is resumed, another for a fresh one."""
     return f"{start.run.fingerprint[:16]}-{start.run.created.translate(_DIGITS)}"
 
 

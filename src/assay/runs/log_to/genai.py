@@ -44,11 +44,11 @@ def evaluations(record: Record) -> Iterator[dict[str, Any]]:
     """A `gen_ai.evaluation.result` for each value of each score."""
     for score in record.scores:
         for name, value in score.values.items():
-            told: dict[str, Any] = {"gen_ai.evaluation.name": f"{score.name}.{name}"}
+            attributes: dict[str, Any] = {"gen_ai.evaluation.name": f"{score.name}.{name}"}
             if isinstance(value, int | float):
-                yield told | {"gen_ai.evaluation.score.value": float(value)}
+                yield attributes | {"gen_ai.evaluation.score.value": float(value)}
             elif value is not None:
-                yield told | {"gen_ai.evaluation.score.label": value}
+                yield attributes | {"gen_ai.evaluation.score.label": value}
 
 
 def _known(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,18 +8,18 @@ from pathlib import Path
 from assay.core.types import Record
 from assay.runs.evaluate import RunResult
 from assay.runs.listeners import RunStart, SearchEvent
-from assay.runs.log_to.facts import artifacts_of, metrics_of, package, params_of, run_id
-from assay.runs.log_to.mlflow_run import ExperimentRun
+from assay.runs.log_to.facts import artifacts_of, metrics_of, params_of, run_id
+from assay.runs.log_to.mlflow_run import ExperimentRun, client
 
 
 class MLflow:
     """A run of an MLflow experiment, with params, metrics and the leaderboard; resumed with its run.
 
-    Where to, MLflow's variables say: MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME (else `assay`) and its credentials.
+    Set the destination with MLflow's own variables: MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME (default `assay`), …
     """
 
     def __init__(self) -> None:
-        package("mlflow.tracking", "mlflow")  # one that is missing is said before the run begins
+        client()  # what is missing is said before the run begins
 
     def run_began(self, run: RunStart) -> None:
         self._done, self._failed = run.done, 0

@@ -8,7 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.core.errors import UsageError
+from assay.printable import one_line
 from assay.runs.log_to.facts import package, portable
+
+
+def client() -> Any:
+    """MLflow's own; `UsageError` where it has no place to log to."""
+    try:
+        return package("mlflow.tracking", "mlflow").MlflowClient()
+    except package("mlflow.exceptions", "mlflow").MlflowException as error:
+        raise UsageError(
+            f"--log-to mlflow: {one_line(str(error), 200)} Set MLFLOW_TRACKING_URI to a tracking server, such as "
+            "http://127.0.0.1:5000, or `pip install mlflow`, which keeps its runs in a file here."
+        ) from error
 
 
 class ExperimentRun:
@@ -16,7 +29,7 @@ class ExperimentRun:
 
     def __init__(self, known_as: str, folder: Path, params: Mapping[str, Any]) -> None:
         self._entities = package("mlflow.entities", "mlflow")
-        self._client = package("mlflow.tracking", "mlflow").MlflowClient()
+        self._client = client()
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", "assay")
         known = self._client.get_experiment_by_name(name)
         experiment = known.experiment_id if known else self._client.create_experiment(name)

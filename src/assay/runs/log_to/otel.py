@@ -15,7 +15,7 @@ from assay.runs.log_to.genai import evaluations, request_attributes, response_at
 class Spans:
     """OpenTelemetry spans of the run, each attempt and each answer, named by the GenAI conventions, without any text.
 
-    To the program's tracer provider; where it has none, by OTLP, as OTEL_EXPORTER_OTLP_ENDPOINT and its kin say.
+    To the program's tracer provider; where it has none, by OTLP, as set by OTEL_EXPORTER_OTLP_ENDPOINT and the like.
     """
 
     def __init__(self) -> None:
@@ -29,8 +29,8 @@ class Spans:
         self._tracer = self._provider.get_tracer("assay")
 
     def run_began(self, run: RunStart) -> None:
-        told = {f"assay.{name}": str(value) for name, value in params_of(run).items()}
-        self._span = self._tracer.start_span(f"evaluate {run.run.model['name']}", attributes=told)
+        attributes = {f"assay.{name}": str(value) for name, value in params_of(run).items()}
+        self._span = self._tracer.start_span(f"evaluate {run.run.model['name']}", attributes=attributes)
         self._within = self._api.set_span_in_context(self._span)
         self._asked = request_attributes(run.run.model, run.run.config.settings())
         self._chat = f"chat {self._asked['gen_ai.request.model']}"
@@ -42,8 +42,8 @@ class Spans:
             said = {"assay.task": record.task, "assay.sample.id": record.sample_id, "assay.attempt": record.attempt}
             span = self._tracer.start_span(f"attempt {record.task}", self._within, attributes=said, start_time=at)
             for completion in record.trace.completions if record.trace else ():
-                told, within = self._asked | response_attributes(completion), self._api.set_span_in_context(span)
-                answer = self._tracer.start_span(self._chat, within, self._api.SpanKind.CLIENT, told, start_time=at)
+                facts, within = self._asked | response_attributes(completion), self._api.set_span_in_context(span)
+                answer = self._tracer.start_span(self._chat, within, self._api.SpanKind.CLIENT, facts, start_time=at)
                 answer.end(at := at + int(completion.seconds * 1e9))
             for evaluation in evaluations(record):
                 span.add_event("gen_ai.evaluation.result", evaluation, now)

@@ -15,8 +15,8 @@ from assay.runs.log_to.facts import artifacts_of, metrics_of, package, params_of
 class WeightsAndBiases:
     """A run of Weights & Biases, with config, progress, a summary and the leaderboard as an artifact.
 
-    Where to, its variables say: WANDB_PROJECT (else `assay`), WANDB_MODE=offline, WANDB_DIR and its login. Neither the
-    console nor the source code, the git state or the machine is sent.
+    Set the destination with its own variables: WANDB_PROJECT (default `assay`), WANDB_MODE=offline, WANDB_DIR. Neither
+    the console nor the source code, the git state or the machine is sent.
     """
 
     def __init__(self) -> None:

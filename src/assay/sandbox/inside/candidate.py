@@ -1,6 +1,6 @@
 """The candidate's side: load untrusted source, then answer one request at a time with plain data.
 
-Nothing here is trusted by anyone: the code shares its process with the candidate, which may rewrite all of it.
+Nothing here is trusted: the code shares its process with the candidate, which may rewrite all of it.
 It can only state values, and it is never told the right ones.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from . import frames, imports, values
 
-Request = dict[str, Any]
+CandidateRequest = dict[str, Any]
 MAX_HANDLES = 20_000
 
 
@@ -40,13 +40,13 @@ class Candidate:
             flush_streams()
             self.send(request, reply)
 
-    def send(self, request: Request, reply: dict[str, Any]) -> None:
+    def send(self, request: CandidateRequest, reply: dict[str, Any]) -> None:
         try:
             frames.send({"id": request["id"], **reply})
         except frames.FrameTooLargeError:
             frames.send({"id": request["id"], "limit": "the result is larger than may travel"})
 
-    def answer(self, request: Request) -> dict[str, Any]:
+    def answer(self, request: CandidateRequest) -> dict[str, Any]:
         try:
             return self.perform(request)
         except values.ValueTooLargeError as error:
@@ -54,7 +54,7 @@ class Candidate:
         except BaseException as error:
             return {"error": describe(error)}
 
-    def perform(self, request: Request) -> dict[str, Any]:
+    def perform(self, request: CandidateRequest) -> dict[str, Any]:
         operation = request["op"]
         if operation == "load":
             return self.load(request)
@@ -78,7 +78,7 @@ class Candidate:
             reply["changed"] = changed(before, arguments, keep)
         return reply
 
-    def load(self, request: Request) -> dict[str, Any]:
+    def load(self, request: CandidateRequest) -> dict[str, Any]:
         try:
             code = compile_with_prelude(request.get("prelude", ""), request["source"])
         except BaseException as error:
@@ -96,7 +96,7 @@ class Candidate:
         finally:
             self.namespace["__builtins__"] = theirs
 
-    def look_up(self, name: str, keep: values.Keep | None) -> dict[str, Any]:
+    def look_up(self, name: str, keep: values.KeepTree | None) -> dict[str, Any]:
         if name not in self.namespace:
             return {"missing": True}
         value = self.namespace[name]
@@ -120,7 +120,7 @@ class Candidate:
         return values.decode(tree, lambda number, _: self.kept[number])
 
 
-def changed(before: Any, arguments: list[Any], keep: values.Keep) -> list[Any]:
+def changed(before: Any, arguments: list[Any], keep: values.KeepTree) -> list[Any]:
     """Arguments a call changed in place, as trees; None where nothing changed."""
     after = [values.encode(argument, keep) for argument in arguments]
     return [new if new != old else None for old, new in zip(before, after, strict=True)]
@@ -177,7 +177,7 @@ def compile_source(source: str) -> types.CodeType:
 def new_module(name: str, besides: list[str] | None) -> dict[str, Any]:
     """A registered module: dataclasses, enum and typing look their class's module up by name.
 
-    Its code imports pure modules and `besides`; anything where that is None.
+    Its code may import pure modules and those in `besides`; anything where that is None.
     """
     module = types.ModuleType(name)
     sys.modules[name] = module

@@ -47,7 +47,7 @@ def run(request: dict[str, Any], descriptors: list[int], settings: ChildSettings
 
 
 def serve_role(role: str) -> NoReturn:
-    """Anything that gets out of here, gets out of the process: a child must never return into the zygote's loop."""
+    """Whatever is raised here ends the process: a child must never return into the zygote's loop."""
     status = 1
     try:
         if role == "candidate":
@@ -173,7 +173,7 @@ def try_filter(settings: ChildSettings) -> None:
 
 
 def enter_macos_profile(profile: str) -> None:
-    """Apply a Seatbelt profile to this process for good (macOS only)."""
+    """Apply a Seatbelt profile to this process permanently (macOS only)."""
     library = ctypes.CDLL(ctypes.util.find_library("sandbox") or "/usr/lib/libsandbox.1.dylib")
     message = ctypes.c_char_p()
     if library.sandbox_init(profile.encode(), ctypes.c_uint64(0), ctypes.byref(message)) != 0:

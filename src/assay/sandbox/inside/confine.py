@@ -1,4 +1,4 @@
-"""How the zygote shuts itself in, step by step; the order is that of `apply` and it matters."""
+"""How the zygote confines itself, step by step; the order is that of `apply`, and it matters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMESPACES = (
 
 
 class Host:
-    """What has to be looked up before the doors close: paths and numbers of the world outside."""
+    """What has to be looked up before confinement: paths and numbers of the host."""
 
     def __init__(self) -> None:
         self.stdlib = _stdlib_folders()
@@ -40,7 +40,7 @@ class Host:
 
 
 def apply(plan: dict[str, Any], host: Host, leave_outer: Callable[[int], None], failing: str | None) -> dict[str, str]:
-    """Apply the layers of a plan; returns what each came to. An OSError ends the attempt; tests wish for `failing`."""
+    """Apply the layers of a plan; returns the result of each. An OSError ends the attempt; tests set `failing`."""
     layers: dict[str, str] = {}
     if plan["namespaces"]:
         _enter_namespaces(host.was_root, leave_outer, failing)
@@ -142,7 +142,7 @@ def _hide_packages(host: Host, stage: str) -> None:
 
 
 def _copy_root_links(stage: str) -> None:
-    """`/lib` and its kin are links on most systems, and the loader's cache goes through them."""
+    """`/lib` and the like are links on most systems, and the loader's cache goes through them."""
     for entry in os.scandir("/"):
         if entry.is_symlink() and entry.name.startswith("lib"):
             target = os.readlink(entry.path)
@@ -151,7 +151,7 @@ def _copy_root_links(stage: str) -> None:
 
 
 def _drop_root(manner: str, unique: int) -> str:
-    """Leave root for a number nobody uses, one per zygote; or keep the number and lose every capability."""
+    """Switch from root to an unused uid, one per zygote; or keep the uid and drop every capability."""
     if manner == "none":
         return "root"
     os.setgroups([])

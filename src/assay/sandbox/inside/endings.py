@@ -1,7 +1,7 @@
 """How a child ended, handed on without ever becoming a Python object.
 
 A number that was an object once stays readable in the zygote's freed memory, of which every later child is a copy:
-exit status and processor time would be a letter from one candidate to the next. So the kernel writes them into one
+exit status and CPU time would be a message from one candidate to the next. So the kernel writes them into one
 buffer, the buffer is sent as it is, and wiped.
 """
 
@@ -19,7 +19,7 @@ MARK = 0
 
 
 class Endings:
-    """Reaps children and tells the other end of a socket about them, record by record."""
+    """Reaps children and reports each to the other end of a socket as one record."""
 
     def __init__(self, control: int) -> None:
         self._control = control
@@ -28,7 +28,7 @@ class Endings:
         self._pid, self._status, self._usage = start + 8, ctypes.c_void_p(start + 12), ctypes.c_void_p(start + 16)
 
     def next(self) -> int:
-        """Reap a child that has ended and tell of it; its pid, 0 when none has ended, -1 when there is no child."""
+        """Reap a child that has ended and report it; its pid, 0 when none has ended, -1 when there is no child."""
         try:
             pid = int(kernel.libc.wait4(-1, self._status, os.WNOHANG, self._usage))
             if pid > 0:
@@ -41,10 +41,10 @@ class Endings:
     def _send(self) -> None:
         length = ctypes.c_size_t(len(self._record))
         if kernel.libc.send(self._control, self._record, length, 0) != len(self._record):
-            os._exit(0)  # nobody listens: the harness is gone
+            os._exit(0)  # the harness is gone
 
 
 def read(record: bytes) -> tuple[int, int, float]:
-    """(process id, wait status, seconds of processor time) of a record."""
+    """(process id, wait status, seconds of CPU time) of a record."""
     pid, status, user, user_part, system, system_part = LAYOUT.unpack(record)[:6]
     return pid, status, user + system + (user_part + system_part) / 1e6

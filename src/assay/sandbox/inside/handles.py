@@ -27,7 +27,7 @@ class CannotTravelError(Exception):
 
 
 class KindOfHandle(type):
-    """The type of every handle, and so nothing that the candidate said: whoever looks at it learns about us."""
+    """The type of every handle, so it says nothing about the candidate's object, only about us."""
 
     def __getattribute__(cls, name: str) -> Any:
         OWN.note_weak(NOT_ASKED)
@@ -178,7 +178,7 @@ def _of_type(kind: type[T], value: Any) -> T:
 
 
 class OwnWord:
-    """What the check at hand takes on the candidate's word about its own objects: a pass then proves little."""
+    """What the current check takes on the candidate's word about its own objects: a pass then proves little."""
 
     def __init__(self) -> None:
         self.clear()
@@ -200,7 +200,7 @@ OWN = OwnWord()
 NOT_ASKED = "goes by what an object of the candidate's is to us, for it is not asked"
 ASKED_BY_NAME = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
 ASKED_BY_METHOD = frozenset(name for name, value in vars(Handle).items() if callable(value))
-"""What a handle passes on, or notes, by a method of its own."""
+"""What a handle passes on, or records, with a method of its own."""
 
 SIZES: dict[int, int] = {}
 """How large each of the candidate's objects has shown itself to be, since it was last given a chance to change."""

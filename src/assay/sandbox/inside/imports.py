@@ -1,7 +1,7 @@
 """What a program may import where its task has not lifted the rule: modules that compute, and a part of `sys`.
 
-This is a rule of the task, told to the program in an ImportError. It is not the wall: whoever means to get round it
-finds a way inside Python, and then stands before the wall like every other program.
+This is a rule of the task, reported to the program as an ImportError. It is not the security boundary: a program
+that means to get round it finds a way inside Python, and is then confined like every other program.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ STREAMS = ("stdin", "stdout", "stderr")
 REFUSAL = "is not available to this task's programs"
 
 _FETCHED_IN_C = frozenset({"copyreg", "encodings", "linecache", "locale", "tokenize", "traceback", "zoneinfo"})
-"""Besides private modules, what the interpreter itself imports in the name of whatever program is running."""
+"""In addition to private modules, what the interpreter itself imports on behalf of the running program."""
 _LEFT_OUT = frozenset({"__builtins__", "__cached__", "__loader__", "__spec__"})
 _import = builtins.__import__
 _views: dict[str, types.ModuleType] = {}
 
 
 def restricted_builtins(besides: Iterable[str]) -> dict[str, Any]:
-    """The builtins of a program that may import the pure modules and these besides."""
+    """The builtins of a program that may import the pure modules and these."""
     for name in ("dataclasses", "typing"):  # dataclasses compares modules by identity to understand annotations
         view = _view(name)
         view.__spec__ = sys.modules[name].__spec__
@@ -123,7 +123,7 @@ def _refused(name: str) -> ImportError:
 
 
 def _view(name: str) -> types.ModuleType:
-    """A module without the modules it has imported for itself: `random._os` is none of a program's business."""
+    """A module without the modules it has imported for itself: a program must not reach `random._os`."""
     if name in _views:
         return _views[name]
     module = sys.modules[name]

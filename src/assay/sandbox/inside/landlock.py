@@ -26,7 +26,7 @@ def abi() -> int:
 
 
 def restrict(grants: Mapping[str, int]) -> int:
-    """Handle every right this kernel knows and grant only these; returns the ABI. Absent paths are passed by."""
+    """Handle every right this kernel knows and grant only these; returns the ABI. Missing paths are skipped."""
     version = abi()
     file_rights = (1 << _FS_BITS_BY_ABI.get(version, 16)) - 1
     ruleset = _create(version, file_rights, _TCP_BIND_AND_CONNECT, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)

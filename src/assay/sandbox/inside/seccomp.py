@@ -1,7 +1,7 @@
 """The system call filter: an allow-list in raw BPF, built here and installed in every child.
 
 Numbers are written as `name x86_64/aarch64`, `-` where a call does not exist. What is listed is allowed; what is known
-and unwanted answers EPERM, so that an honest program sees PermissionError and goes on; what has no honest use kills
+and unwanted answers EPERM, so that an honest program sees PermissionError and continues; what has no honest use kills
 the process, which the harness reads as a violation; everything else answers ENOSYS, so that libc falls back.
 """
 
@@ -106,7 +106,7 @@ def build(machine: str, opens: str) -> bytes:
 
 
 def install(program: bytes, own_pid: int | None = None) -> None:
-    """Put the filter on this process for good; needs no_new_privs or the right to administer the system."""
+    """Install the filter on this process permanently; needs no_new_privs or CAP_SYS_ADMIN."""
     if own_pid is not None:
         program = _patch(program, own_pid)
     buffer = ctypes.create_string_buffer(program, len(program))
@@ -121,7 +121,7 @@ def install(program: bytes, own_pid: int | None = None) -> None:
 
 
 def refuse_calls(machine: str, names: Mapping[str, int]) -> bytes:
-    """A filter that answers the named calls with an errno and allows the rest: how tests make a host poor."""
+    """A filter that answers the named calls with an errno and allows the rest: how tests simulate a limited host."""
     table = {**_young_numbers(), **_numbers(ALLOWED + REFUSED + DEADLY + CONDITIONAL, machine)}
     leaves = {table[name]: _answer(_errno(errno)) for name, errno in names.items() if name in table}
     namespaces = _test_bits(0, CLONE_FORBIDDEN & ~0xC080, _answer(_errno(EPERM)), _answer(ALLOW))

@@ -25,7 +25,7 @@ SMALL = 1 << 53
 """Integers below this survive every JSON reader unchanged; larger ones travel as hexadecimal text."""
 
 Tree = Any
-Keep = Callable[[Any], Tree]
+KeepTree = Callable[[Any], Tree]
 
 
 class ValueTooLargeError(Exception):
@@ -39,7 +39,7 @@ class MalformedError(Exception):
 class Encoder:
     """Turns a value into its tree. Subclasses are read through their base class's own methods, never their own."""
 
-    def __init__(self, keep: Keep | None = None, handle: type | None = None) -> None:
+    def __init__(self, keep: KeepTree | None = None, handle: type | None = None) -> None:
         self._keep = keep
         self._handle = handle
         self._nodes = 0
@@ -185,8 +185,8 @@ _PLAIN_TYPES = {int, float, str, bool, list, tuple, dict, set, frozenset, bytes,
 _TYPES_BY_NAME = {plain.__name__: plain for plain in _PLAIN_TYPES}
 
 
-def encode(value: Any, keep: Keep | None = None, handle: type | None = None) -> Tree:
-    """The tree of one value. `keep` makes the tree of what is no plain data; objects of type `handle` are none."""
+def encode(value: Any, keep: KeepTree | None = None, handle: type | None = None) -> Tree:
+    """The tree of one value. `keep` makes the tree of what is not plain data, such as objects of type `handle`."""
     return Encoder(keep, handle).encode(value)
 
 

@@ -41,7 +41,7 @@ def serve() -> None:
 
 
 def conduct(request: dict[str, Any]) -> None:
-    """Bind the candidate's names, run the checks in order, say how each came out."""
+    """Bind the candidate's names, run the checks in order, report the result of each."""
     namespace = new_namespace()
     compiled = compile_with_identities if request["identities"] else compile_plainly
     try:
@@ -191,18 +191,18 @@ def run_check(source: str, mode: str, namespace: dict[str, Any], compiled: Compi
 
 def explain(error: BaseException, source: str) -> dict[str, Any]:
     outcome = "runtime_error" if _from_candidate(error) else "wrong"
-    told = "" if isinstance(error, AssertionError) and not error.args else message_of(error)
-    if isinstance(error, ImportError) and imports.REFUSAL in told:
+    message = "" if isinstance(error, AssertionError) and not error.args else message_of(error)
+    if isinstance(error, ImportError) and imports.REFUSAL in message:
         outcome = "wrong"
     if outcome == "runtime_error" and isinstance(error, MemoryError):
         outcome = "memory"
     line = _test_line(error)
     where = f"line {line}: {_source_line(source, line)}: " if line else ""
-    return {"outcome": outcome, "detail": (where + told)[:500]}
+    return {"outcome": outcome, "detail": (where + message)[:500]}
 
 
 def message_of(error: BaseException) -> str:
-    """The error in words. Spelling it out may come upon the candidate's objects: they are not asked, only named."""
+    """The error in words. It may contain the candidate's objects: they are named, without calling the candidate."""
     CLOSED.append("the candidate is not asked what its objects look like")
     try:
         return f"{type(error).__name__}: {error}"[:1_000]

@@ -196,7 +196,7 @@ def preload() -> None:
         try:
             importlib.import_module(name)
         except ImportError:
-            continue  # an interpreter built without it: its candidates have to do without, too
+            continue  # an interpreter built without it: its candidates lack it, too
     imports.prepare()
 
 
@@ -205,7 +205,7 @@ def abi_of(layers: dict[str, str]) -> int:
 
 
 def impoverish(pretend: list[str]) -> None:
-    """Take abilities away from this process before anything is tried: how tests make a host poor."""
+    """Take abilities away from this process before anything is tried: how tests simulate a limited host."""
     refused: dict[str, int] = {}
     if "container" in pretend:
         refused |= dict.fromkeys(NAMESPACE_CALLS, seccomp.EPERM) | {"clone3": seccomp.ENOSYS}

@@ -36,7 +36,7 @@ class ExcludeFromMetrics:
             raise self._failure(sample, str(error)) from error
 
     def _refuse_what_is_missing(self, sample: Sample, trace: Trace | None, scores: tuple[Score, ...]) -> None:
-        """What a broken part did not leave does not "not exist": the rule cannot be applied."""
+        """A value missing because a part failed does not count as "not exists": the rule cannot be applied."""
         missing = sorted(self._scorers - {score.name for score in scores})
         if missing:
             raise self._failure(sample, f"{self._filter.where}: there is no score of `{missing[0]}`")

@@ -16,7 +16,7 @@ from assay.tasks.declarative.yaml_reader import Plain
 
 
 def default_metrics(scorer: ScorerEntry) -> Sequence[MetricEntry]:  # noqa: PLR0911 - one line per kind
-    """What a scorer without `metrics` comes to. Python scorers say what they mean themselves: nothing."""
+    """The default metrics of a scorer without `metrics`. Python scorers have none."""
     if scorer.purpose == "qa":
         return []
     kind = scorer.type
@@ -61,7 +61,7 @@ def aggregates_of(scorers: Sequence[tuple[str, ScorerEntry]]) -> tuple[PartSpec,
 
 
 def metric_keys(metrics: Sequence[MetricEntry]) -> list[str]:
-    """The same of a scorer's metrics."""
+    """The same for a scorer's metrics."""
     return scorer_keys([(metric.key, metric.type) for metric in metrics])
 
 
@@ -78,7 +78,7 @@ def headline(aggregates: Sequence[PartSpec]) -> str:
 
 
 def _choice_means(normalize: Plain) -> list[MetricEntry]:
-    """The share of right choices, and what it would be under the other normalisations that can always be told."""
+    """The share of right choices, and what it would be under the other normalisations that can always be computed."""
     others = [each for each in ("raw", "per_character", "per_byte") if each != normalize]
     return [_mean("score", name="accuracy"), *(_mean(each, key=each, name=each) for each in others)]
 

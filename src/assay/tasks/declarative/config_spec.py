@@ -1,4 +1,4 @@
-"""Task parameters: what a `config_spec` allows, what was given, and `<< config.x >>` put in everywhere, once."""
+"""Task parameters: what a `config_spec` allows, what was given, and the replacement of every `<< config.x >>`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def resolve_config(
 ) -> Options:
     """The value of every parameter: given, else default, else null where allowed, else an error before anything runs.
 
-    `models` and `datasets` are the keys that exist; None leaves the check to whoever resolves the key.
+    `models` and `datasets` are the keys that exist; None leaves the check to the code that resolves the key.
     """
     parameters = {parameter.key: parameter for parameter in spec}
     for name in given:
@@ -68,8 +68,11 @@ def warnings_about_others(given: Iterable[str], definitions: Iterable[TaskDefini
 
 
 def _warned_of(name: str, definitions: Iterable[TaskDefinition]) -> list[str | None]:
-    """What each YAML task says of a parameter that it does not have; None of one that has it."""
-    texts = [each.metadata.get("warnings", ()) for each in definitions if each.format == "declarative"]
+    """The message of each YAML task that lacks a parameter; None for one that has it.
+
+    The function of a task of Inspect has taken all that it was given, or there would be no task.
+    """
+    texts = [each.metadata.get("warnings", ()) for each in definitions if each.format in ("declarative", "inspect")]
     return [next((text for text in said if no_parameter(name) in text), None) for said in texts]
 
 
@@ -81,9 +84,10 @@ class Need(NamedTuple):
     """Something that a task must be given before it can be run."""
 
     lacks: str
-    """The beginning of a sentence about it."""
+    """The beginning of a message about it."""
     flag: str
     """What gives it."""
+    parameter: str | None = None
 
 
 def parameters_needed(spec: Iterable[Parameter], given: Collection[str]) -> list[Need]:
@@ -91,7 +95,7 @@ def parameters_needed(spec: Iterable[Parameter], given: Collection[str]) -> list
     spec = list(spec)
     known = {*values_known(spec), *given}
     return [
-        Need(f"the parameter `{each.key}` ({each.type}) has no value", f"--config {each.key}=…")
+        Need(f"the parameter `{each.key}` ({each.type}) has no value", f"--config {each.key}=…", each.key)
         for each in spec
         if each.key not in known
     ]
@@ -102,6 +106,7 @@ class NoValueError(UsageError):
 
     def __init__(self, task: str, needs: Sequence[Need], place: str = "") -> None:
         self.task = task
+        self.parameters = [need.parameter for need in needs if need.parameter is not None]
         self.flags = " ".join(need.flag for need in needs)
         lacking = " and ".join(need.lacks for need in needs)
         pronoun = "it" if len(needs) == 1 else "them"
@@ -123,7 +128,7 @@ def _value(parameter: Parameter, value: Plain, task: str, known: Mapping[str, Co
 def value_problem(  # noqa: PLR0911 - one line per kind of parameter
     parameter: Parameter, value: Plain, known: Mapping[str, Collection[str] | None] | None = None
 ) -> str | None:
-    """Why a value is none of this parameter's, as the end of a sentence."""
+    """Why a value is not valid for this parameter, as the end of a sentence."""
     kind = parameter.type
     if value is None:
         return None if parameter.nullable else f"must not be null; it is a {kind}"
@@ -264,15 +269,16 @@ def _substituted(text: str, config: Mapping[str, Plain], document: Document, whe
 
 
 def check_placeholders(value: Plain, names: Collection[str], report: Report, where: FieldPath = ()) -> None:
-    """Report every placeholder of an undeclared parameter, and every one that is none for a slip of the pen."""
+    """Report every placeholder of an undeclared parameter, and everything that looks like a misspelt placeholder."""
     if isinstance(value, str):
         for found in PLACEHOLDER_INSIDE.finditer(value):
             if found[1] not in names:
                 hint = hint_here(found[1], names) if names else _NO_PARAMETERS
-                report.wrong(where, f"`<< config.{found[1]} >>` names no parameter. {hint}")
+                report.wrong_content(where, f"`<< config.{found[1]} >>` names no parameter. {hint}")
         for found in _MISWRITTEN.finditer(value):
             if not PLACEHOLDER_INSIDE.fullmatch(found[0]):
-                report.wrong(where, f"`{found[0]}` is no placeholder: write `<< config.NAME >>`, without filters")
+                message = f"`{found[0]}` is not a placeholder: write `<< config.NAME >>`, without filters"
+                report.wrong_content(where, message)
     elif isinstance(value, dict):
         for name, item in value.items():
             check_placeholders(item, names, report, (*where, name))

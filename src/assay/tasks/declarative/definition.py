@@ -15,6 +15,9 @@ from assay.catalog import CATALOG, OTHER_MODELS, OptionError
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.costs.spending import GENERATION
+from assay.datasets.rows import RepeatedIdsError
+from assay.embedding import lack_of_embeddings
+from assay.models.build import known_capabilities
 from assay.tasks.build import POSTPROCESS
 from assay.tasks.declarative.aggregates import aggregates_of, headline
 from assay.tasks.declarative.config_spec import (
@@ -32,16 +35,18 @@ from assay.tasks.declarative.records import (
     ActionEntry,
     BenchmarkTask,
     Options,
+    OtherModel,
     ScorerEntry,
     SolverEntry,
     SystemTask,
     TaskEntry,
+    record,
 )
 from assay.tasks.declarative.schema import check_definition, checked_definition, checked_task
 from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.tasks.declarative.shape import PLACEHOLDER, mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of
 
 SNIPPET_FIELDS = (
     "run_solver_snippet",
@@ -86,7 +91,7 @@ def task_definition(
     inside = (*where, "definition")
     if config_at is None:
         _require_values(document, where, task, config, dataset_key)
-    with _at(document, config_at) if config_at is not None else nullcontext():
+    with placed_at(document, config_at) if config_at is not None else nullcontext():
         parameters = resolve_config(task.config_spec, config, task=task.key, warnings=warnings)
     written = substitute(task.definition, parameters, document, inside)
     definition = checked_definition(document, written, inside)
@@ -103,32 +108,13 @@ def task_definition(
             raise document.error(
                 named, f"task `{name or task.key}` has no samples: its data is empty, or filters keep nothing"
             )
-    snippets = _snippets_in(written)
-    asked = definition.trials if isinstance(definition, BenchmarkTask) else None
-    times = trials if trials is not None else asked.num_trials if asked is not None else None
-    metadata: dict[str, object] = {"display_name": task.display_name}
-    if isinstance(definition, BenchmarkTask):
-        metadata["scorers"] = {
-            key: {"purpose": scorer.purpose, **({"display_name": scorer.display_name} if scorer.display_name else {})}
-            for key, scorer in _keyed(definition.scorers)
-        }
-    for field, value in (
-        ("tags", list(task.tags)),
-        ("config", parameters),
-        ("snippets", snippets),
-        ("trials", times),
-        ("paces", dict(library.paces)),
-        ("typed_models", sorted(library.typed)),
-        ("missing_models", sorted(set(library.missing_models))),
-        (GENERATION, [msgspec.to_builtins(each) for each in library.generation]),
-        ("variables", sorted({*document.variables, *library.variables})),
-    ):
-        if value:
-            metadata[field] = value
-    library.generation.clear()
-    metadata["files"] = sorted({str(path) for path in (*document.files, *library.files)})
-    if found := [*document.warnings, *library.warnings, *warnings]:
-        metadata["warnings"] = list(dict.fromkeys(found))
+        if trials is None and definition.trials is not None:
+            trials = definition.trials.num_trials
+    metadata = {
+        **_described(task, definition),
+        **_given(config=parameters, snippets=_snippets_in(written), trials=trials),
+        **_used(document, library, warnings),
+    }
     return TaskDefinition(
         name=name or task.key,
         format="declarative",
@@ -144,43 +130,77 @@ def task_definition(
     )
 
 
+def _described(task: TaskEntry, definition: BenchmarkTask | SystemTask) -> dict[str, object]:
+    """What the file says about the task and its scorers to whoever reads the report."""
+    described: dict[str, object] = {"display_name": task.display_name}
+    if isinstance(definition, BenchmarkTask):
+        described["scorers"] = {
+            key: {"purpose": scorer.purpose, **({"display_name": scorer.display_name} if scorer.display_name else {})}
+            for key, scorer in _keyed(definition.scorers)
+        }
+    return {**described, **_given(tags=list(task.tags))}
+
+
+def _used(document: Document, library: Library, warnings: Sequence[str]) -> dict[str, object]:
+    """What was read for the task, and what has to be known of it when it runs.
+
+    What was paid for its dataset is reported once: the next task finds the dataset already made.
+    """
+    generation = {GENERATION: [msgspec.to_builtins(each) for each in library.generation]}
+    library.generation.clear()
+    return {
+        **_given(
+            paces=dict(library.paces),
+            typed_models=sorted(library.typed),
+            missing_models=sorted(set(library.missing_models)),
+            **generation,
+            variables=sorted({*document.variables, *library.nearby.variables}),
+        ),
+        "files": sorted({str(path) for path in (*document.files, *library.nearby.used)}),
+        **_given(warnings=list(dict.fromkeys([*document.warnings, *library.warnings, *warnings]))),
+    }
+
+
+def _given(**fields: object) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value}
+
+
 def _require_values(
     document: Document, where: FieldPath, task: TaskEntry, config: Mapping[str, Plain], dataset_key: str | None
 ) -> None:
     """Everything that has to be given on the command line, at once."""
     needs = parameters_needed(task.config_spec, config)
     if dataset_key is None and awaits_dataset(task):
-        needs.append(Need("no dataset is named", "--dataset KEY"))
+        needs.append(Need("no dataset is named", "--dataset-key KEY"))
     if needs:
         raise NoValueError(task.key, needs, f"{document.mark(where)}: ")
 
 
 def awaits_dataset(task: TaskEntry) -> bool:
-    """Whether the task evaluates a dataset that it leaves to whoever runs it."""
+    """Whether the task evaluates a dataset that is chosen when it is run."""
     about_dataset = task.definition.get("evaluated_entity_type") == "dataset"
     return about_dataset and task.definition.get("dataset") is None
 
 
 @contextmanager
 def _everything_named(document: Document, where: FieldPath, value: Plain, library: Library) -> Iterator[None]:
-    """What is wrong with one key of a definition comes with what is wrong with the others."""
+    """Reports the errors of all keys of a definition together."""
     try:
         yield
     except PlacedError as error:
-        others = unresolved(document, where, value, library)
-        raise PlacedError("\n".join(dict.fromkeys([str(error), *others]))) from error
+        raise all_of([error, *unresolved(document, where, value, library)]) from error
 
 
-def unresolved(document: Document, where: FieldPath, value: Plain, library: Library) -> list[str]:
-    """A sentence for every key of a model or dataset that nothing, or something broken, stands behind."""
-    found: list[str] = []
+def unresolved(document: Document, where: FieldPath, value: Plain, library: Library) -> list[UsageError]:
+    """An error for every key of a model or dataset that is unknown or broken."""
+    found: list[UsageError] = []
     for at, find in _names_in(value, where, library):
         try:
-            with _at(document, at):
+            with placed_at(document, at):
                 find()
         except UsageError as error:
-            found.append(str(error))
-    return list(dict.fromkeys(found))
+            found.append(error)
+    return found
 
 
 def _names_in(value: Plain, where: FieldPath, library: Library) -> Iterator[tuple[FieldPath, Callable[[], object]]]:
@@ -188,7 +208,7 @@ def _names_in(value: Plain, where: FieldPath, library: Library) -> Iterator[tupl
     for step, item in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
         at = (*where, step)
         if step in OTHER_MODELS and isinstance(item, str) and not PLACEHOLDER.match(item):
-            yield at, partial(library.model, item)
+            yield at, partial(_model_behind, step, item, library)
         elif step == "dataset" and isinstance(item, dict) and item.get("source") != "task_result":
             keys = item.get("keys")
             for inside, key in [("key", item.get("key")), *enumerate(keys if isinstance(keys, list) else ())]:
@@ -199,7 +219,7 @@ def _names_in(value: Plain, where: FieldPath, library: Library) -> Iterator[tupl
 
 
 def _no_dataset(document: Document, where: FieldPath, dataset_key: str | None) -> DatasetSpec:
-    """What a system task runs over: one sample with nothing in it."""
+    """The dataset of a system task: one empty sample."""
     if dataset_key is not None:
         raise document.error(where, "a system task takes no dataset")
     made = DatasetSpec(use="inline", options={"name": "system", "samples": [{}]}, size=1)
@@ -220,23 +240,30 @@ def _dataset(
     named = definition.dataset
     size: SampleChoice = {"num_samples": how[0], "subsampling": how[1]}
     if named is not None and named.fast_subset_size is not None:
-        document.warn((*where, "dataset", "fast_subset_size"), "is old and ignored")
+        document.warn((*where, "dataset", "fast_subset_size"), "is deprecated and ignored")
     if named is not None and named.keys is not None:
         if given is not None:
             raise document.error((*where, "dataset", "keys"), "this task names several datasets, so none can be given")
-        with _at(document, (*where, "dataset", "keys")):
+        with placed_at(document, (*where, "dataset", "keys")):
             return library.side_by_side(_names_of_datasets(named.keys, written), **size)
     key = given or (named.key if named is not None else None)
     if key is None:  # of a run file, which names the dataset itself
         raise document.error(where, "this task evaluates a dataset: name it with `dataset_key`")
-    with _at(document, (*where, "dataset", "key"), library.files):
+    with placed_at(document, (*where, "dataset", "key"), library.nearby.used):
         if given is None and named is not None and named.source == "task_result":
             return library.task_result(key, **size)
-        return library.dataset(key, **size)
+        try:
+            return library.dataset(key, **size)
+        except RepeatedIdsError as error:
+            if library.nearby.mending is None:
+                raise
+            library.nearby.mending.add(document.error((*where, "dataset", "key"), str(error)))
+            library.renames_repeated = True
+            return library.dataset(key, **size)
 
 
 def _names_of_datasets(keys: Sequence[str], written: Options) -> dict[str, str]:
-    """What templates call each dataset: the parameter that names it, or its key."""
+    """The name of each dataset in templates: the parameter that names it, or its key."""
     dataset = written.get("dataset")
     texts = dataset.get("keys") if isinstance(dataset, dict) else None
     names: dict[str, str] = {}
@@ -267,8 +294,8 @@ def _system_parts(definition: SystemTask) -> _Parts:
 def _benchmark_parts(document: Document, where: FieldPath, definition: BenchmarkTask, library: Library) -> _Parts:
     has_solver = definition.solver is not None
     keyed = _keyed(definition.scorers)
-    with _at(document, (*where, "solver")):
-        solver = _solver(definition.solver, definition.scorers, library)
+    with placed_at(document, (*where, "solver")):
+        solver = _solver(document, where, definition, library)
     scorers = []
     for at, (key, scorer) in enumerate(keyed):
         given = _with_models_behind(document, (*where, "scorers", at), scorer, library)
@@ -284,8 +311,8 @@ def _benchmark_parts(document: Document, where: FieldPath, definition: Benchmark
 
 
 @contextmanager
-def _at(document: Document, where: FieldPath, files: Sequence[Path] = ()) -> Iterator[None]:
-    """What is wrong with a key is told with the field that names it; an option, where one of the files gives it."""
+def placed_at(document: Document, where: FieldPath, files: Sequence[Path] = ()) -> Iterator[None]:
+    """Report an error about a key at the field that names it; about an option, at the file that sets it."""
     try:
         yield
     except PlacedError:
@@ -302,7 +329,9 @@ def _keyed(scorers: Sequence[ScorerEntry]) -> list[tuple[str, ScorerEntry]]:
     return list(zip(keys, scorers, strict=True))
 
 
-def _solver(solver: SolverEntry | None, scorers: Sequence[ScorerEntry], library: Library) -> PartSpec:
+def _solver(document: Document, where: FieldPath, definition: BenchmarkTask, library: Library) -> PartSpec:
+    solver, scorers = definition.solver, definition.scorers
+    few_shot = library.shots.of_solver(solver.options.get("few_shot") if solver is not None else None)
     if solver is None:
         return PartSpec(key="solver", use="no_solver")
     if solver.type in LIKELIHOOD_SOLVERS:
@@ -311,28 +340,32 @@ def _solver(solver: SolverEntry | None, scorers: Sequence[ScorerEntry], library:
     options.pop("postprocessor", None)  # it stands between the solver and the scorers, and is part of those
     if isinstance(settings := options.get("generation"), dict):
         options["generation"] = {name: value for name, value in settings.items() if value is not None}
-    if isinstance(few_shot := options.get("few_shot"), dict):
-        options["few_shot"] = _few_shot(few_shot, library)
+    options.pop("few_shot", None)
+    if few_shot is not None:
+        with placed_at(document, (*where, "solver", "few_shot", "count")):
+            asked_about = definition.dataset.key if definition.dataset is not None else None
+            options["few_shot"] = _few_shot(few_shot, library, asked_about)
     if solver.type == "multi_turn_solver":
         options["message_builders"] = _with_models(options["message_builders"], library)
     return PartSpec(key="solver", use=solver.type, options=options)
 
 
-def _few_shot(given: Options, library: Library) -> Options:
+def _few_shot(given: Options, library: Library, asked_about: str | None) -> Options:
     """The examples themselves: which they are is part of what the task is."""
     kept: Options = {name: value for name, value in given.items() if value is not None}
     count, seed = kept.get("count"), kept.pop("seed", None)
     rows = mappings(kept.pop("examples", None))
     if isinstance(named := kept.pop("dataset", None), dict):
         rows = library.rows(str(named["key"]))
-    # one more, because a sample is no example of itself
+        library.shots.refuse_too_few(count, rows[1:] if named["key"] == asked_about else rows)
+    # one more, because a sample is never its own example
     wanted = len(rows) if not isinstance(count, int) else min(len(rows), count + 1)
     chosen = rows[:wanted] if not isinstance(seed, int) else Random(seed).sample(rows, wanted)
     return {**kept, "examples": list(chosen)}
 
 
 def _likelihood_solver(solver: SolverEntry, scorers: Sequence[ScorerEntry]) -> PartSpec:
-    """What the scorers want decides what is asked: how choices are compared, and whether without the prompt too."""
+    """The scorers decide what is requested: how choices are compared, and whether without the prompt too."""
     use = LIKELIHOOD_SOLVERS[solver.type]
     options: Options = {name: value for name, value in solver.options.items() if value is not None}
     wanted = [scorer.options["normalize"] for scorer in scorers if scorer.type == use == "choice_likelihood"]
@@ -344,7 +377,7 @@ def _likelihood_solver(solver: SolverEntry, scorers: Sequence[ScorerEntry]) -> P
 
 
 def _with_models(builders: Plain, library: Library) -> list[Plain]:
-    """Message builders; those that ask another model have it beside its key."""
+    """Message builders; those that call another model have it next to its key."""
     made: list[Plain] = []
     for builder in mappings(builders):
         own: Options = {}
@@ -357,7 +390,7 @@ def _with_models(builders: Plain, library: Library) -> list[Plain]:
 
 
 def _with_models_behind(document: Document, where: FieldPath, scorer: ScorerEntry, library: Library) -> Options:
-    """The options that were given; beside every key of another model, what is behind it."""
+    """The options that were given, and next to every key of another model, the model."""
     given: Options = {name: value for name, value in scorer.options.items() if value is not None}
     if isinstance(listed := given.get("assertions"), list):
         inside = (*where, "assertions")
@@ -371,13 +404,24 @@ def _with_models_behind(document: Document, where: FieldPath, scorer: ScorerEntr
 def _with_model(document: Document, where: FieldPath, options: Options, library: Library) -> Options:
     for name in OTHER_MODELS:
         if (key := options.get(name)) is not None:
-            with _at(document, (*where, name)):
-                return {**options, "model": library.other_model(str(key))}
+            with placed_at(document, (*where, name)):
+                return {**options, "model": _model_behind(name, str(key), library)}
     return options
 
 
+def _model_behind(field: str, key: str, library: Library) -> Options:
+    """What is behind the key of another model; one to compare meanings must have embeddings."""
+    found = library.other_model(key)
+    if field == "embedding_model":
+        spec = record(found, OtherModel)
+        can = known_capabilities(spec.model, spec.options)
+        if can is not None and (problem := lack_of_embeddings(spec.model, can)):
+            raise UsageError(problem)
+    return found
+
+
 def _over_parts(scorer: PartSpec, solver: SolverEntry | None) -> PartSpec:
-    """The scorer over what the solver's `postprocessor` makes of an answer; one of all samples looks at no answer."""
+    """The scorer over the parts that the solver's `postprocessor` returns; one over all samples reads no answer."""
     made = solver.options.get("postprocessor") if solver is not None else None
     if not isinstance(made, dict) or scorer.use == "python_all_samples":
         return scorer

@@ -8,27 +8,24 @@ from dataclasses import dataclass, field, replace
 from msgspec import UNSET
 
 from assay.catalog import OWN_NAME
+from assay.tasks.declarative.code_shapes import ExpressionText, PythonText, TemplatedValue, TemplateText
 from assay.tasks.declarative.shape import (
     Anything,
+    Boolean,
     ByField,
     Either,
-    ExpressionText,
     Field,
     Later,
     ListOf,
     MapOf,
     Number,
-    PythonText,
+    ObjectOf,
     Refused,
     Scalar,
     Shape,
-    Shaped,
     Tagged,
-    TemplatedValue,
-    TemplateText,
     Text,
     TextOr,
-    Truth,
 )
 from assay.tasks.declarative.yaml_reader import Plain
 
@@ -49,7 +46,7 @@ def json_schema(shape: Shape, title: str) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """What has been described so far, and whether placeholders may stand in what is described now."""
+    """What has been described so far, and whether the current part may contain placeholders."""
 
     found: Schema = field(default_factory=dict)
     configured: bool = False
@@ -83,8 +80,10 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
                 schema["minimum"] = shape.least
             if shape.above is not None:
                 schema["exclusiveMinimum"] = shape.above
+            if shape.most is not None:
+                schema["maximum"] = shape.most
             return schema
-        case Truth():
+        case Boolean():
             return {"type": "boolean"}
         case Anything() | TemplatedValue():
             return {}
@@ -104,18 +103,22 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
             return {"type": "object", "if": {"required": [shape.field]}, "then": given, "else": other}
         case Refused():
             return {"not": {}}
-        case Shaped():
+        case ObjectOf():
             return _schema_of_fields(shape, definitions, None)
         case Tagged():
-            return _schema_of_choices(shape, definitions)
+            name = f"any_{_definition_name(shape.what, definitions)}"
+            if name not in definitions.found:
+                definitions.found[name] = {}  # a nested builder refers to itself
+                definitions.found[name] = _schema_of_choices(shape, definitions)
+            return {"$ref": f"#/definitions/{name}"}
     raise AssertionError(f"no schema for a {type(shape).__name__}")
 
 
 def _may_be_placeholder(shape: Shape) -> bool:
-    """Whether an editor must let `<< config.x >>` stand where it would not fit."""
+    """Whether an editor must accept `<< config.x >>` where its type would not fit."""
     if isinstance(shape, Text):
         return bool(shape.words)
-    never = Anything | TemplatedValue | Shaped | Tagged | ByField | TemplateText | ExpressionText | PythonText
+    never = Anything | TemplatedValue | ObjectOf | Tagged | ByField | TemplateText | ExpressionText | PythonText
     return not isinstance(shape, never)
 
 
@@ -142,9 +145,12 @@ def _schema_of_choices(shape: Tagged, definitions: Definitions) -> Schema:
     return schema if shape.default is not None else {**schema, "anyOf": chosen_here}
 
 
-def _schema_of_fields(shape: Shaped, definitions: Definitions, tag: str | None) -> Schema:
-    name = re.sub(r"\W+", "_", shape.name.removeprefix("a ").removeprefix("an "))
-    name += "_with_parameters" if definitions.configured else ""
+def _definition_name(name: str, definitions: Definitions) -> str:
+    return re.sub(r"\W+", "_", name) + ("_with_parameters" if definitions.configured else "")
+
+
+def _schema_of_fields(shape: ObjectOf, definitions: Definitions, tag: str | None) -> Schema:
+    name = _definition_name(shape.name.removeprefix("a ").removeprefix("an "), definitions)
     name += "_alone" if tag is None and "type" in shape.fields else ""  # there its `type` is checked as any field
     if name not in definitions.found:
         definitions.found[name] = {}  # a nested builder refers to itself
@@ -157,8 +163,10 @@ def _schema_of_fields(shape: Shaped, definitions: Definitions, tag: str | None) 
             "additionalProperties": False,
         }
         required: list[Plain] = [key for key, each in shape.fields.items() if each.default is UNSET and key != tag]
-        if required:
-            schema |= {"if": {"not": {"required": ["$ref"]}}, "then": {"required": required}}
+        rules: list[Plain] = list(shape.together)
+        if required or rules:
+            then: Schema = {"required": required} if required else {}
+            schema |= {"if": {"not": {"required": ["$ref"]}}, "then": then | ({"allOf": rules} if rules else {})}
         definitions.found[name] = schema
     return {"$ref": f"#/definitions/{name}"}
 

@@ -1,8 +1,8 @@
 """Rows made by templates, Python and models: written to a file with their provenance before anything is scored.
 
 Every row depends on the recipe, the seed and its own number alone, so rows can be made in any order, and generation
-that was interrupted is resumed: rows that are finished stand in a partial file, with what their models used. A row that
-cannot be made ends the generation; there is never a row with less in it. What models are paid for it is part of the
+that was interrupted is resumed: finished rows are kept in a partial file, with what their models used. A row that
+cannot be made ends the generation; there are never incomplete rows. What models are paid for it is part of the
 budget and of the costs of the run that had the rows generated.
 """
 
@@ -17,10 +17,11 @@ from contextlib import AsyncExitStack
 from itertools import islice
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
@@ -31,7 +32,7 @@ from assay.core.run_file import write_whole, writing_whole
 from assay.core.seams import BuildContext, close_part
 from assay.core.types import Message, Request, Usage
 from assay.core.usage import Account, about_tokens, usage_of
-from assay.costs.budget import Judging, SpendingLimits, keep_to_budget
+from assay.costs.budget import CountedAsJudge, SpendingLimits, keep_to_budget
 from assay.costs.prices import cost_at, find_prices
 from assay.costs.spending import summed
 from assay.datasets.content import content_hash
@@ -42,6 +43,7 @@ from assay.models.pool import wrap_alone
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
 from assay.snippets.process import Snippet
+from assay.tasks.declarative.records import GeneratorStep, ModelStep, OtherModel, PythonStep, RowRecipe, TemplateStep
 from assay.transport.download import wait_for
 
 GENERATED = Path(".assay") / "generated"
@@ -57,23 +59,22 @@ class Step(Protocol):
     async def __call__(self, row: Row, index: int) -> Row: ...
 
 
-def generated_file(name: str, recipe: Mapping[str, Any]) -> Path:
+def generated_file(name: str, recipe: RowRecipe) -> Path:
     """Where the rows of a recipe are, or will be: another recipe, or other rows to begin with, is another file."""
-    source = recipe.get("rows")
-    held = content_hash(catalog.make("dataset", source["use"], source["options"])) if source else None
-    told = {key: value for key, value in recipe.items() if key != "rows"}
-    return GENERATED / f"{name}-{fingerprint([told, held])[:16]}.jsonl"
+    source = recipe.rows
+    held = content_hash(catalog.make("dataset", source.use, source.options)) if source else None
+    return GENERATED / f"{name}-{fingerprint([structs.replace(recipe, rows=None), held])[:16]}.jsonl"
 
 
 def is_generated(path: Path) -> bool:
     """Whether the rows are there, as they were written."""
-    told = path.with_suffix(".json")
-    if not path.is_file() or not told.is_file():
+    beside = path.with_suffix(".json")
+    if not path.is_file() or not beside.is_file():
         return False
     try:
-        written = msgspec.json.decode(read_regular(told), type=_Provenance)
+        written = msgspec.json.decode(read_regular(beside), type=_Provenance)
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{told}: cannot be read ({error}); delete it to have the rows generated again") from error
+        raise UsageError(f"{beside}: cannot be read ({error}); delete it to have the rows generated again") from error
     if written.sha256 != file_sha256(path):
         raise UsageError(
             f"{path}: was changed after it was generated; delete it to have it generated again, "
@@ -94,27 +95,47 @@ class _Made(Struct, array_like=True):
     usage: tuple[Usage, ...] = ()
 
 
-def asks_models(recipe: Mapping[str, Any]) -> bool:
-    return any(step["type"] == "model" for step in recipe["steps"])
+NOT_WRITTEN = "(not written yet)"
 
 
-def estimate(recipe: Mapping[str, Any], limits: SpendingLimits) -> str:
+def asks_models(recipe: RowRecipe) -> bool:
+    return any(isinstance(step, ModelStep) for step in recipe.steps)
+
+
+def estimate(recipe: RowRecipe, limits: SpendingLimits) -> str:
     """What writing the rows takes, in words: how often each model is asked, with how many tokens at least."""
     prices = find_prices(Path(limits.prices) if limits.prices else None)
     said = []
-    for step in recipe["steps"]:
-        if step["type"] == "model":
-            rows, model = recipe["num_samples"], str(step["model"]["model"])
-            prompts = (step.get("system_prompt") or "", step["user_prompt"])
-            tokens = rows * sum(about_tokens(text) for text in prompts if text)  # what a row adds is not known yet
+    for step in recipe.steps:
+        if isinstance(step, ModelStep):
+            rows, model = recipe.num_samples, _behind(step).model
+            prompts = filter(None, (step.system_prompt, step.user_prompt))
+            tokens = rows * sum(map(about_tokens, prompts))  # what a row adds is not known yet
             quote = prices.quote(model)
             cost = cost_at(quote, tokens, 0)
             money = "" if quote is None else f", {cost:.2g} {quote.currency} for the prompts"
-            said.append(f"{rows:,} requests to `{model}` with at least about {tokens:,} tokens in all{money}")
+            said.append(f"{rows:,} requests to `{model}` with at least about {tokens:,} tokens in total{money}")
     return "; ".join(said)
 
 
-def generate(name: str, recipe: Mapping[str, Any], path: Path, limits: SpendingLimits) -> list[Usage]:
+def stand_in_rows(name: str, recipe: RowRecipe) -> list[Row] | None:
+    """The rows with the prompts in place of what models are going to write; None where their columns are not known."""
+    if any(isinstance(step, ModelStep) and step.json for step in recipe.steps):
+        return None
+    steps = [
+        TemplateStep(columns={step.column: f"{NOT_WRITTEN} {step.user_prompt}"})
+        if isinstance(step, ModelStep)
+        else step
+        for step in recipe.steps
+    ]
+    done: dict[int, Row] = {}
+    with TemporaryDirectory() as folder:
+        partial = Path(folder) / "rows.partial"
+        wait_for(_generate(name, structs.replace(recipe, steps=steps), partial, done, [], SpendingLimits()))
+    return [done[index] for index in range(recipe.num_samples)]
+
+
+def generate(name: str, recipe: RowRecipe, path: Path, limits: SpendingLimits) -> list[Usage]:
     """Make every row that is not made yet, and write all of them to `path`, with `path`.json saying what they are.
 
     What its models used for all of them, those of earlier sessions included.
@@ -127,12 +148,12 @@ def generate(name: str, recipe: Mapping[str, Any], path: Path, limits: SpendingL
     except OSError as error:
         raise UsageError(f"dataset `{name}`: {partial} could not be written: {error.strerror}") from error
     with writing_whole(path) as file:
-        for index in range(recipe["num_samples"]):
+        for index in range(recipe.num_samples):
             file.write(msgspec.json.encode(done[index]) + b"\n")
     provenance = {
         "dataset": name,
         "recipe": recipe,
-        "rows": recipe["num_samples"],
+        "rows": recipe.num_samples,
         "sha256": file_sha256(path),
         "used": summed(used),
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -145,7 +166,7 @@ def generate(name: str, recipe: Mapping[str, Any], path: Path, limits: SpendingL
 
 async def _generate(
     name: str,
-    recipe: Mapping[str, Any],
+    recipe: RowRecipe,
     partial: Path,
     done: dict[int, Row],
     used: list[Usage],
@@ -154,14 +175,14 @@ async def _generate(
     sources = _source_rows(name, recipe)
     stop = Stop()
     async with AsyncExitStack() as stack:
-        steps = [await _made(step, recipe, stack) for step in recipe["steps"]]
+        steps = [await _made(step, recipe, stack) for step in recipe.steps]
         if limits:
-            keep_to_budget([step.model for step in steps if isinstance(step, _ModelStep)], limits, stop, used)
-        missing = iter([index for index in range(recipe["num_samples"]) if index not in done])
+            keep_to_budget([step.model for step in steps if isinstance(step, _ByModel)], limits, stop, used)
+        missing = iter([index for index in range(recipe.num_samples) if index not in done])
         file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         stack.callback(os.close, file)
 
-        failed: list[tuple[int, str]] = []
+        failed: list[tuple[int, _StepError]] = []
 
         async def work() -> None:
             while not (failed or stop.asked):  # rows under way are finished and kept: a model was paid for them
@@ -171,70 +192,83 @@ async def _generate(
                 with Account() as account:
                     try:
                         row = done[index] = await _row(recipe, steps, sources, index)
-                    except (FailureError, RenderError, UsageError) as error:
-                        failed.append((index, error.failure.message if isinstance(error, FailureError) else str(error)))
+                    except _StepError as error:
+                        failed.append((index, error))
                 usage = usage_of(account)
                 used.extend(usage)
                 os.write(file, msgspec.json.encode(_Made(index, row, usage)) + b"\n")
 
         await asyncio.gather(*(work() for _ in range(ROWS_AT_ONCE)))
-    kept = f"{len(done):,} of {recipe['num_samples']:,} rows are kept"
+    kept = f"{len(done):,} of {recipe.num_samples:,} rows are kept"
     if failed:
-        index, message = min(failed)
+        index, fault = min(failed, key=lambda each: each[0])
         raise UsageError(
-            f"dataset `{name}`: row {index + 1} could not be generated: {message}. {kept}: rerun the same command to "
-            "resume"
+            f"dataset `{name}`: steps[{fault.step}]: row {index + 1} could not be generated: {fault}. {kept}: rerun "
+            "the same command to resume"
         )
-    if len(done) < recipe["num_samples"]:
+    if len(done) < recipe.num_samples:
         raise UsageError(f"dataset `{name}`: {stop.reason} while it was generated. {kept}: rerun with more to resume")
 
 
-async def _row(recipe: Mapping[str, Any], steps: Sequence[Step], sources: Sequence[Row], index: int) -> Row:
-    chance = Random(f"{recipe['seed']} {index}")
+class _StepError(UsageError):
+    """What went wrong with a row, and at which step."""
+
+    def __init__(self, step: int, error: FailureError | RenderError | UsageError) -> None:
+        super().__init__((error.failure.message if isinstance(error, FailureError) else str(error)).rstrip("."))
+        self.step = step
+
+
+async def _row(recipe: RowRecipe, steps: Sequence[Step], sources: Sequence[Row], index: int) -> Row:
+    chance = Random(f"{recipe.seed} {index}")
     row: Row = dict(sources[index % len(sources)]) if sources else {}
-    row |= {column: chance.choice(values) for column, values in sorted(recipe["draw"].items())}
-    for step in steps:
-        row |= await step(row, index)
+    row |= {column: chance.choice(values) for column, values in sorted(recipe.draw.items())}
+    for at, step in enumerate(steps):
+        try:
+            row |= await step(row, index)
+        except (FailureError, RenderError, UsageError) as error:
+            raise _StepError(at, error) from error
     return {"sample_id": str(index), **row}
 
 
-def _source_rows(name: str, recipe: Mapping[str, Any]) -> list[Row]:
+def _source_rows(name: str, recipe: RowRecipe) -> list[Row]:
     """The rows to begin with, in an order that the seed decides."""
-    source = recipe.get("rows")
-    if not source:
+    if recipe.rows is None:
         return []
-    dataset = catalog.make("dataset", source["use"], source["options"])
+    dataset = catalog.make("dataset", recipe.rows.use, recipe.rows.options)
     rows = [dict(sample.row or {}) for sample in islice(dataset, MAX_SOURCE_ROWS + 1)]
     if not rows or len(rows) > MAX_SOURCE_ROWS:
         raise UsageError(f"dataset `{name}`: its `dataset_key` must have from 1 to {MAX_SOURCE_ROWS:,} rows")
     for row in rows:
         if (given := row.pop("sample_id", None)) is not None:
             row["source_id"] = given
-    Random(str(recipe["seed"])).shuffle(rows)
+    Random(str(recipe.seed)).shuffle(rows)
     return rows
 
 
-async def _made(step: Mapping[str, Any], recipe: Mapping[str, Any], stack: AsyncExitStack) -> Step:
-    if step["type"] == "template":
-        return _TemplateStep(step["columns"])
-    if step["type"] == "python":
-        context = BuildContext(own_code=True)  # whoever generates has the user's word for the file
-        snippet = Snippet(
-            step["generate_snippet"], function="generate", stage="dataset", part="generate", context=context
-        )
+async def _made(step: GeneratorStep, recipe: RowRecipe, stack: AsyncExitStack) -> Step:
+    if isinstance(step, TemplateStep):
+        return _ByTemplates(step.columns)
+    if isinstance(step, PythonStep):
+        context = BuildContext(own_code=True)  # the user has trusted the file before it is generated
+        snippet = Snippet(step.generate_snippet, function="generate", stage="dataset", part="generate", context=context)
         stack.push_async_callback(snippet.aclose)
-        return _PythonStep(snippet, recipe["seed"])
-    behind = step["model"]
-    made = make_model(behind["model"], behind["options"])
+        return _ByPython(snippet, recipe.seed)
+    behind = _behind(step)
+    made = make_model(behind.model, behind.options)
     stack.push_async_callback(close_part, made)
-    # without a cache: a row that is finished is kept, and is not asked for again
+    # without a cache: a finished row is kept and not requested again
     model = wrap_alone(made, concurrency=ROWS_AT_ONCE, say=lambda sentence: print(sentence, file=sys.stderr))
-    if generation := behind.get("generation"):
-        model = WithSettings(model, generation)
-    return _ModelStep(Judging(model), step, recipe["seed"])
+    if behind.generation:
+        model = WithSettings(model, behind.generation)
+    return _ByModel(CountedAsJudge(model), step, recipe.seed)
 
 
-class _TemplateStep:
+def _behind(step: ModelStep) -> OtherModel:
+    assert step.model is not None  # noqa: S101 - a recipe has the model of every step
+    return step.model
+
+
+class _ByTemplates:
     """Columns by templates over the row so far."""
 
     def __init__(self, columns: Mapping[str, str]) -> None:
@@ -247,7 +281,7 @@ class _TemplateStep:
         return made
 
 
-class _PythonStep:
+class _ByPython:
     """Columns by the author's `generate(sample, index, seed)`."""
 
     def __init__(self, snippet: Snippet, seed: int) -> None:
@@ -261,13 +295,13 @@ class _PythonStep:
         return made
 
 
-class _ModelStep:
+class _ByModel:
     """A column that a model writes, or the fields of the JSON object that it writes."""
 
-    def __init__(self, model: Judging, step: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, model: CountedAsJudge, step: ModelStep, seed: int) -> None:
         self.model, self._seed = model, seed
-        self._column, self._json = step["column"], step["json"]
-        prompts = (("system", step.get("system_prompt")), ("user", step["user_prompt"]))
+        self._column, self._json = step.column, step.json
+        prompts = (("system", step.system_prompt), ("user", step.user_prompt))
         self._messages = [(role, Template(text, where=f"{role}_prompt")) for role, text in prompts if text]
 
     async def __call__(self, row: Row, index: int) -> Row:
@@ -289,11 +323,11 @@ def _object_in(text: str, model: str) -> Row:
     try:
         return msgspec.json.decode(inner, type=Row)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
-        raise UsageError(f"the model {model} was to answer with one JSON object: {error}") from error
+        raise UsageError(f"the model {model} must answer with one JSON object: {error}") from error
 
 
 def _finished_rows(partial: Path) -> tuple[dict[int, Row], list[Usage]]:
-    """The rows that an earlier generation has made, and what it used; a torn last line is a row that is made again."""
+    """The rows of an interrupted generation, and its usage; a torn last line is a row to generate again."""
     done: dict[int, Row] = {}
     used: list[Usage] = []
     try:

@@ -17,7 +17,7 @@ def scorer_keys(scorers: Sequence[tuple[str | None, str]]) -> list[str]:
 
 
 def short_name(use: str) -> str:
-    """What a part is called when nobody gave it a key: its type, without the module of one's own."""
+    """The default key of a part: its type, without the module of a custom one."""
     return use.rpartition(":")[2]
 
 

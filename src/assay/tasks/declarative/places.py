@@ -1,4 +1,4 @@
-"""Where the fields of a task stand in its YAML file, by the names that its parts have for them."""
+"""The locations of a task's fields in its YAML file, by the names that its parts use for them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.catalog import OptionError
 from assay.core.errors import UsageError
@@ -18,21 +19,55 @@ from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
+_QUOTED = re.compile(r"`([^`]+)`")
+
+
+class PromptFile(NamedTuple):
+    """A file whose text takes the place of a message of the task."""
+
+    file: str
+    text: str
+    where: FieldPath
+    """Where the file is named."""
+    instead_of: FieldPath
+    """The field of the task."""
+
+    def line_of(self, message: str) -> int:
+        """The line of what a fault names, where it can be found."""
+        named = [each.group(1) for each in _QUOTED.finditer(message)]
+        lines = enumerate(self.text.splitlines(), 1)
+        return next((at for at, line in lines if any(each in line for each in named)), 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """The document that a task was read from, and the field that holds the task."""
 
     document: Document
     where: FieldPath
+    prompt: PromptFile | None = None
 
-    def of(self, definition: TaskDefinition, field: str) -> tuple[Position, str]:
+    def of(self, definition: TaskDefinition, field: str, message: str = "") -> tuple[Position, str]:
         """The place of a field, and its name as the file has it.
 
         Parts name their fields by key: `scorers.judge.user_prompt`, `scorers.judge.metrics.mean.field`,
         `actions.skip.filter`; a solver's fields are those of the file.
         """
         path = (*self.where, *self._path(definition, field))
-        return self.document.mark(path), dotted(path)
+        if self.prompt is not None and path == (*self.where, *self.prompt.instead_of):
+            place = Position(self.prompt.file, self.prompt.line_of(message), 1)
+            return place, dotted(self.document.written(self.prompt.where))
+        return self.document.mark(path), dotted(self.document.written(path))
+
+    def of_policy_rule(self, named: str) -> tuple[Position, str]:
+        """The place of the number that a policy's rule names; `named` is `POLICY.RULE`."""
+        value = self.document.value
+        for at, policy in enumerate(mappings(value.get("policies") if isinstance(value, dict) else None)):
+            for number, rule in enumerate(mappings(policy.get("rules"))):
+                if f"{policy.get('key')}.{rule.get('key')}" == named:
+                    path = ("policies", at, "rules", number, "definition", "metric")
+                    return self.document.mark(path), dotted(self.document.written(path))
+        return self.document.mark(("policies",)), "policies"
 
     def _path(self, definition: TaskDefinition, field: str) -> FieldPath:
         kind, _, rest = field.partition(".")
@@ -68,6 +103,15 @@ class Places:
             else:
                 return None
         return value
+
+
+class LocatedTask(NamedTuple):
+    """A task, and the locations of its fields."""
+
+    definition: TaskDefinition
+    places: Places
+    takes_dataset: bool = False
+    """Whether the dataset that the caller named is its own."""
 
 
 def located(error: OptionError, files: Iterable[Path | str]) -> PlacedError | None:

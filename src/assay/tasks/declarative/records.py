@@ -1,7 +1,7 @@
 """What a declarative file says, once it is checked: a record for each thing that can be written.
 
 A part that the catalog knows (a solver, a scorer, a metric) has the fields that every such part has, and `options` for
-its own: what they may be is in the tables of `schema/`, what they mean is the part's affair.
+its own: the tables of `schema/` say what they may be, the part itself what they mean.
 """
 
 from __future__ import annotations
@@ -152,12 +152,58 @@ class TracesSource(_Rows, frozen=True, kw_only=True, tag="traces"):
     operations: list[str] | None
 
 
+class OtherModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The model behind a key, for models that a task calls in addition to the one it measures."""
+
+    model: str
+    options: Options
+    generation: Options = {}
+
+
+class TemplateStep(Struct, frozen=True, kw_only=True, tag_field="type", tag="template"):
+    columns: dict[str, str]
+
+
+class PythonStep(Struct, frozen=True, kw_only=True, tag_field="type", tag="python"):
+    generate_snippet: str
+
+
+class ModelStep(Struct, frozen=True, kw_only=True, tag_field="type", tag="model"):
+    model_key: str
+    system_prompt: str | None
+    user_prompt: str
+    column: str
+    json: bool
+    model: OtherModel | None = None
+    """What is behind the key, in a recipe."""
+
+
+GeneratorStep = TemplateStep | PythonStep | ModelStep
+
+
 class GeneratedSource(_Rows, frozen=True, kw_only=True, tag="generated"):
     num_samples: int
     seed: int
     dataset_key: str | None
     draw: dict[str, list[Plain]]
-    steps: list[Options]
+    steps: list[GeneratorStep]
+
+
+class SourceRows(Struct, frozen=True, kw_only=True):
+    """How to read the rows that generated ones begin with."""
+
+    use: str
+    options: Options
+
+
+class RowRecipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How rows are made, with everything known that a key only names."""
+
+    num_samples: int
+    seed: int
+    draw: dict[str, list[Plain]]
+    steps: list[GeneratorStep]
+    rows: SourceRows | None = None
 
 
 Source = (
@@ -175,7 +221,7 @@ _SOURCE_TYPES = tuple(each.__struct_config__.tag for each in get_args(Source))
 
 
 class OwnSource(Struct, frozen=True, kw_only=True, tag_field="type", tag="own"):
-    """A dataset of an installed package or of one's own."""
+    """A dataset of an installed package or your own."""
 
     use: str
     options: Options
@@ -187,7 +233,7 @@ class DatasetEntry(Struct, frozen=True, kw_only=True):
 
 
 def dataset_record(checked: Options) -> DatasetEntry:
-    """A checked dataset as its record: all that a source which is not ours says is its own."""
+    """A checked dataset as its record: the fields of a custom source are kept as they are."""
     source = checked["source"]
     if isinstance(source, dict) and source["type"] not in _SOURCE_TYPES:
         options: Options = {name: value for name, value in source.items() if name != "type"}
@@ -273,13 +319,15 @@ class EvaluationEntry(Struct, frozen=True, kw_only=True):
 class RunSettings(Struct, frozen=True, kw_only=True):
     num_samples: int | None
     subsampling: str | None
-    cache_policy: str
+    cache_policy: str | None
     trials_config: Trials | None
 
 
 class PolicyScope(Struct, frozen=True, kw_only=True):
     evaluation_keys: list[str] | None = None
     task_specification_keys: list[str] | None = None
+    scorer_keys: list[str] | None = None
+    metric_keys: list[str] | None = None
 
     def holds(self, evaluation: str, specification: str) -> bool:
         """Whether a rule of this scope is about this task of this evaluation."""

@@ -14,31 +14,28 @@ from functools import cache
 import msgspec
 from msgspec import UNSET, Struct
 
+from assay.tasks.declarative.code_shapes import ExpressionText, PythonText, TemplatedValue, TemplateText
 from assay.tasks.declarative.reference_examples import example_of
 from assay.tasks.declarative.schema.checked import EDITOR_SCHEMAS
 from assay.tasks.declarative.schema.fields import ANSWER
 from assay.tasks.declarative.schema.models import ADAPTER
 from assay.tasks.declarative.schema.scorers import values_given
 from assay.tasks.declarative.shape import (
+    Boolean,
     ByField,
     Either,
-    ExpressionText,
     Field,
     Later,
     ListOf,
     MapOf,
     Number,
-    PythonText,
+    ObjectOf,
     Refused,
     Scalar,
     Shape,
-    Shaped,
     Tagged,
-    TemplatedValue,
-    TemplateText,
     Text,
     TextOr,
-    Truth,
 )
 from assay.tasks.declarative.yaml_reader import Plain
 
@@ -51,11 +48,11 @@ _KINDS = {
 }
 """Where the word for a choice is not what the chosen thing is called."""
 _CHOICES = {"chat_message builder": "message builder"}
-"""What stands by itself somewhere, and is one of several elsewhere: it is described among those."""
+"""What is used on its own in one place, and is one of several elsewhere: it is described among those."""
 
 
 class FieldReference(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One field: what may stand there and what it is for."""
+    """One field: its allowed values and its purpose."""
 
     name: str
     type: str
@@ -63,11 +60,11 @@ class FieldReference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     required: bool = False
     default: Plain = None
     allowed: tuple[str, ...] = ()
-    """The only words that may stand there."""
+    """The only allowed words."""
     reads: tuple[str, ...] = ()
     """The names that a template may read."""
     kinds: tuple[str, ...] = ()
-    """The kinds of things that stand there, each with a reference of its own."""
+    """The kinds of things it may hold, each with a reference of its own."""
 
 
 class TypeReference(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -112,23 +109,23 @@ def _plain_name(name: str) -> str:
     return re.sub(r"[-_ ]+", "_", name.lower())
 
 
-def written_types() -> Iterator[tuple[str, str, str | None, Shaped]]:
+def written_types() -> Iterator[tuple[str, str, str | None, ObjectOf]]:
     """Every mapping that the tables know, from the outside in: kind, name, the field that chooses it, fields."""
     seen: set[tuple[str, str]] = set()
     for root in (*EDITOR_SCHEMAS.values(), ADAPTER):
         yield from _types_below(root, seen)
 
 
-def _types_below(root: Shape, seen: set[tuple[str, str]]) -> Iterator[tuple[str, str, str | None, Shaped]]:
+def _types_below(root: Shape, seen: set[tuple[str, str]]) -> Iterator[tuple[str, str, str | None, ObjectOf]]:
     """Those that were not seen before, nearest first."""
     waiting = deque([root])
     while waiting:
         shape = waiting.popleft()
-        mappings: list[tuple[str, str, str | None, Shaped]] = []
+        mappings: list[tuple[str, str, str | None, ObjectOf]] = []
         if isinstance(shape, Tagged):
             kind = kind_name(shape)
             mappings = [(kind, word, shape.tag, chosen) for word, chosen in shape.choices.items()]
-        elif isinstance(shape, Shaped) and kind_name(shape) not in _CHOICES.values():
+        elif isinstance(shape, ObjectOf) and kind_name(shape) not in _CHOICES.values():
             mappings = [(kind_name(shape), kind_name(shape), None, shape)]
         waiting.extend(_inside(shape))
         for mapping in mappings:
@@ -155,7 +152,7 @@ def _inside(shape: Shape) -> list[Shape]:  # noqa: PLR0911 - one case per shape
     return []
 
 
-def kind_name(shape: Tagged | Shaped) -> str:
+def kind_name(shape: Tagged | ObjectOf) -> str:
     """What a thing is called: `scorer`, `task specification`."""
     if isinstance(shape, Tagged):
         return _KINDS.get(shape.what, shape.what)
@@ -163,7 +160,7 @@ def kind_name(shape: Tagged | Shaped) -> str:
     return _CHOICES.get(name, name)
 
 
-def _reference(kind: str, name: str, tag: str | None, shape: Shaped) -> TypeReference:
+def _reference(kind: str, name: str, tag: str | None, shape: ObjectOf) -> TypeReference:
     gives: Sequence[str] | None = values_given(name, {}) if kind == "scorer" else None
     return TypeReference(
         kind=kind,
@@ -191,7 +188,7 @@ def _field(name: str, entry: Field, *, chooses: bool) -> FieldReference:
 
 
 def type_text(shape: Shape) -> str:  # noqa: PLR0911, PLR0912 - one case per shape
-    """What may stand there, in a few words."""
+    """The allowed values, in a few words."""
     match shape:
         case Later():
             return type_text(shape.get())
@@ -207,7 +204,7 @@ def type_text(shape: Shape) -> str:  # noqa: PLR0911, PLR0912 - one case per sha
             return f"Python with `{shape.function}`"
         case Number():
             return ("whole number" if shape.whole else "number") + _limits(shape)
-        case Truth():
+        case Boolean():
             return "true or false"
         case Scalar():
             return "text, number or true/false"
@@ -225,7 +222,7 @@ def type_text(shape: Shape) -> str:  # noqa: PLR0911, PLR0912 - one case per sha
             return f"{type_text(shape.other)} or {type_text(shape.given)}"
         case Refused():
             return "nothing"
-        case Tagged() | Shaped():
+        case Tagged() | ObjectOf():
             return kind_name(shape)
     return "anything"
 
@@ -237,7 +234,7 @@ def _one_of(words: Sequence[str]) -> str:
 
 def _limits(shape: Number) -> str:
     if shape.least is not None:
-        return f" from {shape.least:g}"
+        return f" from {shape.least:g}" + (f" to {shape.most:g}" if shape.most is not None else "")
     return f" above {shape.above:g}" if shape.above is not None else ""
 
 
@@ -254,16 +251,16 @@ def _names_read(shape: Shape) -> tuple[str, ...]:
 
 
 def _kinds(shape: Shape) -> Iterator[str]:
-    if isinstance(shape, Tagged | Shaped):
+    if isinstance(shape, Tagged | ObjectOf):
         yield kind_name(shape)
     for inner in _inside(shape):
         yield from _kinds(inner)
 
 
 def grouped(references: Sequence[TypeReference]) -> list[list[TypeReference]]:
-    """Types of one kind that have the very same fields, together: `mean`, `max`, `min`, `std_dev`."""
+    """Types of one kind that have exactly the same fields and values, together: `mean`, `max`, `min`, `std_dev`."""
     groups: dict[bytes, list[TypeReference]] = {}
     for reference in references:
         own = [field for field in reference.fields if field.name != reference.tag]
-        groups.setdefault(msgspec.json.encode([reference.kind, own]), []).append(reference)
+        groups.setdefault(msgspec.json.encode([reference.kind, own, reference.gives]), []).append(reference)
     return list(groups.values())

@@ -402,7 +402,7 @@ definition: {type: threshold, metric: accuracy, operator: ">=", threshold: 0.7}
 
 
 def example_of(kind: str, name: str) -> str:
-    """YAML of one thing of this type; empty where nobody has written any, which a test forbids."""
+    """YAML of one thing of this type; empty where there is none, which a test forbids."""
     if (kind, name) in _BLOCKS:
         return _BLOCKS[kind, name]
     fields = _ONE_LINE.get((kind, name))

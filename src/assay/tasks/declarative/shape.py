@@ -7,23 +7,25 @@ configuration is still unknown.
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field
 from math import isfinite
+from typing import Unpack
 
 from msgspec import UNSET, UnsetType
 
 from assay.catalog import OWN_NAME, published
-from assay.core.errors import UsageError
-from assay.prompts.template import Reads, expression_reads, template_reads
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, hint_here
-from assay.wording import in_yaml
+from assay.tasks.declarative.own_options import own_option_faults
+from assay.tasks.declarative.yaml_reader import Document, FaultKind, FieldPath, FileFault, PlacedError, Plain, hint_here
+from assay.tasks.project import is_of_this_project
+from assay.wording import in_yaml, nearest
 
 PLACEHOLDER = re.compile(r"\s*<<\s*(config|secrets)\.([A-Za-z0-9_\-]+)\s*>>\s*\Z")
 PLACEHOLDER_INSIDE = re.compile(r"<<\s*config\.([A-Za-z0-9_\-]+)\s*>>")
+
+MOST_SENTENCES = 100
 
 
 class Report:
@@ -33,17 +35,22 @@ class Report:
         self.document = document
         self.configured_at = configured_at
         """The field in which placeholders stand for values that are not known yet; None for no field."""
-        self.errors: list[tuple[FieldPath, str]] = []
+        self.faults: list[FileFault] = list(document.faults)
+        self._unread = {fault.where for fault in document.faults}
         self.misshapen = 0
         """How many of them are about a value that is not of its shape: rules over it would not hold."""
 
-    def wrong(self, where: FieldPath, message: str) -> None:
-        self.errors.append((where, message))
+    def wrong(self, where: FieldPath, message: str, **kind: Unpack[FaultKind]) -> None:
+        self._add(where, message, **kind)
         self.misshapen += 1
 
     def wrong_content(self, where: FieldPath, message: str) -> None:
-        """Wrong, though of the right shape: whoever looks at the whole may go on."""
-        self.errors.append((where, message))
+        """Wrong, though of the right shape: checks of the whole may continue."""
+        self._add(where, message, content=True)
+
+    def _add(self, where: FieldPath, message: str, **kind: Unpack[FaultKind]) -> None:
+        if self.document.written(where) not in self._unread:  # a stand-in for a value is not an error
+            self.faults.append(self.document.fault(where, message, **kind))
 
     def warn(self, where: FieldPath, message: str) -> None:
         self.document.warn(where, message)
@@ -54,13 +61,13 @@ class Report:
         return at is not None and where[: len(at)] == at and bool(PLACEHOLDER_INSIDE.search(text))
 
     def raise_errors(self) -> None:
-        if not self.errors:
+        if not self.faults:
             return
-        in_order = sorted(self.errors, key=lambda error: astuple(self.document.mark(error[0])))
-        sentences = [self.document.sentence(where, message) for where, message in in_order[:20]]
-        if len(self.errors) > 20:
-            sentences.append(f"… and {len(self.errors) - 20} more")
-        raise PlacedError("\n".join(sentences))
+        in_order = sorted(self.faults, key=lambda fault: astuple(self.document.place(fault.where)))
+        sentences = [fault.sentence for fault in in_order[:MOST_SENTENCES]]
+        if len(in_order) > MOST_SENTENCES:
+            sentences.append(f"… and {len(in_order) - MOST_SENTENCES} more")
+        raise PlacedError("\n".join(sentences), in_order)
 
 
 class Shape:
@@ -113,73 +120,6 @@ class Text(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateText(Shape):
-    """Jinja text, compiled here so that what is wrong with it has a place."""
-
-    names: tuple[str, ...] | None
-    """What it may read; None where nobody knows."""
-    min_length: int = 0
-
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
-
-    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        checked = Text(min_length=self.min_length).check(value, where, report)
-        if isinstance(checked, str) and not report.awaits(where, checked):
-            check_template(template_reads, checked, self.names, where, report)
-        return checked
-
-
-@dataclass(frozen=True, slots=True)
-class ExpressionText(Shape):
-    """A Jinja expression, such as `{{ sample.category }}`."""
-
-    names: tuple[str, ...] | None
-    """What it may read; None where every column of a dataset is a name too."""
-
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
-
-    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        checked = Text(min_length=1).check(value, where, report)
-        if isinstance(checked, str) and checked and not report.awaits(where, checked):
-            check_template(expression_reads, checked, self.names, where, report)
-        return checked
-
-
-def check_template(
-    reads: Callable[[str], Reads], source: str, names: tuple[str, ...] | None, where: FieldPath, report: Report
-) -> None:
-    """That a template can be compiled and reads names that it will be given."""
-    try:
-        found = reads(source)
-    except UsageError as error:
-        report.wrong_content(where, str(error))
-        return
-    for name in found.unknown_filters:
-        report.warn(where, f"there is no filter or test `{name}`: the template fails where it is used")
-    for name in dict.fromkeys(path[0] for path in found.paths):
-        if names is not None and name not in (*names, *found.guarded):
-            report.wrong_content(where, f"the template reads `{name}`, which it is not given. {hint_here(name, names)}")
-
-
-@dataclass(frozen=True, slots=True)
-class TemplatedValue(Shape):
-    """Any data; its texts are Jinja."""
-
-    names: tuple[str, ...]
-
-    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        if isinstance(value, str) and not report.awaits(where, value):
-            check_template(template_reads, value, self.names, where, report)
-        for at, item in (
-            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
-        ):
-            self.check(item, (*where, at), report)
-        return value
-
-
-@dataclass(frozen=True, slots=True)
 class TextOr(Shape):
     """A text of one shape, or something else of another."""
 
@@ -191,57 +131,13 @@ class TextOr(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class PythonText(Shape):
-    """The author's Python: parsed here, never executed. It defines the function that the field is named after."""
-
-    function: str
-
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
-
-    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        checked = Text(min_length=1).check(value, where, report)
-        if isinstance(checked, str) and checked and not report.awaits(where, checked):
-            problem = snippet_problem(checked, self.function)
-            if problem is not None:
-                report.wrong_content(where, problem)
-        return checked
-
-
-def snippet_problem(source: str, function: str) -> str | None:
-    """Why a snippet cannot be called."""
-    try:
-        names = set(_names_given(ast.parse(source)))
-    except SyntaxError as error:
-        return f"line {error.lineno} of the snippet: {error.msg}"
-    except (ValueError, RecursionError, MemoryError) as error:
-        return f"the snippet cannot be parsed: {error}"
-    if function in names or "*" in names:
-        return None
-    given = ", ".join(f"`{name}`" for name in sorted(names)[:10]) or "nothing"
-    return f"the snippet must define a function `{function}`; it defines {given}"
-
-
-def _names_given(tree: ast.AST) -> Iterator[str]:
-    """Every name that code gives a value to outside of its functions and classes; `*` for who knows which."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        if isinstance(node, ast.alias):
-            yield node.asname or node.name
-        yield from _names_given(node)
-
-
-@dataclass(frozen=True, slots=True)
 class Number(Shape):
     """A number; `whole` for integers."""
 
     whole: bool = False
     least: float | None = None
     above: float | None = None
+    most: float | None = None
 
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         kinds = int if self.whole else int | float
@@ -257,11 +153,13 @@ class Number(Shape):
             report.wrong(where, f"must be at least {self.least:g}, got {value}")
         elif self.above is not None and value <= self.above:
             report.wrong(where, f"must be above {self.above:g}, got {value}")
+        elif self.most is not None and value > self.most:
+            report.wrong(where, f"must be at most {self.most:g}, got {value}")
         return value
 
 
 @dataclass(frozen=True, slots=True)
-class Truth(Shape):
+class Boolean(Shape):
     """true or false."""
 
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
@@ -386,14 +284,16 @@ Rule = Callable[[Fields, FieldPath, Report], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Shaped(Shape):
+class ObjectOf(Shape):
     """A mapping of known fields."""
 
     name: str
     doc: str
     fields: dict[str, Field]
     rule: Rule | None = None
-    """What no single field can say: which fields go together."""
+    """Rules over several fields: which fields go together."""
+    together: tuple[Fields, ...] = ()
+    """The part of it that a JSON Schema can express, for editors."""
 
     def stands_for(self, text: str, placeholder: bool) -> bool:
         return False
@@ -405,12 +305,18 @@ class Shaped(Shape):
         before = report.misshapen
         for name in value:
             if name not in self.fields:
-                report.wrong((*where, name), f"unknown field of {self.name}. {hint_here(name, self.fields)}")
+                hint = hint_here(name, self.fields)
+                report.wrong(
+                    (*where, name),
+                    f"unknown field of {self.name}. {hint}",
+                    unknown=True,
+                    meant=self._meant(name, value),
+                )
         result: Fields = {}
         for name, entry in self.fields.items():
             if name not in value:
                 if entry.default is UNSET:
-                    report.wrong(where, f"{self.name} needs the field `{name}`")
+                    report.wrong(where, f"{self.name} needs the field `{name}`", lacks=name)
                 else:
                     result[name] = entry.default
             elif value[name] is None and (entry.nullable or entry.default is None):
@@ -419,8 +325,12 @@ class Shaped(Shape):
                 result[name] = check(value[name], entry.shape, (*where, name), report, placeholder=entry.placeholder)
         if self.rule is not None and report.misshapen == before:
             self.rule(result, where, report)
-            report.misshapen = before  # a rule is broken by fields that are of their shapes
+            report.misshapen = before  # what a rule reports is not an error of shape
         return result
+
+    def _meant(self, name: str, value: Fields) -> str | None:
+        near = nearest(name, list(self.fields))
+        return near if near not in value else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,13 +338,13 @@ class Tagged(Shape):
     """One of several mappings, told apart by the word in `tag`."""
 
     what: str
-    choices: dict[str, Shaped]
+    choices: dict[str, ObjectOf]
     default: str | None = None
     aliases: dict[str, str] = field(default_factory=dict)
     tag: str = "type"
     kind: str | None = None
-    """The catalog's word for it, where the tag may also name a part of an installed package or of one's own."""
-    own: Shaped | None = None
+    """The catalog's word for it, where the tag may also name a part of an installed package or your own."""
+    own: ObjectOf | None = None
     """The fields that such a part shares with the others; whatever else is given are its options."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Words that other programs take as `tag`, each with what to do instead."""
@@ -455,18 +365,29 @@ class Tagged(Shape):
             word = self.aliases[word]
         chosen = self.choices.get(word) if isinstance(word, str) else None
         if chosen is None and self.own is not None and isinstance(word, str) and self._is_elsewhere(word):
-            options: Fields = {name: each for name, each in value.items() if name not in self.own.fields}
-            shared: Fields = {name: each for name, each in value.items() if name not in options}
-            checked = self.own.check(shared, where, report)
-            return {**checked, **options} if isinstance(checked, dict) else checked
+            return self._check_own(self.own, word, value, where, report)
         if chosen is None:
             instead = self.refused.get(str(word)) or hint_here(str(word), self.choices)
             report.wrong((*where, self.tag), f"unknown {self.what} `{word}`. {instead}")
             return value
         return chosen.check({**value, self.tag: word}, where, report)
 
+    def _check_own(self, own: ObjectOf, word: str, value: Fields, where: FieldPath, report: Report) -> Plain:
+        """A third-party part: options that its source does not show are checked once it may be imported."""
+        options: Fields = {name: each for name, each in value.items() if name not in own.fields}
+        shared: Fields = {name: each for name, each in value.items() if name not in options}
+        if self.kind is not None and is_of_this_project(report.document.path):
+            awaited = [name for name, each in options.items() if report.awaits((*where, name), str(each))]
+            for fault in own_option_faults(self.kind, word, options, awaited):
+                if fault.is_missing:
+                    report.wrong(where, fault.message, lacks=fault.option)
+                else:
+                    report.wrong((*where, fault.option), fault.message)
+        checked = own.check(shared, where, report)
+        return {**checked, **options} if isinstance(checked, dict) else checked
+
     def _is_elsewhere(self, word: str) -> bool:
-        """Whether the word names a part that is not ours. Its options are checked when it may be imported."""
+        """Whether the word names a third-party part."""
         return self.kind is not None and (bool(OWN_NAME.fullmatch(word)) or word in published(self.kind))
 
 

@@ -1,18 +1,18 @@
-"""YAML files as plain data that remembers where every value stood.
+"""YAML files as plain data with the location of every value.
 
 Reads YAML 1.2 core scalars (`no` is a text, `010` is ten), refuses duplicate keys, and resolves what declarative
 files may contain besides plain values: merge keys, `!include` (the text of a file), `$ref` (the content of another
-YAML file) and `$VAR` (a variable of the environment). A file is data from a stranger until proven otherwise: its
+YAML file) and `$VAR` (a variable of the environment). A file is untrusted until proven otherwise: its
 size, its depth and what its aliases expand to are bounded, and it reads nothing outside its project unless allowed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import yaml
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     Plain = bool | int | float | str | list["Plain"] | dict[str, "Plain"] | None
     """What YAML can say."""
 else:
-    Plain = Any  # a record may hold one, and msgspec has no end with a type that holds itself
+    Plain = Any  # a record may hold one, and msgspec recurses without end on a type that holds itself
 
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))\Z")
+VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))\Z")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _NULLS = {"", "~", "null", "Null", "NULL"}
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a value stood: file, and line and column counted from one."""
+    """The location of a value: file, and line and column counted from one."""
 
     file: str
     line: int
@@ -49,8 +49,50 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+class FileFault(NamedTuple):
+    """One thing that is wrong with a document."""
+
+    path: Path
+    """The document, which may have included other files."""
+    where: FieldPath
+    """As written in the file, whatever was removed from the document since."""
+    sentence: str
+    lacks: str | None = None
+    """The field that is missing there."""
+    unknown: bool = False
+    """Whether the field should not be there at all."""
+    meant: str | None = None
+    """The misspelt field that was meant to be this one."""
+    content: bool = False
+    """Whether it is a text of the right shape with invalid content."""
+    passable: bool = False
+    """Whether the field has a value that can still be read."""
+
+
+class FaultKind(TypedDict, total=False):
+    """The fields of a `FileFault` that most do not have."""
+
+    lacks: str | None
+    unknown: bool
+    meant: str | None
+    content: bool
+    passable: bool
+
+
 class PlacedError(UsageError):
-    """What is wrong, with its file, line and column: a sentence for each thing."""
+    """What is wrong, with file, line and column: one sentence per error."""
+
+    def __init__(self, message: str, faults: Sequence[FileFault] = ()) -> None:
+        super().__init__(message)
+        self.faults = tuple(faults)
+
+
+def all_of(errors: Iterable[UsageError]) -> PlacedError:
+    """Several errors as one, each sentence and each fault once."""
+    errors = list(errors)
+    sentences = dict.fromkeys(line for error in errors for line in str(error).split("\n"))
+    faults = dict.fromkeys(each for error in errors if isinstance(error, PlacedError) for each in error.faults)
+    return PlacedError("\n".join(sentences), list(faults))
 
 
 PLACED_SENTENCE = re.compile(r"(.+?:\d+:\d+): (?:([\w$-]+(?:\.[\w$-]+|\[\d+\])*): )?(.*)")
@@ -69,9 +111,32 @@ class Document:
     """Every file that was read on the way, the document's own first."""
     variables: list[str] = field(default_factory=list)
     """The `$NAME`s that were left as they stand, because the file may not read variables."""
+    faults: list[FileFault] = field(default_factory=list)
+    """Errors in the file itself that did not stop its reader."""
+    kept: dict[FieldPath, list[int]] = field(default_factory=dict)
+    """Of lists from which something was cut, the items that are left."""
+    renamed: dict[FieldPath, str] = field(default_factory=dict)
+    """Of fields that were given the name that was meant, the one that the file has."""
+
+    def written(self, where: FieldPath) -> FieldPath:
+        """A field of the value as the file counts it."""
+        if not self.kept and not self.renamed:
+            return where
+        found: FieldPath = ()
+        for step in where:
+            kept = self.kept.get(found)
+            if kept is not None and isinstance(step, int):
+                found = (*found, kept[step])
+            else:
+                found = (*found, self.renamed.get((*found, step), step))
+        return found
 
     def mark(self, where: FieldPath) -> Position:
         """The place of a field, or of the nearest field around it."""
+        return self.place(self.written(where))
+
+    def place(self, where: FieldPath) -> Position:
+        """The place of a field as the file counts it."""
         for end in range(len(where), -1, -1):
             found = self.marks.get(where[:end])
             if found is not None:
@@ -83,11 +148,15 @@ class Document:
         return Path(self.mark(where).file).parent
 
     def sentence(self, where: FieldPath, message: str) -> str:
-        named = dotted(where)
+        named = dotted(self.written(where))
         return f"{self.mark(where)}: {named + ': ' if named else ''}{message}"
 
+    def fault(self, where: FieldPath, message: str, **kind: Unpack[FaultKind]) -> FileFault:
+        return FileFault(self.path, self.written(where), self.sentence(where, message), **kind)
+
     def error(self, where: FieldPath, message: str) -> PlacedError:
-        return PlacedError(self.sentence(where, message))
+        fault = self.fault(where, message)
+        return PlacedError(fault.sentence, [fault])
 
     def warn(self, where: FieldPath, message: str) -> None:
         self.warnings.append(self.sentence(where, message))
@@ -112,10 +181,14 @@ def read_yaml(
     root: Path | None = None,
     allow_outside: bool = False,
     environ: Mapping[str, str] | None = None,
+    goes_on: bool = False,
+    of_another_program: bool = False,
 ) -> Document:
     """Read a YAML file with everything it refers to; `UsageError` with file, line and column when it is bad.
 
-    `environ` are the variables it may name; None leaves every `$NAME` as it stands and lists them.
+    `environ` are the variables it may name; None leaves every `$NAME` as it stands and lists them. With `goes_on`, what
+    is wrong with single fields is left in the document's `faults` for its checker. In a file `of_another_program`
+    a `$` has no special meaning: every value is what YAML says.
     """
     path = Path(path)
     if not path.exists():
@@ -124,11 +197,17 @@ def read_yaml(
         root=(root or root_of(path)).resolve(),
         allow_outside=allow_outside,
         environ=environ,
+        of_another_program=of_another_program,
     )
     document = Document(
         value=None, path=path, marks={}, warnings=reader.warnings, files=reader.files, variables=reader.variables
     )
     document.value = reader.file(path, (), document.marks, ())
+    document.faults = [
+        FileFault(path, where, sentence, passable=where in reader.passable) for where, sentence in reader.faults
+    ]
+    if document.faults and not goes_on:
+        raise PlacedError("\n".join(fault.sentence for fault in document.faults), document.faults)
     return document
 
 
@@ -142,10 +221,15 @@ class _Reader:
     root: Path
     allow_outside: bool
     environ: Mapping[str, str] | None
+    of_another_program: bool = False
     warnings: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     nodes: int = 0
+    faults: list[tuple[FieldPath, str]] = field(default_factory=list)
+    """Errors in single fields: the others are still read."""
+    passable: set[FieldPath] = field(default_factory=set)
+    """Those of them that have a value."""
 
     def file(self, path: Path, where: FieldPath, marks: dict[FieldPath, Position], above: tuple[Path, ...]) -> Plain:
         """The value of one YAML file, its marks put under `where`."""
@@ -180,7 +264,11 @@ class _Reader:
             raise UsageError(f"{_mark(node, path)}: nested more than {MAX_DEPTH} levels deep")
         marks[where] = _mark(node, path)
         if isinstance(node, yaml.ScalarNode):
-            return self.scalar(node, where, path)
+            try:
+                return self.scalar(node, where, path)
+            except UsageError as error:
+                self.faults.append((where, str(error)))
+                return ""
         if node.tag not in (_STANDARD + "seq", _STANDARD + "map"):
             raise UsageError(f"{_at(_mark(node, path), where)}: unknown tag `{node.tag}`; only `!include` is known")
         if isinstance(node, yaml.SequenceNode):
@@ -199,9 +287,13 @@ class _Reader:
                 continue
             key = self.key(key_node, where, path)
             if key in own:
-                raise UsageError(f"{_mark(key_node, path)}: {dotted((*where, key))}: the key is given twice")
+                sentence = f"{_mark(key_node, path)}: {dotted((*where, key))}: the key is given twice"
+                self.faults.append(((*where, key), sentence))
+                self.passable.add((*where, key))
+                continue
             value = self.value(value_node, (*where, key), marks, path, above)
-            if isinstance(value, str) and isinstance(value_node, yaml.ScalarNode) and value.startswith("$"):
+            is_scalar = isinstance(value_node, yaml.ScalarNode) and not self.of_another_program
+            if is_scalar and isinstance(value, str) and value.startswith("$"):
                 value = self.variable(value, (*where, key), value_node, path) if key != "$ref" else value
             own[key] = value
             # an error about a field points at its name, which is where the eye looks first
@@ -209,7 +301,15 @@ class _Reader:
                 _mark(key_node, path) if not isinstance(value, (list, dict)) else marks[(*where, key)]
             )
         result = {**merged, **own}
-        return self.reference(result, where, marks, path, above) if "$ref" in own else result
+        if "$ref" not in own or self.of_another_program:
+            return result
+        try:
+            return self.reference(result, where, marks, path, above)
+        except UsageError as error:
+            if not where or self.nodes > MAX_NODES or len(self.files) >= MAX_FILES:
+                raise
+            self.faults.append((where, str(error)))  # the other files are still read
+            return {}
 
     def merged(
         self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position], path: Path, above: tuple[Path, ...]
@@ -258,7 +358,7 @@ class _Reader:
         try:
             return self.text(target).strip()
         except UsageError as error:
-            raise PlacedError(f"{_at(_mark(node, path), where)}: !include: {error}") from error
+            raise UsageError(f"{_at(_mark(node, path), where)}: !include: {error}") from error
 
     def reference(
         self,
@@ -284,7 +384,7 @@ class _Reader:
         return {**siblings, **content} if isinstance(content, dict) else content
 
     def inside(self, named: str, at: yaml.Node | Position, where: FieldPath, path: Path, what: str) -> Path:
-        """The file a tag names, which must exist, be one and lie inside the project."""
+        """The file a tag names, which must exist, be a regular file and lie inside the project."""
         mark = at if isinstance(at, Position) else _mark(at, path)
         if not named.strip():
             raise UsageError(f"{_at(mark, where)}: {what} names no file")
@@ -309,17 +409,18 @@ class _Reader:
 
     def variable(self, text: str, where: FieldPath, node: yaml.Node, path: Path) -> str:
         """`$NAME` or `${NAME}` as a whole value: what the environment says."""
-        matched = _VARIABLE.match(text)
+        matched = VARIABLE.match(text)
         if not matched:
             return text
         name = matched[1] or matched[2]
         if _SECRET_NAME.search(name):
             if _may_hold_secret(where):
                 return text  # resolved by the model that needs it, so that no file or journal ever holds it
-            raise UsageError(
-                f"{_at(_mark(node, path), where)}: `${name}` looks like a secret; "
-                "secrets belong in `secrets` or in a model's `config`, nowhere else"
+            message = (
+                f"`${name}` looks like a secret; secrets belong in `secrets` or in a model's `config`, nowhere else"
             )
+            self.faults.append((where, f"{_at(_mark(node, path), where)}: {message}"))
+            return text
         if self.environ is None:
             self.variables.append(name)
             return text

@@ -1,8 +1,8 @@
 """Task folders: a folder of JSONL files, each file a task and each line an example with its targets and its metric.
 
-Blank lines and lines that begin with `#` are for people; those with which an import says at the head of a file what it
+Blank lines and lines that begin with `#` are ignored; those in which an import notes at the head of a file what it
 could not carry over are shown on the leaderboard too. All examples of a file share one metric, and one post-process
-rule where they have one. Whatever is wrong, in however many lines and files, is told at once.
+rule where they have one. All errors, in however many lines and files, are reported together.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from assay.tasks.folder.rules import (
     Example,
     LineError,
     check_evaluator,
+    check_files,
     check_like_the_first,
     check_line,
     check_new,
@@ -35,10 +36,11 @@ from assay.tasks.folder.rules import (
 )
 from assay.tasks.likelihood import define_likelihood_task, is_likelihood
 from assay.tasks.lost_words import LostWords
+from assay.tasks.media_files import MediaFiles
 
 _SHOWN_PROBLEMS = 1000
 NOT_CARRIED_OVER = "# not carried over: "
-"""How a line at the head of a file begins that says what a partial import is without."""
+"""Prefix of a line at the head of a file that says what a partial import lacks."""
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -73,7 +75,7 @@ def read_task_file(path: Path | str) -> TaskDefinition:
     outcome = _read(Path(path))
     if isinstance(outcome, TaskDefinition):
         return outcome
-    raise UsageError(_told(outcome))
+    raise UsageError(_message(outcome))
 
 
 def task_files(task_dir: Path) -> list[Path]:
@@ -105,6 +107,8 @@ def iter_examples(path: Path) -> Iterator[Example | Problem]:
             elif example.metric == "evaluator":
                 check_evaluator(example)
             check_new(example.id, seen.of(example.id, line.number), line.number)
+            if not _NAMES_FILES.isdisjoint(example.extras):
+                check_files(example, path)
         except LineError as error:
             yield Problem(path=str(path), line_number=line.number, field=error.field, detail=error.detail)
         else:
@@ -114,6 +118,7 @@ def iter_examples(path: Path) -> Iterator[Example | Problem]:
         yield Problem(path=str(path), line_number=0, field="", detail="holds no examples; write one per line")
 
 
+_NAMES_FILES = frozenset({"images", "audio", "messages"})
 SIGNPOST_SAMPLES = 1024
 
 
@@ -142,7 +147,9 @@ class TaskFolderDataset:
             try:
                 yield sample_of(_decode_example(line.content))
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise UsageError(f"{self._path}:{line.number}: is not what it was when checked: {error}") from error
+                raise UsageError(
+                    f"{self._path}:{line.number}: changed while the run was reading it: {error}"
+                ) from error
 
     @cached_property
     def _signposts(self) -> list[tuple[int, int]]:
@@ -176,6 +183,8 @@ def _read(path: Path) -> TaskDefinition | list[Problem]:
         else:
             first = first or outcome
             content.add(outcome)
+            if not _NAMES_FILES.isdisjoint(outcome.extras):
+                content.add_files(MediaFiles(path).digest(outcome.extras))
             lost.add(outcome.metric, outcome.id, outcome.targets)
     if problems or first is None:
         return problems
@@ -208,7 +217,7 @@ def define_task(name: str, first: Example, dataset: DatasetSpec, *, source: str 
         scorers=(scorer_of(first),),
         aggregates=(
             MEAN_SCORE,
-            *(_INSTRUCTION_AGGREGATES if first.metric == "instructions" else ()),
+            *_OTHER_AGGREGATES.get(first.metric, ()),
         ),
         metric=first.metric,
         source=source,
@@ -231,11 +240,16 @@ _INSTRUCTION_AGGREGATES = (
 )
 """The other three numbers that are usual for instruction following."""
 
+_OTHER_AGGREGATES = {
+    "instructions": _INSTRUCTION_AGGREGATES,
+    "drop": (PartSpec(key="exact", use="mean", options={"field": "exact", "name": "exact"}),),
+}
+
 
 class ContentHash:
     """The sha256 of a task's examples, each as compact JSON on a line of its own.
 
-    What a file holds besides them (comments, blank lines, spaces) is no part of it, so examples have one hash whether
+    Anything else in a file (comments, blank lines, spaces) does not count, so examples have one hash whether
     a command read them from a file or Python handed them over.
     """
 
@@ -247,6 +261,10 @@ class ContentHash:
         self._digest.update(_encode_example(example) + b"\n")
         self.size += 1
 
+    def add_files(self, digest: str) -> None:
+        """What lies in the files that the example names, where it names any."""
+        self._digest.update(digest.encode())
+
     def hexdigest(self) -> str:
         return self._digest.hexdigest()
 
@@ -256,13 +274,14 @@ def scorer_of(example: Example) -> PartSpec:
     options: dict[str, Any] = {"post_process": example.post_process} if example.post_process else {}
     if example.metric == "code_exec":
         options["shape"] = shape_of(example)
-        if options["shape"] == "tests":
+        if options["shape"] == "tests" or example.extras.get("all_or_nothing"):
             options["all_or_nothing"] = True  # a program passes its tests or does not
         return PartSpec(key=example.metric, use="code_exec", options=options)
     if example.metric == "evaluator":
         return PartSpec(key=example.metric, use="evaluator", options={**options, **example.extras["evaluator"]})
     if example.metric in SCORER_WORDS:
-        return PartSpec(key=example.metric, use=example.metric)
+        takes_rule = example.metric == "drop"
+        return PartSpec(key=example.metric, use=example.metric, options=options if takes_rule else {})
     if not is_name("metric", example.metric) and example.metric in published("scorer"):
         return PartSpec(key=example.metric, use=example.metric, options=options)
     options["metric"] = CATALOG_NAMES.get(example.metric, example.metric)
@@ -271,10 +290,10 @@ def scorer_of(example: Example) -> PartSpec:
 
 def _refuse(problems: list[Problem]) -> None:
     if problems:
-        raise UsageError(_told(problems))
+        raise UsageError(_message(problems))
 
 
-def _told(problems: list[Problem]) -> str:
+def _message(problems: list[Problem]) -> str:
     lines = [str(problem) for problem in problems[:_SHOWN_PROBLEMS]]
     if len(problems) > _SHOWN_PROBLEMS:
         lines.append(f"… and {len(problems) - _SHOWN_PROBLEMS} more")

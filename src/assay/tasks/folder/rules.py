@@ -1,22 +1,25 @@
-"""The rules of a task folder's lines: what an example is, and what is said about a line that is none."""
+"""The rules of a task folder's lines: what an example is, and the message for a line that is not one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 from assay.catalog import CATALOG, OWN_NAME, is_name, names, published, unknown_name
+from assay.core.errors import UsageError
 from assay.metrics.choice_likelihood import target_place
 from assay.strict_json import Line, StrictJsonError, count_keys, decode_strictly, is_plain
-from assay.tasks.likelihood import CHOICE_WORDS, TEXT_WORDS
+from assay.tasks.likelihood import CHOICE_WORDS, PROBABILITY_WORD, TEXT_WORDS
+from assay.tasks.media_files import MediaFiles
 from assay.wording import in_json, plain, quoted, show
 
 CATALOG_NAMES: dict[str, str] = {
     **{word: word for word in CATALOG["metric"]},
-    "exact_match": "normalized_exact_match",  # here the word has always meant: whatever the case and the spacing
+    "exact_match": "normalized_exact_match",  # in task folders this word has always ignored case and spacing
 }
 """What a metric is called in a task folder -> what the catalog calls it."""
 
@@ -27,7 +30,7 @@ _FIELDS = (*REQUIRED_FIELDS, *OPTIONAL_FIELDS)
 _NEEDS_NO_TARGETS = frozenset(
     {"code_exec", "evaluator", "label_in_set", "forbidden_patterns", "instructions", "assertions", *TEXT_WORDS}
 )
-SCORER_WORDS = ("instructions", "assertions", "extracted_match")
+SCORER_WORDS = ("instructions", "assertions", "extracted_match", "drop")
 """Metric words that are scorers of the same name."""
 
 
@@ -38,9 +41,9 @@ class Example(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     prompt: str
     targets: tuple[str, ...]
     metric: str
-    """A metric's name in task folders, or `module:name` of a metric or scorer of one's own."""
+    """A metric's name in task folders, or `module:name` of your own metric or scorer."""
     extras: dict[str, Any] = field(default_factory=dict)
-    """What the metric needs besides the targets, like the `io_pairs` of `code_exec`."""
+    """What the metric needs in addition to the targets, like the `io_pairs` of `code_exec`."""
     metadata: dict[str, Any] = field(default_factory=dict)
     post_process: str | None = None
 
@@ -66,7 +69,7 @@ def check_line(line: Line) -> Example:
 
 
 def _read_at_once(text: bytes) -> Example | None:
-    """The example of a line with nothing wrong in its form, as nearly all are; None where somebody has to look."""
+    """The example of a well-formed line, as nearly all are; None where the slow path has to check."""
     try:
         example = _decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -78,7 +81,7 @@ def _read_at_once(text: bytes) -> Example | None:
 
 
 def _read_step_by_step(text: bytes) -> Example:
-    """The same, with the first thing that is wrong told in a sentence."""
+    """The same, with the first error as a sentence."""
     try:
         record = decode_strictly(text)
     except StrictJsonError as bad:
@@ -151,7 +154,9 @@ def _form(metric: str) -> str:
     return " One of your own is written `package.module:name`." if ":" in metric or "." in metric else ""
 
 
-_METRIC_WORDS = frozenset({*CATALOG_NAMES, "code_exec", "evaluator", *SCORER_WORDS, *CHOICE_WORDS, *TEXT_WORDS})
+_METRIC_WORDS = frozenset(
+    {*CATALOG_NAMES, "code_exec", "evaluator", *SCORER_WORDS, *CHOICE_WORDS, PROBABILITY_WORD, *TEXT_WORDS}
+)
 
 
 def _check_code(example: Example) -> None:
@@ -172,7 +177,7 @@ def _check_code(example: Example) -> None:
 
 
 def _check_imports(value: object) -> None:
-    from assay.sandbox import read_imports  # few examples say anything, and the sandbox takes its time to import
+    from assay.sandbox import read_imports  # few examples have any, and the sandbox is slow to import
 
     try:
         read_imports(value)
@@ -181,7 +186,7 @@ def _check_imports(value: object) -> None:
 
 
 def _check_cpu_seconds(value: object) -> None:
-    from assay.scorers.code_exec import MAX_CPU_SECONDS  # brings the sandbox, which takes its time to import
+    from assay.scorers.code_exec import MAX_CPU_SECONDS  # imports the sandbox, which is slow
 
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_CPU_SECONDS:
         raise LineError("extras.cpu_seconds", f"must lie between 0 and {MAX_CPU_SECONDS}, got {show(str(value))}")
@@ -215,7 +220,7 @@ def _check_choices(example: Example) -> None:
 
 _EXTRAS_CHECKS: dict[str, Callable[[Example], None]] = {
     "code_exec": _check_code,
-    **dict.fromkeys(CHOICE_WORDS, _check_choices),
+    **dict.fromkeys((*CHOICE_WORDS, PROBABILITY_WORD), _check_choices),
 }
 
 
@@ -237,8 +242,22 @@ def check_like_the_first(example: Example, first: Example) -> None:
         and example.extras.get("evaluator", first.extras["evaluator"]) != (first.extras["evaluator"])
     ):
         raise LineError("extras.evaluator", "is not the one the file began with; a file has one evaluator")
+    if example.metric == "code_exec" and example.extras.get("all_or_nothing") != first.extras.get("all_or_nothing"):
+        raise LineError("extras.all_or_nothing", "is not what the file began with; a file has one way to be scored")
     if example.metric == "code_exec" and shape_of(example) != shape_of(first):
         raise LineError("extras", f"has {shape_of(example)}, but the file began with {shape_of(first)}; a file has one")
+
+
+def check_files(example: Example, path: Path) -> None:
+    """The images and sounds that an example names, next to its file."""
+    for name in ("images", "audio"):
+        value = example.extras.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+            raise LineError(f"extras.{name}", f"is {in_json(value)}; must be a list of files, relative to the task's")
+    try:
+        MediaFiles(path).digest(example.extras)
+    except UsageError as error:
+        raise LineError("extras", str(error)) from None
 
 
 def check_new(example_id: str, first_line: int, line_number: int) -> None:

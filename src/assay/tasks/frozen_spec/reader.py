@@ -34,6 +34,7 @@ from assay.tasks.frozen_spec.rules import (
     check_record,
 )
 from assay.tasks.lost_words import LostWords
+from assay.tasks.shots import Shots
 
 __all__ = [
     "FILE_RULES",
@@ -101,7 +102,10 @@ def iter_validated(path: Path | str) -> Iterator[TaskSpec | SpecError]:
 
 
 def post_process(text: str, rule: str) -> str:
-    """A model's text after one rule of the closed vocabulary; runs between the model and the metric."""
+    """A model's text after one rule, built in or published: what runs between the model and the metric.
+
+    Example: post_process("The answer is B.", "extract_letter") == "B"
+    """
     return str(resolve("post_process", rule)(text))
 
 
@@ -110,7 +114,7 @@ def load_fixtures() -> list[TaskSpec]:
     return validate_file(SPEC_FIXTURE)[0]
 
 
-def read_spec_file(path: Path, *, allow_bad: bool) -> list[TaskDefinition]:
+def read_spec_file(path: Path, *, allow_bad: bool, shots: Shots | None = None) -> list[TaskDefinition]:
     """One task per category, in order of first appearance.
 
     `UsageError` names every bad line, unless `allow_bad`: then bad lines are left out and counted.
@@ -118,15 +122,20 @@ def read_spec_file(path: Path, *, allow_bad: bool) -> list[TaskDefinition]:
     validated = _validated(path)
     if validated.errors and (not allow_bad or not validated.suite):
         raise UsageError(_refusal(path, validated.errors, validated.bad, allow_bad))
-    return [part.definition(path, category) for category, part in validated.suite.items()]
+    return [part.definition(path, category, shots or Shots()) for category, part in validated.suite.items()]
 
 
 class SpecFileDataset:
     """The samples of one category of a spec file, streamed from the file; bad lines are passed over."""
 
-    def __init__(self, path: Path | str, category: str) -> None:
+    def __init__(
+        self, path: Path | str, category: str, num_fewshot: int | None = None, fewshot_as_turns: bool = False
+    ) -> None:
+        """`num_fewshot` is how many of a record's examples are shown, `fewshot_as_turns` whether in a conversation."""
         self._path = Path(path)
         self._category = category
+        self._num_fewshot = num_fewshot
+        self._as_turns = fewshot_as_turns
 
     def __len__(self) -> int:
         return len(self._offsets())
@@ -142,11 +151,13 @@ class SpecFileDataset:
                 task = _decode_task(content)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise UsageError(f"{self._path}: changed while the run was reading it: {error}") from error
+            if self._num_fewshot is not None:
+                task = msgspec.structs.replace(task, few_shot_examples=task.few_shot_examples[: self._num_fewshot])
             yield Sample(
                 id=task.task_id,
                 prompt=render(task),
                 targets=task.targets,
-                extras=_extras(task),
+                extras=_extras(task) | (_turns(task) if self._as_turns else {}),
                 metadata=task.metadata,
                 scorer=_scorer_key(task.metric_name, task.post_process),
             )
@@ -166,12 +177,21 @@ def _extras(task: TaskSpec) -> dict[str, Any]:
     return {}
 
 
+def _turns(task: TaskSpec) -> dict[str, Any]:
+    """Each example as a question and its answer; a record without any is asked as it stands."""
+    if not task.few_shot_examples:
+        return {}
+    pairs = [("user", each.prompt, "assistant", each.completion) for each in task.few_shot_examples]
+    turns = [{"role": who, "content": text} for pair in pairs for who, text in (pair[:2], pair[2:])]
+    return {"messages": [*turns, {"role": "user", "content": task.prompt}]}
+
+
 def _walk(path: Path) -> Iterator[tuple[Line, TaskSpec | SpecError]]:
     seen = first_lines(path, "task_id")
     line = None
     for line in read_lines(path):
         outcome = _validate_line(line)
-        # a bad record's id is given too: of two lines with one id, nobody knows which is meant
+        # a bad record's id counts too: of two lines with one id, it is unknown which is meant
         task_id = outcome.task_id if isinstance(outcome, TaskSpec) else _field_of(line, "task_id")
         first = line.number if task_id is None else seen.of(task_id, line.number)
         if first != line.number and isinstance(outcome, TaskSpec):
@@ -215,7 +235,7 @@ def _as_json(record: object) -> bytes:
 
 
 class _Validated:
-    """What one look at a whole file found: kept, so that neither a category nor a walk of one looks again."""
+    """The result of one pass over a whole file: kept, so that categories and iterations do not repeat it."""
 
     def __init__(self, path: Path) -> None:
         self.suite: dict[str, _Category] = {}
@@ -238,7 +258,7 @@ def _validated(path: Path) -> _Validated:
     try:
         found = path.stat()
     except (OSError, ValueError):
-        return _Validated(path)  # which says what is wrong with the path
+        return _Validated(path)  # which reports what is wrong with the path
     return _validated_once(path, (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
 
 
@@ -257,6 +277,8 @@ class _Category:
         self.offsets = array("Q")
         """Where in the file each record begins: eight bytes of a sample are kept, and the file has the rest."""
         self.left_out = 0
+        self._examples: set[int] = set()
+        """How many few-shot examples records have."""
 
     def add(self, line: Line, task: TaskSpec) -> None:
         # only this category's own lines are hashed, without line endings: the hash does not move when another
@@ -264,16 +286,18 @@ class _Category:
         self._sha256.update(b"\n" + line.content if self.offsets else line.content)
         self.offsets.append(line.offset)
         self._pairs[task.metric_name, task.post_process] = None
+        self._examples.add(len(task.few_shot_examples))
         self._lost.add(task.metric_name, task.task_id, task.targets)
 
-    def definition(self, path: Path, category: str) -> TaskDefinition:
+    def definition(self, path: Path, category: str, shots: Shots) -> TaskDefinition:
+        examples = shots.of_spec(path, category, (min(self._examples), max(self._examples)))
         warnings = self._lost.warnings(str(path))
         return TaskDefinition(
             name=category,
             format="spec_file",
             dataset=DatasetSpec(
                 use="spec_file",
-                options={"path": str(path), "category": category},
+                options={"path": str(path), "category": category, **examples},
                 sha256=self._sha256.hexdigest(),
                 size=len(self.offsets),
             ),
@@ -305,7 +329,7 @@ class _Given(Struct):
 
 
 def _field_of(line: Line, name: Literal["task_id", "category"]) -> str | None:
-    """What a bad line still says in this field, as far as it can be read."""
+    """The value of this field in a bad line, as far as it can be read."""
     try:
         said = getattr(msgspec.json.decode(line.content, type=_Given), name)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -318,8 +342,8 @@ def _refusal(path: Path, errors: list[SpecError], count: int, allow_bad: bool) -
     if count > len(errors):
         lines.append(f"… and {count - len(errors)} more")
     if allow_bad:
-        lines.append(f"{path}: not one good record is left")
+        lines.append(f"{path}: no valid record is left")
     elif errors[0].rule not in FILE_RULES:
         records = "record" if count == 1 else "records"
-        lines.append(f"{count} bad {records}: mend them, or leave them out with --allow-bad-tasks")
+        lines.append(f"{count} bad {records}: fix them, or skip them with --allow-bad-tasks")
     return "\n".join(lines)

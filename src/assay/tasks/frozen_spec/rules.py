@@ -38,7 +38,7 @@ LEGAL_POST_PROCESS: dict[str, tuple[str, ...]] = {
     "classification": ("none", "strip_whitespace", "lower", "extract_first_line"),
     "summary": ("none", "strip_whitespace", "lower", "extract_first_line"),
 }
-"""A rule is left out where it could only do harm: `lower` never meets the capital letter of an `mcq` target and breaks
+"""A rule is left out where it could only do harm: `lower` never matches the capital of an `mcq` target and breaks
 code, `extract_letter` reads the choice out of prose, `extract_code_block` is for programs."""
 
 REQUIRED_FIELDS = ("task_id", "category", "prompt", "targets", "metric_name", "post_process")
@@ -83,7 +83,7 @@ RULES: dict[str, str] = {**LINE_RULES, **FILE_RULES}
 
 
 class FewShotExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One worked example: a question and the answer a model should learn from."""
+    """One few-shot example: a question and the answer a model should learn from."""
 
     prompt: str
     completion: str
@@ -122,7 +122,7 @@ def check_record(record: object) -> TaskSpec:
 
 
 def _why_not(record: object, error: Exception) -> RuleBroken:
-    """The slow second look at a record that has not the fields and types of a task, for the rule's name."""
+    """The slow second check of a record without the fields and types of a task, to find the rule it breaks."""
     if not isinstance(record, Mapping):
         return RuleBroken("not_an_object", "", f"is {in_json(record)}; a record is a JSON object")
     try:
@@ -240,7 +240,7 @@ def _check_pairs(task: TaskSpec) -> None:
 
 
 def _check_imports(value: object) -> None:
-    from assay.sandbox import read_imports  # few records say anything, and the sandbox takes its time to import
+    from assay.sandbox import read_imports  # few records have any, and the sandbox is slow to import
 
     try:
         read_imports(value)
@@ -257,7 +257,7 @@ def _check_choice(targets: Sequence[str]) -> None:
 
 def _check_expressions(targets: Sequence[str]) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Python thinks of an author's style is no concern of ours
+        warnings.simplefilter("ignore")  # Python's own warnings about the author's code are not relevant here
         for number, target in enumerate(targets):
             if reason := _not_an_expression(target):
                 detail = f"{show(target)} is not a Python expression ({reason}); write one like `add(2, 3) == 5`"

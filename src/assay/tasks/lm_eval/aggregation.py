@@ -1,4 +1,4 @@
-"""How an lm_eval task sums up what is no mean over samples: f1, mcc, bleu, perplexity, by its own functions."""
+"""How an lm_eval task aggregates what is not a mean over samples: f1, mcc, bleu, perplexity, by its own functions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.types import PartSpec, Summary
+from assay.snippets.process import TIME_LIMIT_SECONDS
 from assay.stats.metric_snippet import read_result
-from assay.stats.python_metric import Found, python_metric
+from assay.stats.python_metric import MetricOutput, python_metric
 from assay.stats.score_table import ScoreTable
-from assay.tasks.lm_eval.library import library as lm_eval_library
+from assay.tasks.library.names import LM_EVAL
+from assay.tasks.lm_eval.library import LIBRARY
 
+LONGEST_SECONDS = 10 * TIME_LIMIT_SECONDS
+"""For a call about all samples, as for the snippets of a task file."""
 _keys = count()
 
 
@@ -22,10 +26,10 @@ def lm_eval_aggregation(
     task: str,
     library: Mapping[str, Any],
     means: list[str],
-    found: Found | None = None,
+    found: MetricOutput | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
-    """The numbers of an lm-evaluation-harness task that are no means over samples, by the task's own aggregation.
+    """The numbers of an lm-evaluation-harness task that are not means over samples, by the task's own aggregation.
 
     Computed when the run ends, over all samples and over resamples of them; a report reads what was found.
     """
@@ -40,15 +44,17 @@ async def aggregated_values(
     options = part.options
     key = str(next(_keys))
     order = {**options["library"], "task": options["task"], "means": options["means"], "key": key}
-    process = lm_eval_library()
+    process = LIBRARY.process()
     kept = [{"values": each["values"], "items": each["metadata"].get("items", {})} for each in scores]
     await process.ask_and_wait("keep_scores", key=key, scores=kept)
 
     async def values_over(rows: Sequence[int] | None) -> dict[str, Any]:
         try:
-            found = await process.ask_and_wait("aggregate", **order, rows=rows if rows is None else list(rows))
+            chosen = rows if rows is None else list(rows)
+            found = await process.ask_and_wait("aggregate", limit_seconds=LONGEST_SECONDS, **order, rows=chosen)
         except FailureError as error:
-            return {"error": error.failure.message, "kind": error.failure.kind}
+            message = f"the aggregation of `{LM_EVAL}{options['task']}`: {error.failure.message}"
+            return {"error": message, "kind": error.failure.kind}
         return found if "error" in found else read_result(found["values"])
 
     return values_over

@@ -1,4 +1,4 @@
-"""How an lm_eval task asks: every request that it made of a document, as often as it repeats them."""
+"""How an lm_eval task asks: every request that it built from a document, as often as it repeats them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class LmEvalRequests:
         )
 
 
-def lm_eval_requests(*, likelihoods: bool, context: BuildContext = NO_CONTEXT) -> LmEvalRequests:
+def lm_eval_requests(*, likelihoods: bool, turns: bool = False, context: BuildContext = NO_CONTEXT) -> LmEvalRequests:
     """The requests of a task of lm-evaluation-harness, as its own code made them of each document.
 
-    `likelihoods` says whether any of them asks how likely a given text is.
+    `likelihoods` says whether any of them asks how likely a given text is, `turns` whether they are conversations.
     """
-    del context
+    del context, turns
     return LmEvalRequests(likelihoods=likelihoods)
 
 

@@ -1,66 +1,40 @@
-"""How an lm_eval task scores: its own filters and `process_results`, in the process that lm_eval lives in."""
+"""How an lm_eval task scores: its own filters and `process_results`, in the process that lm_eval runs in."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext
-from assay.core.types import Completion, Failure, Sample, Score, Trace
+from assay.core.types import Completion, Sample, Score, Trace
+from assay.snippets.process import TIME_LIMIT_SECONDS
+from assay.tasks.library.names import LM_EVAL
+from assay.tasks.library.scoring import ScoringQueue
 from assay.tasks.lm_eval.asking import ROLLING
-from assay.tasks.lm_eval.library import library
-
-MOST_AT_ONCE = 64
+from assay.tasks.lm_eval.library import LIBRARY
 
 
 class LmEvalScorer:
-    """Samples that are answered while others are being scored are scored together, in the next call."""
+    """A document and the answers about it, as lm_eval's own model would have given them."""
 
-    def __init__(self, key: str, order: dict[str, Any], *, asks_greedy: bool, own_code: bool) -> None:
+    def __init__(self, queue: ScoringQueue, key: str, *, asks_greedy: bool, own_code: bool) -> None:
         self.name = key
-        self._order = order
+        self._queue = queue
         self._asks_greedy = asks_greedy
         self._own_code = own_code
-        self._waiting: list[tuple[dict[str, Any], asyncio.Future[dict[str, Any]]]] = []
-        self._scoring: asyncio.Task[None] | None = None
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         if not self._own_code:
-            raise self._failure("untrusted", "lm_eval's tasks are Python; run with --trust to allow it")
-        found: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting.append(({"row": sample.row, "responses": self._responses(sample, trace)}, found))
-        if self._scoring is None:
-            self._scoring = asyncio.create_task(self._score_all())
-        made = await found
-        if "problem" in made:
-            raise self._failure("exception", made["problem"], made["traceback"])
+            raise self._queue.failure("untrusted", "lm_eval's tasks are Python; run with --trust to allow it")
+        made = await self._queue.score({"row": sample.row, "responses": self._responses(sample, trace)})
         return Score(name=self.name, values=made["values"], answer=made["answer"], metadata={"items": made["items"]})
-
-    async def _score_all(self) -> None:
-        await asyncio.sleep(0)  # whoever is ready joins the first call
-        while self._waiting:
-            batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
-            try:
-                samples = [sample for sample, _ in batch]
-                scores = (await library().ask_and_wait("score", **self._order, samples=samples))["scores"]
-            except Exception as error:
-                for _, found in batch:
-                    if not found.done():
-                        found.set_exception(error)
-                continue
-            for (_, found), made in zip(batch, scores, strict=True):
-                if not found.done():
-                    found.set_result(made)
-        self._scoring = None
 
     def _responses(self, sample: Sample, trace: Trace) -> list[list[Any]]:
         """What lm_eval's own model would have returned to each request, one entry for each repetition."""
         repeats = sample.extras["repeats"]
         asked = sample.extras["requests"]
         if len(trace.completions) != len(asked) * repeats:
-            raise self._failure(
+            raise self._queue.failure(
                 "bad_input", f"the trace holds {len(trace.completions)} answers to {len(asked)} requests"
             )
         answers = iter(trace.completions)
@@ -72,21 +46,14 @@ class LmEvalScorer:
         if kind == ROLLING:
             return answer.logprob
         if answer.is_greedy is None and self._asks_greedy:
-            raise self._failure(
+            raise self._queue.failure(
                 "unsupported",
                 "the task asks whether the text is what the model would write, and the model does not say so",
             )
         return [answer.logprob, bool(answer.is_greedy)]
 
-    def _failure(self, kind: str, message: str, traceback: str = "") -> FailureError:
-        return FailureError(
-            Failure(stage="scorer", part=self.name, kind=kind, message=message, traceback=traceback[-4000:])
-        )
-
     async def aclose(self) -> None:
-        if self._scoring is not None:
-            self._scoring.cancel()
-            self._scoring = None
+        await self._queue.aclose()
 
 
 def lm_eval_scorer(
@@ -103,4 +70,8 @@ def lm_eval_scorer(
     `library` says how the task is set up, `code` which Python of its files runs for it.
     """
     del code
-    return LmEvalScorer(key, {**library, "task": task}, asks_greedy=asks_greedy, own_code=context.own_code)
+    seconds = TIME_LIMIT_SECONDS if context.timeout_seconds is None else context.timeout_seconds
+    queue = ScoringQueue(
+        LIBRARY.process, {**library, "task": task}, part=key, shown=f"{LM_EVAL}{task}", seconds=seconds
+    )
+    return LmEvalScorer(queue, key, asks_greedy=asks_greedy, own_code=context.own_code)

@@ -1,4 +1,4 @@
-"""`lm-eval:NAME` -> task definitions: what its files name is looked at first, and only what may run is built."""
+"""`lm-eval:NAME` -> task definitions: its files are inspected first, and only what may run is built."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
-from assay.tasks.library_names import LM_EVAL
-from assay.tasks.lm_eval.library import ask
+from assay.tasks.library.names import LM_EVAL
+from assay.tasks.lm_eval.library import LIBRARY
 from assay.tasks.project import is_of_this_project
+from assay.tasks.shots import Shots
 from assay.tasks.trust import require_trust
 
 SCORER = "lm_eval"
@@ -32,14 +33,21 @@ class LmEvalOptions(Struct, frozen=True, kw_only=True):
     include_path: str | None = None
     data: dict[str, str] = field(default_factory=dict)
 
-    def flags(self) -> str:
-        """The flags that were given, for a message."""
-        given = [name for name in self.__struct_fields__ if is_told(getattr(self, name))]
-        return ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    def refuse_without(self, *, inspect: bool) -> None:
+        """`UsageError` for flags that no task here takes: no task is from lm_eval, though one may be from Inspect."""
+        values = {"chat_template": self.chat_template, "include_path": self.include_path}
+        of_both = {} if inspect else {"data": self.data}
+        given = [f"--{name.replace('_', '-')}" for name, value in {**values, **of_both}.items() if is_given(value)]
+        if given:
+            raise UsageError(f"{', '.join(given)}: only for tasks of lm_eval, such as `{LM_EVAL}piqa`")
+
+    def shots(self) -> Shots:
+        """The settings that tasks of other formats take too."""
+        return Shots(self.num_fewshot, self.fewshot_as_turns)
 
 
-def is_told(value: object) -> bool:
-    """Whether a flag was given; no worked examples at all are something that one can ask for."""
+def is_given(value: object) -> bool:
+    """Whether a flag was given; zero few-shot examples is a valid request."""
     return value is not None and value is not False and value != {}
 
 
@@ -52,7 +60,7 @@ def read_lm_eval(
     if not name:
         raise UsageError("name a task, group or tag of lm_eval: `lm-eval:piqa`; `assay list lm-eval` lists them")
     order = _order(name, file if at else None, options)
-    seen = ask("describe", **order)
+    seen = LIBRARY.ask("describe", **order)
     if seen["unsafe"]:
         raise UsageError(
             f"`{source}` runs what the model wrote in the process that scores it. assay does that only in its "
@@ -62,7 +70,7 @@ def read_lm_eval(
     if only_looks:
         return [looked_at]
     require_trust([looked_at], trust=trust)
-    built = ask("build", **order)
+    built = LIBRARY.ask("build", **order)
     return [_definition(task, built, looked_at, order) for task in built["tasks"]]
 
 
@@ -80,11 +88,11 @@ def _order(name: str, file: str | None, options: LmEvalOptions) -> dict[str, Any
     for path in (options.include_path, file):
         if path is not None and not Path(path).exists():
             raise UsageError(f"{path}: no such file or folder")
-    return {key: value for key, value in order.items() if is_told(value)}
+    return {key: value for key, value in order.items() if is_given(value)}
 
 
 def _looked_at(source: str, name: str, seen: Mapping[str, Any], order: Mapping[str, Any]) -> TaskDefinition:
-    """The files behind a name as a definition that says what it reaches for, before anything of it runs."""
+    """The files behind a name as a definition that says what it would run or read, before any of it runs."""
     files = [Path(each) for each in seen["files"]]
     package = Path(seen["package"])
 
@@ -93,7 +101,7 @@ def _looked_at(source: str, name: str, seen: Mapping[str, Any], order: Mapping[s
 
     code = [shown for shown, file in seen["code"] if not is_own(file)]
     for each in files:
-        # lm_eval renders templates as they are, so that those of a stranger's file are code too
+        # lm_eval renders templates without a sandbox, so those of an untrusted file are code too
         if each.suffix != ".py" and not each.is_relative_to(package) and not is_own(str(each)):
             code.append(f"{each}: its templates")
     return TaskDefinition(
@@ -130,7 +138,11 @@ def _definition(
             sha256=task["sha256"],
             size=task["size"],
         ),
-        solver=PartSpec(key="requests", use="lm_eval", options={"likelihoods": task["likelihoods"]}),
+        solver=PartSpec(
+            key="requests",
+            use="lm_eval",
+            options={"likelihoods": task["likelihoods"], **({"turns": True} if order.get("chat_template") else {})},
+        ),
         scorers=(PartSpec(key=SCORER, use="lm_eval", options=options),),
         aggregates=tuple(_aggregates(name, metrics, order)),
         metric=_shown(metrics[0]),
@@ -192,5 +204,5 @@ def lm_eval_names(search: str = "", include_path: str | None = None) -> dict[str
     order: dict[str, Any] = {"search": search}
     if include_path is not None:
         order["include_path"] = include_path
-    names: dict[str, str] = ask("names", **order)["names"]
+    names: dict[str, str] = LIBRARY.ask("names", **order)["names"]
     return names

@@ -46,7 +46,7 @@ export function query(params) {
 }
 
 // Calls back with the names of runs that changed, for as long as the page can be seen. A hidden tab lets go of its
-// connection: a browser has only six of them for one server. Back in sight, it asks for everything anew (null).
+// connection: a browser has only six of them for one server. Back in sight, it asks for everything again (null).
 export function listen(onchange, onstate) {
   if (isStatic) return;
   let events = null;

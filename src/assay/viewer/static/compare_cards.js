@@ -1,7 +1,7 @@
 // How sure the differences between runs are: a card for two runs, one line each for more, with the cards folded.
 
 import { h, section, table, th } from "./dom.js";
-import { differenceWhisker } from "./charts.js";
+import { differenceWhisker } from "./signs.js";
 import { count, interval, number, pValue, plural, signed } from "./words.js";
 
 export function pairCards(pairs, short) {
@@ -13,17 +13,18 @@ export function pairCards(pairs, short) {
       ? lineOf(pair.overall, short(pair.second), reach)
       : h("tr", null, h("td", null, short(pair.second)), h("td", { colspan: 9, class: "quiet" }, NOTHING)),
   );
+  const cards = pairs.map((pair) =>
+    h(
+      "details",
+      { class: "pair" },
+      h("summary", null, h("b", null, short(pair.second)), " by task, and what else differs"),
+      pairCard(pair, short),
+    ),
+  );
   return section(
     `Against ${short(pairs[0].first)}`,
     table("Runs against the first", heads("run", short(pairs[0].first), "this run"), rows),
-    pairs.map((pair) =>
-      h(
-        "details",
-        { class: "pair" },
-        h("summary", null, h("b", null, short(pair.second)), " by task, and what else differs"),
-        pairCard(pair, short),
-      ),
-    ),
+    cards.length > 3 ? h("details", null, h("summary", null, "Each by task, and what else differs"), cards) : cards,
   );
 }
 

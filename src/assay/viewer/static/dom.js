@@ -10,7 +10,11 @@ const INVISIBLE = new RegExp(
 const INVISIBLE_EACH = new RegExp(INVISIBLE.source, "gu");
 const MOST_CHIPS = 2000;
 
-export function h(tag, props, ...children) {
+/** @typedef {Record<string, any> | null | undefined} Props attributes, properties, and listeners as onclick */
+
+/** @returns {any} the element, whichever it is */
+export function h(/** @type {string} */ tag, /** @type {Props} */ props = null, /** @type {any[]} */ ...children) {
+  /** @type {any} */
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props || {})) {
     if (value === null || value === undefined || value === false) continue;
@@ -26,7 +30,8 @@ export function h(tag, props, ...children) {
 // properties that an attribute does not set after the fact
 const PROPERTIES = { value: 1, checked: 1, disabled: 1, selected: 1, indeterminate: 1, className: 1 };
 
-export function add(element, children) {
+/** @template {ParentNode} T */
+export function add(/** @type {T} */ element, /** @type {any[]} */ children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
     element.append(child instanceof Node ? child : shown(String(child)));
@@ -34,7 +39,8 @@ export function add(element, children) {
   return element;
 }
 
-export function fill(element, ...children) {
+/** @template {Element} T */
+export function fill(/** @type {T} */ element, /** @type {any[]} */ ...children) {
   element.replaceChildren();
   return add(element, children);
 }
@@ -42,30 +48,34 @@ export function fill(element, ...children) {
 // Fills a box again only when what it shows has changed; what had the focus in it has it afterwards, so that a page
 // that follows a run can be used while it does.
 const states = new WeakMap();
-export function follow(box, value, make) {
+export function follow(/** @type {Element} */ box, /** @type {unknown} */ value, /** @type {() => any} */ make) {
   const state = JSON.stringify(value);
   if (states.get(box) === state) return box;
   states.set(box, state);
   const path = pathTo(box, document.activeElement);
   fill(box, make());
-  const found = path && path.reduce((element, i) => element && element.children[i], box);
+  /** @type {any} */
+  let found = path && box;
+  for (const place of path || []) found = found && found.children[place];
   if (found) found.focus({ preventScroll: true });
   return box;
 }
 
-function pathTo(box, element) {
+function pathTo(/** @type {Element} */ box, /** @type {Element | null} */ element) {
   if (!element || element === box || !box.contains(element)) return null;
   const path = [];
-  for (let each = element; each !== box; each = each.parentElement) {
-    path.unshift([...each.parentElement.children].indexOf(each));
+  for (let each = element; each !== box;) {
+    const around = /** @type {Element} */ (each.parentElement);
+    path.unshift([...around.children].indexOf(each));
+    each = around;
   }
   return path;
 }
 
 // Text with what cannot be seen made visible: control characters, direction overrides, zero widths.
-export function shown(text) {
+export function shown(/** @type {string} */ text) {
   if (!INVISIBLE.test(text)) return document.createTextNode(text);
-  const found = text.match(INVISIBLE_EACH);
+  const found = text.match(INVISIBLE_EACH) || [];
   if (found.length > MOST_CHIPS) return document.createTextNode(text.replace(INVISIBLE_EACH, symbol));
   const fragment = document.createDocumentFragment();
   let start = 0;
@@ -73,7 +83,7 @@ export function shown(text) {
     if (match.index > start) fragment.append(text.slice(start, match.index));
     const chip = document.createElement("span");
     chip.className = "invisible";
-    chip.title = "U+" + match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    chip.title = "U+" + (match[0].codePointAt(0) || 0).toString(16).toUpperCase().padStart(4, "0");
     chip.textContent = symbol(match[0]);
     fragment.append(chip);
     start = match.index + match[0].length;
@@ -82,6 +92,7 @@ export function shown(text) {
   return fragment;
 }
 
+/** @type {Record<number, string>} */
 const NAMES = {
   0: "NUL",
   7: "BEL",
@@ -104,58 +115,99 @@ const NAMES = {
   0xfeff: "BOM",
 };
 
-function symbol(character) {
-  const code = character.codePointAt(0);
+function symbol(/** @type {string} */ character) {
+  const code = character.codePointAt(0) || 0;
   return "⟦" + (NAMES[code] || code.toString(16).toUpperCase().padStart(4, "0")) + "⟧";
 }
 
-export function button(label, onclick, props) {
+export function button(
+  /** @type {any} */ label,
+  /** @type {(event: any) => any} */ onclick,
+  /** @type {Props} */ props = null,
+) {
   return h("button", { type: "button", onclick, ...props }, label);
 }
 
-export function link(href, props, ...children) {
+export function link(/** @type {string} */ href, /** @type {Props} */ props, /** @type {any[]} */ ...children) {
   return h("a", { href, ...props }, ...children);
 }
 
-export function select(label, options, value, onchange, props) {
-  const box = h("select", { "aria-label": label, onchange: (event) => onchange(event.target.value), ...props });
+/** @param {string} label @param {string[][]} options @param {string} value @param {(value: string) => any} onchange
+ * @param {Props} props */
+export function select(label, options, value, onchange, props = null) {
+  const box = h("select", {
+    "aria-label": label,
+    onchange: (/** @type {any} */ event) => onchange(event.target.value),
+    ...props,
+  });
   for (const [name, text] of options) box.append(h("option", { value: name, selected: name === value }, text));
   return box;
 }
 
-export function table(label, head, rows, props) {
-  return h(
+// What is wider than its room scrolls, and can be reached by keys for as long as it does.
+/** @type {WeakMap<Element, Element>} */
+const boxOf = new WeakMap();
+const reachable =
+  typeof ResizeObserver === "undefined"
+    ? null
+    : new ResizeObserver((seen) => {
+        for (const { target } of seen) {
+          const box = boxOf.get(target) || target;
+          if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+          else box.removeAttribute("tabindex");
+        }
+      });
+
+export function scrolling(/** @type {string} */ tag, /** @type {Props} */ props, /** @type {any[]} */ ...children) {
+  const made = h(tag, props, ...children);
+  if (!reachable) return made;
+  reachable.observe(made);
+  for (const child of made.children) {
+    boxOf.set(child, made); // it may grow while its box stays as wide as it is
+    reachable.observe(child);
+  }
+  return made;
+}
+
+export function table(
+  /** @type {string} */ label,
+  /** @type {any} */ head,
+  /** @type {any} */ rows,
+  /** @type {Props} */ props = null,
+) {
+  return scrolling(
     "div",
     { class: "scroll" },
     h("table", { "aria-label": label, ...props }, h("thead", null, h("tr", null, head)), h("tbody", null, rows)),
   );
 }
 
-export function th(text, props) {
+export function th(/** @type {any} */ text, /** @type {Props} */ props = null) {
   return h("th", { scope: "col", ...props }, text);
 }
 
-export function section(title, ...children) {
+export function section(/** @type {string} */ title, /** @type {any[]} */ ...children) {
   return h("section", null, h("h2", null, title), ...children);
 }
 
 // An element that index.html promises.
-export function byId(id) {
+export function byId(/** @type {string} */ id) {
   const found = document.getElementById(id);
   if (!found) throw new Error(`the page has no #${id}`);
   return found;
 }
 
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let fading;
-export function toast(sentence) {
+export function toast(/** @type {string} */ sentence, milliseconds = 2600) {
   const box = byId("toast");
   box.textContent = sentence;
   box.classList.add("on");
   clearTimeout(fading);
-  fading = setTimeout(() => box.classList.remove("on"), 2600);
+  fading = setTimeout(() => box.classList.remove("on"), milliseconds);
 }
 
-export async function copy(text, said) {
+export async function copy(/** @type {string} */ text, /** @type {string} */ said) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

@@ -2,7 +2,7 @@
 
 import { button, fill, h, select } from "./dom.js";
 import { queryBox } from "./query_box.js";
-import { OUTCOMES, count } from "./words.js";
+import { OUTCOMES, count, seconds } from "./words.js";
 
 const LISTS = ["task", "outcome", "failure", "meta", "against"];
 const SINGLE = ["q", "value", "low", "high", "flip", "mark", "sort", "dir", "offset"];
@@ -169,12 +169,15 @@ function range(run, state, set) {
 function against(run, runs, state, set) {
   const others = runs.filter((each) => each.name !== run.name && each.kind === "run");
   if (!others.length) return null;
-  const names = [["", "beside another run…"], ...others.map((each) => [each.name, `${each.model} · ${each.name}`])];
+  const names = [
+    ["", "compare with another run…"],
+    ...others.map((each) => [each.name, `${each.model} · ${each.name}`]),
+  ];
   return h(
     "span",
     { class: "row tight" },
     select(
-      "Beside another run",
+      "Compare with another run",
       names,
       state.against[0] || "",
       (value) => set({ against: value ? [value] : [], flip: value ? state.flip : "" }),
@@ -218,4 +221,42 @@ export function outcomeBar(counts, everywhere, state, change) {
         );
       }),
   );
+}
+
+// A range to choose by how many samples lie where: each bar is a button.
+export function rangeBars(histogram, what, onpick) {
+  if (!histogram) return h("p", { class: "quiet" }, "nothing to show yet");
+  const most = Math.max(...histogram.counts, 1);
+  const tidy = what === "seconds" ? seconds : plainly;
+  const box = h("div", { class: "bars", role: "group", "aria-label": `distribution of ${what}` });
+  histogram.counts.forEach((n, i) => {
+    const [low, high] = [histogram.edges[i], histogram.edges[i + 1]];
+    const label = `${what} ${tidy(low)} to ${tidy(high)}: ${count(n)}`;
+    const fillBar = h("span", { class: "fill", style: { height: n ? Math.max(2, (n / most) * 100) + "%" : "0" } });
+    box.append(
+      n
+        ? h(
+            "button",
+            { type: "button", class: "bar", title: label, "aria-label": label, onclick: () => onpick(low, high) },
+            fillBar,
+          )
+        : h("span", { class: "bar", title: label }, fillBar),
+    );
+  });
+  return h(
+    "div",
+    { class: "chart" },
+    box,
+    h(
+      "div",
+      { class: "axis" },
+      h("span", null, tidy(histogram.low)),
+      histogram.mean === undefined ? null : h("span", null, `mean ${tidy(histogram.mean)}`),
+      h("span", null, tidy(histogram.high)),
+    ),
+  );
+}
+
+function plainly(value) {
+  return String(Number(value.toPrecision(3)));
 }

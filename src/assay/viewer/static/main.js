@@ -49,10 +49,10 @@ async function go() {
   header(route);
   // the old page stays for a moment, until the new one has something to show
   const waiting = setTimeout(() => {
-    if (mine === turn) fill(byId("page"), h("p", { class: "empty", role: "status" }, "Loading…"));
+    if (mine === turn) fill(byId("page"), h("div", { class: "empty", role: "status" }, h("h1", null, "Loading…")));
   }, 400);
   try {
-    if (!PAGES[route.page]) throw new Error(`A run has no page “${route.page}”.`);
+    if (!PAGES[route.page]) throw new Error(`A run has no page “${route.view}”.`);
     const page = await PAGES[route.page](root, route);
     if (mine !== turn) return;
     shownPage = { route, ...page };
@@ -83,7 +83,8 @@ async function go() {
 
 // The sample's own id, not its key: that is what a reader looks for among tabs.
 function title(route, name) {
-  const page = route.page === "overview" || route.page === "runs" ? null : route.page;
+  const names = { overview: null, runs: null, together: "samples of several runs" };
+  const page = route.page in names ? names[route.page] : route.page;
   return [name || route.key, page, route.run, "assay"].filter(Boolean).join(" · ");
 }
 
@@ -187,7 +188,7 @@ const SHORTCUTS = [
   ["x", "select the chosen row"],
   ["/", "search"],
   ["1  2  3", "mark the sample right, wrong, unclear"],
-  ["0", "take the mark back"],
+  ["0", "remove the mark"],
   ["c", "copy the sample as JSON"],
   ["Esc", "back to the table"],
   ["?", "this list"],
@@ -284,7 +285,9 @@ history.scrollRestoration = "manual";
 let settling;
 addEventListener("scroll", () => {
   clearTimeout(settling);
-  if (!loading) settling = setTimeout(() => loading || noteScroll(), 100);
+  const { hash } = location;
+  // Back may have led elsewhere meanwhile, before the page follows: that place keeps its own scroll
+  if (!loading) settling = setTimeout(() => loading || location.hash !== hash || noteScroll(), 100);
 });
 
 applyTheme();

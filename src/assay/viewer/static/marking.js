@@ -29,7 +29,7 @@ export function isBlindTo(sample) {
   return !isStatic && kept(BLIND) === "1" && !ownMark(sample);
 }
 
-// The bar under the glance; `redraw` shows the sample anew after a mark or a change of who looks.
+// The bar under the glance; `redraw` redraws the sample after a mark or a change of who looks.
 export function markingBar(run, sample, redraw) {
   const bar = h("div", { class: "marking", role: "group", "aria-label": "Mark" });
 
@@ -99,7 +99,7 @@ export function markingBar(run, sample, redraw) {
       const done = await sendMark({ run, key: sample.key, verdict, note: said, by: kept(NAME), blind });
       sample.marks = (sample.marks || []).filter((each) => each !== own);
       if (verdict !== null) sample.marks.push(done.mark);
-      toast(verdict === null ? "Mark taken back" : `Marked ${verdict}`);
+      toast(verdict === null ? "Mark removed" : `Marked ${verdict}`);
       redraw();
     } catch (error) {
       toast(messageOf(error));

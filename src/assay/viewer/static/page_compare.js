@@ -3,12 +3,12 @@
 import { get } from "./api.js";
 import { button, fill, follow, h, link, section, select, table, th } from "./dom.js";
 import { chartSection } from "./figures.js";
-import { badge, weakTag } from "./charts.js";
+import { badge, weakTag } from "./signs.js";
 import { pairCards } from "./compare_cards.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { PAGE, pages } from "./page_samples.js";
 import { replace, toCompare, toRun, toSample } from "./route.js";
-import { answerOf } from "./sample_columns.js";
+import { answerOf, isLongRead, questionOf } from "./sample_columns.js";
 import { otherwise } from "./text_diff.js";
 import { number, oneLineOf, plural, signed } from "./words.js";
 
@@ -113,7 +113,7 @@ export async function pageCompare(root, route) {
               ),
             ],
             rows.map(row),
-            { class: "samples side" },
+            { class: runs.length > 5 ? "samples side wide" : "samples side" },
           )
         : h("p", { class: "empty" }, state.flip === "flipped" ? "No sample flipped." : "No sample matches."),
     );
@@ -143,7 +143,7 @@ export async function pageCompare(root, route) {
         each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null,
         h("div", { class: "quiet small" }, each.task),
       ),
-      h("td", { class: "text" }, h("div", { class: "clamp" }, oneLineOf(each.prompt))),
+      h("td", { class: "text" }, h("div", { class: "clamp" }, questionOf(each))),
       h("td", { class: "target" }, h("div", { class: "clamp" }, oneLineOf(each.target))),
       sides.map((side, n) =>
         side === null
@@ -246,13 +246,18 @@ export async function pageCompare(root, route) {
 
 // The answer of the first run as it is; of the others what they say otherwise, marked.
 function sideAnswer(first, side, n) {
-  const [before, after] = [oneLineOf(first.answer), oneLineOf(side.answer)];
+  const code = isLongRead(first) && isLongRead(side);
+  const [before, after] = [first, side].map((each) => oneLineOf(code ? each.extracted : each.answer));
   if (!n || first.failure !== null) return answerOf(side);
-  if (before === after) return h("span", { class: "quiet", title: after }, "the same answer: ", after);
+  if (side.same_answer) return h("span", { class: "quiet", title: after }, "the same answer");
   const read = oneLineOf(side.extracted);
   const marked = read && read !== oneLineOf(first.extracted) ? "read differs" : "read";
+  // both are cut before they differ
+  if (before === after) return h("span", { class: "quiet", title: after }, "begins alike, and differs further on");
   return [
-    read && read !== after ? [h("b", { class: marked, title: "the answer as it was read" }, read), " "] : null,
+    read && read !== after && !isLongRead(side)
+      ? [h("b", { class: marked, title: "the answer as it was read" }, read), " "]
+      : null,
     otherwise(before, after).map(([differs, text]) => (differs ? h("mark", { class: "differs" }, text) : text)),
   ];
 }

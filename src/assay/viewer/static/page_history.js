@@ -42,7 +42,7 @@ export async function pageHistory(root, route) {
 }
 
 function historyOf(found, choose) {
-  const rows = found.runs.map((run) =>
+  const rows = found.runs.map((run, place) =>
     h(
       "tr",
       { class: run.run === found.first_worse ? "overall" : null },
@@ -58,7 +58,11 @@ function historyOf(found, choose) {
           : link(toCompare([found.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference)),
       ),
       h("td", { class: "num" }, run.adjusted_p === null ? "" : pValue(run.adjusted_p)),
-      h("td", null, run.changes.length ? run.changes.join("; ") : h("span", { class: "quiet" }, "nothing but answers")),
+      h(
+        "td",
+        null,
+        run.changes.length ? run.changes.join("; ") : h("span", { class: "quiet" }, place ? "only answers" : "–"),
+      ),
     ),
   );
   const heads = [th("when"), th("run"), num("score"), num("interval"), num("against the baseline"), num("p (Holm)")];

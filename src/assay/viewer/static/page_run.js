@@ -1,8 +1,8 @@
-// One run from above: leaderboard, distributions, failures by kind, slices by any key.
+// One run from above: leaderboard, charts, outcomes, failures by kind, slices by any key.
 
 import { get } from "./api.js";
 import { button, fill, follow, h, link, section, select, table, th } from "./dom.js";
-import { bars, progressBar, stack, whisker } from "./charts.js";
+import { progressBar, stack, whisker } from "./signs.js";
 import { chartSection, plotted } from "./figures.js";
 import { pageSearch } from "./page_search.js";
 import { toMarks, toSample, toSamples } from "./route.js";
@@ -35,7 +35,7 @@ export async function pageRun(root, route) {
     const { progress, summary, cost, marks, failures: kinds, keys } = run;
     follow(top, [run.board, progress, summary, cost, marks, run.board_is_older], () => headline(run));
     follow(board, run.board, () => (run.board ? leaderboard(run) : null));
-    follow(spread, run.distributions, () => distributions(run));
+    follow(spread, run.distributions, () => outcomesByTask(run));
     follow(broken, kinds, () => failures(run));
     follow(
       parts,
@@ -145,7 +145,7 @@ export async function pageRun(root, route) {
 
 const num = (name) => th(name, { class: "num" });
 
-// The head of a column of small pictures: said to those who cannot see them.
+// The header of a column of small charts, for screen readers.
 const picture = (of) => th(h("span", { class: "said" }, `${of} with its interval, drawn`));
 
 // A key that cuts the samples into a few parts of some size; a hash or an id of each sample cuts them into nothing.
@@ -270,7 +270,7 @@ function legend(outcomes, pick) {
   );
 }
 
-const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "owed", "truncated", "nothing_extracted"];
+const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "remaining", "truncated", "nothing_extracted"];
 
 function leaderboard(run) {
   const rows = run.board.tasks;
@@ -332,7 +332,7 @@ function leaderboard(run) {
   );
 }
 
-function distributions(run) {
+function outcomesByTask(run) {
   const cards = run.distributions.map((each) =>
     h(
       "div",
@@ -347,21 +347,9 @@ function distributions(run) {
       legend(each.outcomes, (outcome) => {
         location.hash = toSamples(run.name, { task: each.task, outcome });
       }),
-      h("h4", null, "scores"),
-      bars(each.scores, "score", (low, high) => {
-        location.hash = toSamples(run.name, { task: each.task, low, high });
-      }),
-      h("h4", null, "seconds"),
-      bars(each.seconds, "seconds", (low, high) => {
-        location.hash = toSamples(run.name, { task: each.task, value: "seconds", low, high });
-      }),
     ),
   );
-  return section(
-    "Distributions",
-    h("p", { class: "quiet" }, "Choose a bar to read the samples in it."),
-    h("div", { class: "cards" }, cards),
-  );
+  return section("Outcomes by task", h("div", { class: "cards" }, cards));
 }
 
 function failures(run) {
@@ -390,7 +378,7 @@ function failures(run) {
     h(
       "p",
       { class: "quiet" },
-      "A failure is never a score: these attempts are in no mean. Rerun the same command to retry them.",
+      "A failure is never a score: these attempts are excluded from every mean. Rerun the same command to retry them.",
     ),
     table("Failures by kind", [th("kind"), th("task"), th("count", { class: "num" }), th("for example")], rows),
   );

@@ -2,9 +2,9 @@
 
 import { get, isStatic } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
-import { progressBar, whisker } from "./charts.js";
+import { progressBar, whisker } from "./signs.js";
 import { replace, toCompare, toRun, toTogether } from "./route.js";
-import { age, count, interval, money, number, percent, plural, short } from "./words.js";
+import { age, count, interval, lasted, moment, money, number, percent, plural, short } from "./words.js";
 
 /** @type {[string, string, (run: any) => string | number, number][]} */
 const COLUMNS = [
@@ -16,6 +16,8 @@ const COLUMNS = [
   ["progress", "Progress", (run) => (run.progress ? run.progress.done / Math.max(1, run.progress.total) : 0), -1],
   ["age", "Last change", (run) => run.changed || 0, -1],
 ];
+
+const MOST_CHIPS = 4;
 
 export async function pageRuns(root, route) {
   let runs = (await get("runs")).runs;
@@ -130,7 +132,7 @@ export async function pageRuns(root, route) {
         "td",
         { class: "c-model" },
         link(toRun(run.name), { class: "strong" }, run.model || run.name),
-        h("div", { class: "quiet small" }, run.name),
+        h("div", { class: "quiet small", title: run.name }, run.name),
       ),
       h("td", { class: "c-tasks" }, tasksOf(run)),
       h("td", { class: "c-score" }, scoreOf(run)),
@@ -154,6 +156,7 @@ export async function pageRuns(root, route) {
         "td",
         { class: "c-age", title: run.created },
         age(run.changed),
+        h("div", { class: "quiet small" }, whenOf(run)),
         run.marks ? h("div", { class: "quiet small" }, plural(run.marks, "mark")) : null,
       ),
     );
@@ -206,28 +209,38 @@ function searchRow(run) {
     h(
       "td",
       { class: "c-tasks" },
-      h("span", { class: "chip" }, "search"),
-      run.tasks.map((task) => h("span", { class: "chip" }, task)),
+      h(
+        "div",
+        { class: "chips" },
+        run.tasks.map((task) => h("span", { class: "chip", title: task }, task)),
+      ),
     ),
     h("td", { class: "c-score" }, scores),
-    h("td", { class: "quiet", colspan: 3 }, run.verdict),
+    h("td", { class: "quiet c-verdict", colspan: 3 }, run.verdict),
     h("td", { class: "c-age" }, age(run.changed)),
   );
 }
 
+function whenOf(run) {
+  const long = run.progress.running ? null : lasted(run.created, run.changed);
+  return [moment(run.created), long ? `took ${long}` : null].filter(Boolean).join(", ");
+}
+
 function tasksOf(run) {
+  // the last place is for how many more there are
+  const shown = run.tasks.length > MOST_CHIPS ? MOST_CHIPS - 1 : MOST_CHIPS;
   const scores = new Map((run.by_task || []).map((row) => [row.task, row]));
-  const chips = run.tasks.slice(0, 4).map((task) => {
+  const chips = run.tasks.slice(0, shown).map((task) => {
     const row = scores.get(task);
     return h(
       "span",
       { class: "chip", title: row ? `${row.metric}: ${number(row.score)}` : task },
-      task,
+      h("span", { class: "task" }, task),
       row && row.score !== null ? h("b", null, " " + number(row.score, 2)) : null,
     );
   });
-  if (run.tasks.length > 4)
-    chips.push(h("span", { class: "chip", title: run.tasks.slice(4).join(", ") }, `+${run.tasks.length - 4}`));
+  const more = run.tasks.slice(shown);
+  if (more.length) chips.push(h("span", { class: "chip", title: more.join(", ") }, `+${more.length}`));
   return h("div", { class: "chips" }, chips);
 }
 
@@ -257,7 +270,7 @@ function progressOf(progress) {
     h("span", { class: progress.running ? "state on" : "state" }, said),
     progress.running || !progress.complete ? progressBar(progress) : null,
     h(
-      "span",
+      "div",
       { class: "quiet small" },
       `${count(progress.done)} of ${count(progress.total)}`,
       progress.indexed < 1 ? ` · indexing ${percent(progress.indexed)}` : "",

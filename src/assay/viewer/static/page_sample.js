@@ -2,11 +2,10 @@
 
 import { get, isStatic } from "./api.js";
 import { button, copy, fill, h, link, section } from "./dom.js";
-import { badge, weakTag } from "./charts.js";
+import { badge, weakTag } from "./signs.js";
 import { isBlindTo, markingBar } from "./marking.js";
 import { paramsOf, stateOf } from "./filters.js";
 import {
-  block,
   chooseText,
   conversation,
   facts,
@@ -18,15 +17,19 @@ import {
   scoreCard,
   targetsCard,
 } from "./sample_parts.js";
+import { code, rendered } from "./render.js";
+import { sampleSides } from "./sample_sides.js";
 import { lastSeen, replace, toCompare, toSample, toSamples } from "./route.js";
 import { count, number, oneLineOf } from "./words.js";
+
+const isLong = (value) => String(value).length > 200 || String(value).includes("\n");
 
 export async function pageSample(root, route) {
   const from = (route.params.from || [""])[0];
   /** @type {Record<string, any>} */
   const params = { ...paramsOf(stateOf(route.params)), ...(from ? { from } : {}) };
   let whole = false;
-  let sample = await get("sample", { run: route.run, key: route.key, against: route.params.against });
+  let sample = await get("sample", { run: route.run, key: route.key });
   const back = () =>
     from === "compare" && params.against
       ? toCompare([route.run, ...params.against], { flip: params.flip || "all" })
@@ -35,13 +38,14 @@ export async function pageSample(root, route) {
   lastSeen.set(route.run, sample.key);
   let near = { position: null, total: 0, previous: null, next: null };
   // answers that are run rather than read are shown as the code they are, where no fence says so
-  const isCode =
-    (sample.record.scores || []).some((score) => score.metadata && Array.isArray(score.metadata.checks)) &&
-    !/```/.test((sample.record.trace || {}).prediction || "");
+  const isRun = (sample.record.scores || []).some((score) => score.metadata && Array.isArray(score.metadata.checks));
+  const [fence, fenced] = /```(\w*)/.exec((sample.record.trace || {}).prediction || "") || [];
+  const language = isRun ? fenced || "python" : null;
   const glance = h("div", { class: "card glance" });
   const places = h("div", { class: "places" });
   const body = h("div", { class: "sample-body" });
   let marking = markingBar(route.run, sample, () => draw());
+  const beside = sampleSides(route.run, sample, params, () => isBlindTo(sample));
 
   function draw() {
     const { record } = sample;
@@ -55,12 +59,12 @@ export async function pageSample(root, route) {
         { class: "column" },
         section(
           "Conversation",
-          conversation(sample, isCode ? "python" : null),
+          conversation(sample, fence ? null : language),
           cutNote("trace.prediction"),
           completionNotes(record.trace || {}),
         ),
         record.unreadable !== undefined
-          ? section("This line of the journal is no record", prose(record.unreadable))
+          ? section("This line of the journal is not a record", prose(record.unreadable))
           : null,
       ),
       h(
@@ -85,30 +89,29 @@ export async function pageSample(root, route) {
       ),
     );
     marking.draw();
-    besides();
+    beside.draw();
   }
 
   // Input, target, answer, score, outcome and attempts, before anything has to be scrolled or opened.
   function glanceAt(blind) {
     const { record } = sample;
     const box = (label, ...children) => h("div", null, h("div", { class: "label" }, label), ...children);
-    const text = (value) =>
-      h(
-        "div",
-        { class: "text", dir: "auto", tabindex: String(value).length > 400 ? 0 : null },
-        value === "" ? h("span", { class: "quiet" }, "(empty)") : value,
-      );
+    // a question, and whatever is long, is read here as it is below: rendered, unless the reader wants it raw
+    const text = (value, { render = isLong(value), as = /** @type {string | null} */ (null) } = {}) => {
+      const made = render && isRendered() ? (as ? code(String(value), as) : rendered(String(value))) : null;
+      return h("div", { class: "text", dir: "auto", tabindex: isLong(value) ? 0 : null }, made || value || "(empty)");
+    };
     const targets = record.targets || [];
     const expected = targets.length ? targets.slice(0, 5).join("\n") : sample.expected;
     return [
-      box("Input", text(sample.input)),
+      box("Input", text(sample.input, { render: true })),
       box(
         targets.length > 1 ? `Target (${count(targets.length)} accepted)` : "Target",
         expected === null ? h("div", { class: "quiet" }, "none") : text(expected),
       ),
       box(
         sample.extracted === null ? "Answer" : "Answer (as read)",
-        record.trace ? text(sample.extracted ?? sample.answer) : h("div", { class: "quiet" }, "none"),
+        answered() ? text(answered(), { as: language }) : h("div", { class: "quiet" }, unanswered()),
       ),
       blind
         ? box("Score", h("div", { class: "quiet" }, "hidden until you have marked it"))
@@ -120,6 +123,16 @@ export async function pageSample(root, route) {
             attemptLinks(),
           ),
     ];
+  }
+
+  const answered = () => sample.record.trace && (sample.extracted ?? sample.answer);
+
+  // No text: what the model did instead, if anything.
+  function unanswered() {
+    if (!sample.record.trace) return "none";
+    const last = sample.turns[sample.turns.length - 1] || { parts: [] };
+    const names = last.parts.filter((part) => part.kind === "call").map((part) => part.name);
+    return names.length ? `no text, only calls: ${names.join(", ")}` : "(empty)";
   }
 
   function attemptLinks() {
@@ -177,7 +190,7 @@ export async function pageSample(root, route) {
   async function showAll() {
     whole = true;
     const all = await get("sample", { run: route.run, key: route.key, whole: 1 });
-    sample = { ...all, request: sample.request, others: sample.others };
+    sample = { ...all, request: sample.request };
     const before = marking.bar;
     marking = markingBar(route.run, sample, () => draw());
     before.replaceWith(marking.bar);
@@ -249,31 +262,11 @@ export async function pageSample(root, route) {
     ),
     glance,
     marking.bar,
+    beside.box,
     body,
   );
   draw();
   await drawPlaces();
-
-  // The same sample in other runs, below its conversation.
-  async function besides() {
-    const [column, blind] = [body.querySelector(".column"), isBlindTo(sample)];
-    for (const name of route.params.against || []) {
-      const key = (sample.others || {})[name];
-      const other = key ? await get("sample", { run: name, key }).catch(() => null) : null;
-      column.append(
-        section(
-          `In ${name}`,
-          other
-            ? [
-                blind ? null : badge(other.outcome, true),
-                blind || other.score === null ? null : h("b", null, " " + number(other.score)),
-                block((other.record.trace || {}).prediction || other.failure || ""),
-              ]
-            : h("p", { class: "quiet" }, "this run has no such sample"),
-        ),
-      );
-    }
-  }
 
   return {
     keys: {

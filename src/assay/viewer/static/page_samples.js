@@ -2,10 +2,9 @@
 
 import { get, messageOf } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
-import { bars } from "./charts.js";
-import { filterBar, outcomeBar, paramsOf, stateOf } from "./filters.js";
+import { filterBar, outcomeBar, paramsOf, rangeBars, stateOf } from "./filters.js";
 import { lastSeen, noteRow, push, replace, rowNoted, toSample, toSamples, toTogether } from "./route.js";
-import { cellOf, chosenColumns, chosenLines, columnChooser, columnsOf, signCell } from "./sample_columns.js";
+import { USUAL, cellOf, chosenColumns, chosenLines, columnChooser, columnsOf, signCell } from "./sample_columns.js";
 import { selection } from "./selection.js";
 import {
   copyNote,
@@ -119,7 +118,10 @@ export async function pageSamples(root, route) {
   function draw() {
     const shown = chosenColumns(columns);
     const lines = chosenLines();
-    const kind = `samples${lines > 1 ? " tall" : ""}${shown.length > 8 ? " wide" : ""}`;
+    const usual = shown.length === USUAL.length && shown.every((each) => USUAL.includes(each.name));
+    const kind = ["samples", lines > 1 && "tall", shown.length > 8 && "wide", usual && "usual"]
+      .filter(Boolean)
+      .join(" ");
     const made = rows.length
       ? table(
           "Samples",
@@ -138,7 +140,7 @@ export async function pageSamples(root, route) {
     return h(
       "div",
       { class: "spread" },
-      bars(found.histogram, what, (low, high) => change({ low, high, offset: "" })),
+      rangeBars(found.histogram, what, (low, high) => change({ low, high, offset: "" })),
     );
   }
 
@@ -196,7 +198,7 @@ export async function pageSamples(root, route) {
         link(address(each), null, oneLineOf(each.id)),
         each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null,
       ),
-      state.against.length ? h("td", { class: "num" }, other ? there(each, other) : "–") : null,
+      state.against.length ? h("td", { class: "num", "data-label": "there" }, other ? there(each, other) : "–") : null,
       shown.map((column) => cellOf(column, each, lines)),
     );
   }
@@ -277,7 +279,7 @@ function summaryLine(found, run) {
   if (found.search && found.search.reach < 1)
     notes.push(`search reaches ${percent(found.search.reach)} of the run so far`);
   if (found.search && !found.search.whole)
-    notes.push("the phrase was looked for in the first 5,000 samples that hold its words");
+    notes.push("the phrase was searched for in the first 5,000 samples that hold its words");
   return h(
     "p",
     { class: "summary" },

@@ -1,10 +1,9 @@
 // A search of `assay optimize`: what came of it, its course, the texts it kept, and every record under two of them.
 
-import { whisker } from "./charts.js";
 import { button, copy, fill, follow, h, section, select, table, th } from "./dom.js";
+import { plotted } from "./figures.js";
 import { replace, toRun } from "./route.js";
 import { fold, prose } from "./sample_parts.js";
-import { searchCurve } from "./search_curve.js";
 import { searchRecords } from "./search_records.js";
 import { textDiff } from "./text_diff.js";
 import { count, number, plural, signed } from "./words.js";
@@ -26,7 +25,11 @@ function soFar(search) {
     plural(proposals.answers, "proposal"),
     `${count(proposals.unusable)} unusable`,
   ];
-  return section("So far", h("p", null, counts.join(", ")), searchCurve(search));
+  return section("So far", h("p", null, counts.join(", ")), curve(search.chart));
+}
+
+function curve(chart) {
+  return chart ? h("div", { class: "plots" }, plotted(chart)) : h("p", { class: "quiet" }, "Nothing was scored yet.");
 }
 
 function parts({ name, summary }, route) {
@@ -35,7 +38,7 @@ function parts({ name, summary }, route) {
   const onopen = (record) => replace(toRun(name) + (record ? "?" + new URLSearchParams({ record }) : ""));
   return [
     headline(name, summary),
-    section("Score over evaluator calls", searchCurve(summary)),
+    section("Course", curve(summary.chart)),
     searchRecords(summary, open, onopen),
     compared(summary),
     lineage(summary),
@@ -197,10 +200,9 @@ function lineage(summary) {
         each.number === 0 ? "seed" : `#${each.number}`,
         each.number === summary.best_number ? " (best)" : "",
       ),
-      h("td", { class: "quiet" }, each.parent === null ? "" : each.parent === 0 ? "seed" : `#${each.parent}`),
+      h("td", { class: "quiet" }, parentsOf(each)),
       h("td", { class: "num" }, count(each.calls)),
       h("td", { class: "num" }, h("b", null, number(each.mean))),
-      h("td", { class: "wide" }, whisker(each.mean, null)),
       h("td", null, each.diff.length ? fold("Changes", difference(each.diff)) : fold("Text", prose(each.text))),
     ),
   );
@@ -209,7 +211,6 @@ function lineage(summary) {
     th("from"),
     th("after calls", { class: "num" }),
     th("score", { class: "num" }),
-    th(h("span", { class: "said" }, "score on a scale")),
     th("what changed"),
   ];
   return section(
@@ -217,6 +218,12 @@ function lineage(summary) {
     h("p", { class: "quiet" }, "The texts that were kept, in the order they were found."),
     table("Lineage", head, rows),
   );
+}
+
+// The text that was rewritten, or the two that were merged.
+function parentsOf({ parent, merged_with }) {
+  const named = [parent, merged_with].filter((each) => each !== null).map((each) => (each ? `#${each}` : "seed"));
+  return named.length > 1 ? `merge of ${named.join(" and ")}` : named.join("");
 }
 
 function difference(lines) {

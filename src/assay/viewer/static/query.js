@@ -56,7 +56,7 @@ class Reader {
   one(depth) {
     if (depth > DEEPEST) throw new QueryError(`more than ${DEEPEST} brackets or \`not\` inside each other`, this.at);
     if (this.keyword("not")) return { type: "not", part: this.one(depth + 1) };
-    if (this.ended()) throw new QueryError(`the query ends where ${WANTED} should follow`, this.at);
+    if (this.ended()) throw new QueryError(`expected ${WANTED} at the end of the query`, this.at);
     if (this.text[this.at] !== "(") return this.comparedOrSearched();
     const opened = this.at++;
     const inside = this.anyOf(depth + 1);
@@ -69,7 +69,7 @@ class Reader {
     const at = this.at;
     const word = this.sees("and", "or", "not");
     if (word) {
-      throw new QueryError(`${WANTED} should stand before \`${word}\`; to look for the word, put it in quotes`, at);
+      throw new QueryError(`expected ${WANTED} before \`${word}\`; to look for the word, put it in quotes`, at);
     }
     const [field, quoted] = this.name();
     const ends = this.at;
@@ -105,8 +105,8 @@ class Reader {
     const found = this.match(WORD);
     if (found) return found[0];
     const rest = this.text[this.at];
-    if (rest === ")") throw new QueryError(`${WANTED} should stand before this \`)\``, this.at);
-    throw new QueryError(`a field should stand before \`${rest}\`, as in score<1; texts go in quotes`, this.at);
+    if (rest === ")") throw new QueryError(`expected ${WANTED} before this \`)\``, this.at);
+    throw new QueryError(`expected a field before \`${rest}\`, as in score<1; texts go in quotes`, this.at);
   }
 
   value(sign) {
@@ -114,7 +114,7 @@ class Reader {
     const at = this.at;
     if (this.text[at] === '"') return { text: this.quoted(), quoted: true, at };
     const found = this.match(VALUE);
-    if (!found) throw new QueryError(`a value should follow \`${sign}\``, at);
+    if (!found) throw new QueryError(`expected a value after \`${sign}\``, at);
     return { text: found[0], quoted: false, at };
   }
 

@@ -1,10 +1,11 @@
 // What a model wrote, rendered: Markdown, maths, highlighted code and JSON trees. The vendored libraries only read the
 // text; every node is made here with h(), so nothing they return is ever taken for markup.
 
-import { h } from "./dom.js";
+import { h, scrolling } from "./dom.js";
 
 const LONGEST = 60000;
-const MARKDOWN = /^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|```|~~~|\||\$\$|\\\[)|\*\*|__|`|\[[^\]]+\]\(|\$[^$\s]|\\\(|\\\[/m;
+const MARKDOWN =
+  /^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|```|~~~|\||\$\$|\\\[|\\begin\{)|\*\*|__|`|\[[^\]]+\]\(|\$[^$\s]|\\\(|\\\[/m;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 const SOUND = /^data:audio\/(wav|mpeg|mp3|ogg|flac|webm);base64,[A-Za-z0-9+/=\s]+$/;
 
@@ -44,7 +45,7 @@ function elsewhere(what, address) {
 }
 
 export function code(text, language) {
-  return h("pre", { class: "code" }, h("code", null, highlighted(text, language)));
+  return scrolling("pre", { class: "code" }, h("code", null, highlighted(text, language)));
 }
 
 function highlighted(text, language) {
@@ -97,9 +98,22 @@ function parser() {
   if (made) return made;
   // no HTML of the model's own, no links out of bare words; what is not switched on stays text
   made = window.markdownit({ html: false, linkify: false, breaks: true });
+  made.inline.State = withProducts(made.inline.State);
   made.inline.ruler.before("escape", "maths", inlineMaths);
   made.block.ruler.before("fence", "maths", blockMaths, { alt: ["paragraph", "blockquote", "list"] });
   return made;
+}
+
+// "3*60 = 180, and 30*2" is two products and no emphasis: an asterisk between letters or digits stays what it is.
+function withProducts(State) {
+  return class extends State {
+    scanDelims(start, canSplitWord) {
+      const found = super.scanDelims(start, canSplitWord);
+      const beside = this.src[start - 1] + this.src[start + found.length];
+      const isProduct = this.src[start] === "*" && /^[0-9A-Za-z]{2}$/.test(beside);
+      return isProduct ? { ...found, can_open: false, can_close: false } : found;
+    }
+  };
 }
 
 /** @type {[string, string, boolean][]} */
@@ -132,9 +146,10 @@ function isSum(inside, next) {
 function blockMaths(state, startLine, endLine, silent) {
   const lineAt = (n) => state.src.slice(state.bMarks[n] + state.tShift[n], state.eMarks[n]);
   const first = lineAt(startLine);
-  const right = first.startsWith("$$") ? "$$" : first.startsWith("\\[") ? "\\]" : null;
-  if (!right) return false;
-  let text = first.slice(2);
+  const [, left, name] = /^(\$\$|\\\[|\\begin\{([a-z]+\*?)\})/.exec(first) || [];
+  if (!left) return false;
+  const right = name ? `\\end{${name}}` : left === "$$" ? "$$" : "\\]";
+  let text = first.slice(left.length);
   let line = startLine;
   while (!text.includes(right)) {
     line += 1;
@@ -144,7 +159,7 @@ function blockMaths(state, startLine, endLine, silent) {
   const [inside, after] = text.split(right, 2);
   if (after.trim()) return false;
   if (!silent) {
-    push(state, inside, true);
+    push(state, name ? left + inside + right : inside, true);
     state.line = line + 1;
   }
   return true;
@@ -158,12 +173,6 @@ function push(state, content, display) {
 
 const PLAIN = new Set([
   "p",
-  "h1",
-  "h2",
-  "h3",
-  "h4",
-  "h5",
-  "h6",
   "ul",
   "ol",
   "li",
@@ -178,30 +187,37 @@ const PLAIN = new Set([
   "strong",
   "s",
 ]);
-const HEADINGS = { h1: "h3", h2: "h4", h3: "h5", h4: "h6", h5: "h6", h6: "h6" };
 
 // Tokens in a row become nodes inside each other.
 function nodesOf(tokens) {
-  /** @type {any[][]} */
-  const stack = [[]];
+  /** @type {{ opened: any, children: any[] }[]} */
+  const stack = [{ opened: null, children: [] }];
+  const add = (node) => stack[stack.length - 1].children.push(node);
   for (const token of tokens) {
-    const here = stack[stack.length - 1];
-    if (token.nesting === 1) stack.push([]);
+    if (token.nesting === 1) stack.push({ opened: token, children: [] });
     else if (token.nesting === -1) {
-      const children = stack.pop();
-      stack[stack.length - 1].push(element(token, children));
-    } else here.push(single(token));
+      const { opened, children } = /** @type {any} */ (stack.pop());
+      add(element(token, children, opened));
+    } else add(single(token));
   }
-  return stack[0];
+  return stack[0].children;
 }
 
-function element(token, children) {
+function element(token, children, opened) {
   if (token.type === "link_close") return h("span", { class: "link-text" }, children);
   if (token.type === "paragraph_close" && token.hidden) return children;
-  if (token.tag === "table") return h("div", { class: "scroll" }, h("table", null, children));
+  if (token.tag === "table") return scrolling("div", { class: "scroll" }, h("table", null, children));
+  // a heading of the model's is no part of the page's outline
+  if (/^h[1-6]$/.test(token.tag)) return h("div", { class: "heading", dir: "auto" }, children);
   return PLAIN.has(token.tag)
-    ? h(HEADINGS[token.tag] || token.tag, { dir: "auto" }, children)
+    ? h(token.tag, { dir: "auto", style: aligned(opened) }, children)
     : h("span", null, children);
+}
+
+// The cells of a column stand as its head says: `---:` is on the right.
+function aligned(opened) {
+  const [, side] = /^text-align:(left|center|right)$/.exec((opened && opened.attrGet("style")) || "") || [];
+  return side ? { textAlign: side } : null;
 }
 
 function single(token) {

@@ -8,11 +8,17 @@ export function current() {
   const params = {};
   for (const [name, value] of new URLSearchParams(search || "")) (params[name] ||= []).push(value);
   const [place, run, view, key] = parts;
-  if (place === "run" && run !== undefined) return { page: view || "overview", run, key, params };
+  if (place === "run" && run !== undefined) return { page: pageOfRun(view), view, run, key, params };
   if (place === "samples" && (params.run || []).length) return { page: "together", runs: params.run, params };
   if (place === "compare") return { page: "compare", runs: params.run || [], params };
   if (place === "history") return { page: "history", params };
   return { page: "runs", params };
+}
+
+// The list of runs or a comparison is no page of a run, whatever the address says.
+function pageOfRun(view) {
+  const known = ["overview", "samples", "sample", "marks", "provenance"];
+  return view === undefined ? "overview" : known.includes(view) ? view : "unknown";
 }
 
 function decode(text) {

@@ -1,15 +1,15 @@
 // The columns of the sample table: those there are, those that were chosen, and how many lines a row has.
 
-import { badge, weakTag } from "./charts.js";
+import { badge, weakTag } from "./signs.js";
 import { button, fill, h, select } from "./dom.js";
 import { MARKS, count, number, oneLineOf, seconds } from "./words.js";
 
 // Columns that every run has: name, head, class, what to sort by, cell.
 const PLAIN = [
   ["score", "score", "num", "score", (row) => (row.score === null ? "–" : number(row.score, 2))],
-  ["input", "question", "text", "", (row) => oneLineOf(row.prompt)],
+  ["input", "question", "text", "", (row) => questionOf(row)],
   ["tail", "end of the question", "text", "", (row) => oneLineOf(row.tail)],
-  ["answer", "answer", "text", "", (row) => said(row)],
+  ["answer", "answer", "text", "", (row) => answerCell(row)],
   ["read", "read answer", "text", "", (row) => oneLineOf(row.extracted)],
   ["target", "target", "target", "", (row) => oneLineOf(row.target)],
   ["reason", "reason", "text", "", (row) => oneLineOf(row.reason || row.failure)],
@@ -19,6 +19,7 @@ const PLAIN = [
 ];
 export const USUAL = ["score", "input", "answer", "target", "task", "time", "tokens_out"];
 const NEVER = new Set(["score", "task", "id", "outcome", "answer", "target", "seconds", "tokens_out", "mark", "flip"]);
+const PLAINLY = new Set(["score", "input", "answer"]);
 const HIDDEN = new Set(["run", "model", "key"]);
 
 // Every column of a run: the plain ones, then a field each.
@@ -45,16 +46,25 @@ export function shownValue(value) {
   return Array.isArray(value) ? value[0] : oneLineOf(value.t[0] ?? value.n);
 }
 
-// What was scored stands first: the answer as it was read, then what the model wrote.
+// The fence that every question about code begins with says nothing in a line.
+export function questionOf(row) {
+  return oneLineOf(String(row.prompt ?? "").replace(/^\s*```\w*\n/, ""));
+}
+
+const LONG_READ = 80;
+export const isLongRead = (each) => oneLineOf(each.extracted).length > LONG_READ;
+
+// What was scored stands first: the answer as it was read, then what the model wrote; code that was read stands alone.
 export function answerOf(each) {
   const read = each.extracted === null ? "" : oneLineOf(each.extracted);
   const whole = oneLineOf(each.answer);
+  if (isLongRead(each)) return read;
   return read && read !== whole
     ? [h("b", { class: "read", title: "the answer as it was read" }, read), h("span", { class: "quiet" }, " " + whole)]
     : whole;
 }
 
-function said(row) {
+function answerCell(row) {
   return row.failure !== null ? h("span", { class: "bad" }, `${row.kind}: ${oneLineOf(row.failure)}`) : answerOf(row);
 }
 
@@ -72,7 +82,8 @@ export function cellOf(column, row, lines) {
   const content = column.cell(row);
   return h(
     "td",
-    { class: `${column.kind} f-${column.name}` },
+    // a phone has no heads: what is not plain by itself says there what it is
+    { class: `${column.kind} f-${column.name}`, "data-label": PLAINLY.has(column.name) ? null : column.label },
     lines > 1 ? h("div", { class: "lines" }, content) : content,
   );
 }

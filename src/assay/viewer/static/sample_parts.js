@@ -88,7 +88,7 @@ export function data(value) {
 // The turns in their order; what every sample of the task begins with is folded.
 export function conversation(sample, language) {
   const { turns, shared } = sample;
-  if (!turns.length) return h("p", { class: "quiet" }, "Nothing was asked: the attempt broke before.");
+  if (!turns.length) return h("p", { class: "quiet" }, "No request was sent: the attempt failed before that.");
   const begin = turns.findIndex((each) => each.role !== "system" && each.role !== "developer");
   const folded = begin >= 0 && shared.turns > begin ? turns.slice(begin, shared.turns) : [];
   const shownTurns = folded.length ? [...turns.slice(0, begin), ...turns.slice(shared.turns)] : turns;
@@ -115,7 +115,7 @@ export function conversation(sample, language) {
 
 function sharedTitle(examples) {
   return examples
-    ? `${count(examples)} worked ${examples === 1 ? "example" : "examples"}, the same in every sample`
+    ? `${count(examples)} few-shot ${examples === 1 ? "example" : "examples"}, the same in every sample`
     : "The beginning, the same in every sample";
 }
 
@@ -190,7 +190,7 @@ export function targetsCard(sample) {
   const { record } = sample;
   const scores = record.scores || [];
   const read = scores.find((score) => score.answer !== null && score.answer !== undefined);
-  const answer = read ? read.answer : (record.trace || {}).prediction || "";
+  const answer = read ? read.answer : (record.trace || {}).prediction || sample.answer;
   const targets = record.targets || [];
   if (!targets.length) return null;
   const marks = scores
@@ -274,7 +274,7 @@ export function scoreCard(score) {
     { class: "card score" },
     h("h3", null, score.name),
     h("div", { class: "row wrap" }, values),
-    score.extracted === false ? h("p", { class: "bad" }, "nothing could be read out of the answer") : null,
+    score.extracted === false ? h("p", { class: "bad" }, "nothing could be extracted from the answer") : null,
     evidenceOf(score)
       .filter((each) => each.kind !== "span")
       .map((each) =>
@@ -286,15 +286,16 @@ export function scoreCard(score) {
         ),
       ),
     score.reason ? field("reason", block(score.reason)) : null,
-    score.metadata ? evidence(score.metadata) : null,
+    score.metadata ? evidence(score.metadata, score.reason) : null,
   );
 }
 
 // Checks as a table, texts as texts, the rest as JSON: whatever a scorer left behind can be read.
-function evidence(metadata) {
+function evidence(metadata, reason) {
   const parts = [];
   for (const [name, value] of Object.entries(metadata)) {
-    if (name === "evidence") continue;
+    // spans are marked in the answer, and a judge's reasoning stands above as the reason
+    if (name === "evidence" || (name === "reasoning" && value === reason)) continue;
     if (name === "checks" && Array.isArray(value)) parts.push(field("checks", checks(value)));
     else if (typeof value === "string" && (value.length > 60 || value.includes("\n")))
       parts.push(open(name, prose(value)));
@@ -346,8 +347,8 @@ export function failureCard(failure) {
       "p",
       { class: "quiet small" },
       failure.retryable
-        ? "The same command makes this attempt again; it may pass then."
-        : "The same command makes this attempt again.",
+        ? "Rerun the same command to retry this attempt; it may pass then."
+        : "Rerun the same command to retry this attempt.",
     ),
   );
 }
@@ -374,7 +375,7 @@ export function facts(sample) {
     ],
     [
       "latency",
-      `${seconds(record.seconds)} in all${completions.length ? `, ${seconds(sum("seconds"))} of it the model` : ""}`,
+      `${seconds(record.seconds)} in total${sum("seconds") ? `, ${seconds(sum("seconds"))} of it in the model` : ""}`,
     ],
     ["retries", count(sum("retries"))],
     ["finish reason", completions.map((each) => each.finish_reason || "not given").join(", ")],

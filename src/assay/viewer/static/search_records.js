@@ -12,7 +12,7 @@ const SHOWN = {
   better: ["better than the seed", (each) => (change(each) ?? 0) > 0],
 };
 
-// `open` is the record that the address names, and `onopen` hears which one is looked at.
+// `open` is the record that the address names, and `onopen` is called with the one that is opened.
 export function searchRecords(summary, open, onopen) {
   let shown = "all";
   const box = h("div");
@@ -22,7 +22,7 @@ export function searchRecords(summary, open, onopen) {
       box,
       found.length
         ? table("Records", head(), found.map((each) => rows(summary, each, nameOf(each) === open, onopen)).flat())
-        : h("p", { class: "empty" }, "No record is like that."),
+        : h("p", { class: "empty" }, "No record matches."),
     );
   };
   draw();

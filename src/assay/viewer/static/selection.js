@@ -14,7 +14,7 @@ const FORMATS = [
   ["task", "as a task"],
 ];
 
-// `source` tells what the table shows: its runs, its parameters, how many rows match, and the query for a terminal.
+// `source` has what the table shows: its runs, its parameters, how many rows match, and the query for a terminal.
 export function selection(source, onchange) {
   const picked = new Map();
   let all = false;
@@ -71,7 +71,8 @@ export function selection(source, onchange) {
   function downloadLink([format, label]) {
     const { runs, params } = source();
     const asked = all ? params : { q: where(), against: params.against };
-    return link(`/api/download?${query({ run: runs, format, ...asked })}`, { class: "button", download: "" }, label);
+    const address = `/api/download?${query({ run: runs, format, ...asked })}`;
+    return link(address, { class: "button", download: "", onclick: (event) => save(event, address) }, label);
   }
 
   function command() {
@@ -114,4 +115,15 @@ export function selection(source, onchange) {
     toggle,
     togglePage: (rows, on) => set(() => rows.forEach((row) => toggle(row, on))),
   };
+}
+
+// A file that cannot be made is answered with a sentence, which belongs on the page and not into a file.
+async function save(event, address) {
+  event.preventDefault();
+  const answer = await fetch(address);
+  if (!answer.ok) return toast((await answer.json()).error, 12000);
+  const name = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") || "");
+  const file = URL.createObjectURL(await answer.blob());
+  link(file, { download: name ? name[1] : "samples" }).click();
+  setTimeout(() => URL.revokeObjectURL(file), 10000);
 }

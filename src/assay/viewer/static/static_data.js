@@ -2,7 +2,7 @@
 // Means and intervals are not computed here: they are in the data files, or they are not shown.
 
 import { compile, parse, schemaOf, textsOf } from "./query.js";
-import { holdsWords, said } from "./static_search.js";
+import { holdsWords, searchableText } from "./static_search.js";
 
 export async function staticGet(what, params) {
   const list = await load("runs");
@@ -223,7 +223,8 @@ const chosenFields = (params) =>
 async function saidIn(file, rows) {
   const found = new Map();
   for (const chunk of new Set(rows.map((row) => row.chunk))) {
-    for (const [key, sample] of Object.entries(await load(`${file}-s${chunk}`))) found.set(key, said(sample.record));
+    for (const [key, sample] of Object.entries(await load(`${file}-s${chunk}`)))
+      found.set(key, searchableText(sample.record));
   }
   return found;
 }
@@ -232,10 +233,12 @@ function joined(rows, others) {
   const same = (row) => `${row.task}\u0000${row.id}\u0000${row.attempt}`;
   const maps = others.map((other) => new Map(other.map((row) => [same(row), row])));
   return rows.map((row) => {
-    const there = maps.map((map) => map.get(same(row)) || null);
+    const there = maps.map((map) => map.get(same(row)) || null).map((other) => other && withAnswer(row, other));
     return { ...row, others: there, fields: { ...row.fields, flip: flips(there.map((other) => movedTo(row, other))) } };
   });
 }
+
+const withAnswer = (row, other) => ({ ...other, same_answer: other.said === row.said });
 
 // An attempt with another answer key compares nothing.
 function movedTo(row, other) {

@@ -24,7 +24,7 @@ export function holdsWords(text, { words, quoted, unfinished }) {
 }
 
 // Everything in words about a sample, as the server's search has it, ready to be looked through.
-export function said(record) {
+export function searchableText(record) {
   const { prompt, messages, prediction, items, completions } = record.trace || {};
   return texts([
     record.sample_id,

@@ -3,10 +3,13 @@
 const MOST = 1500;
 const LONG = 50000;
 
+/** @typedef {[string, string]} Part what a stretch of text is (same, removed, added), and the stretch */
+
 // Parts [kind, text], kind being "same", "removed" (only in a) or "added" (only in b); null when both are too long.
-export function textDiff(a, b) {
+export function textDiff(/** @type {string} */ a, /** @type {string} */ b) {
   if (a.length > LONG || b.length > LONG) return null;
-  const parts = (text) => text.match(/\s+|[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]/gu) || [];
+  /** @returns {string[]} */
+  const parts = (/** @type {string} */ text) => text.match(/\s+|[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]/gu) || [];
   let [left, right] = [parts(a), parts(b)];
   let start = 0;
   while (start < left.length && start < right.length && left[start] === right[start]) start++;
@@ -22,26 +25,40 @@ export function textDiff(a, b) {
   right = right.slice(start, right.length - end);
   if (left.length > MOST || right.length > MOST) return null;
   return joined([
-    ...head.map((text) => ["same", text]),
+    ...head.map((text) => /** @type {Part} */ (["same", text])),
     ...between(left, right),
-    ...tail.map((text) => ["same", text]),
+    ...tail.map((text) => /** @type {Part} */ (["same", text])),
   ]);
 }
 
 // What a text says otherwise than another, as parts [differs, text]: equal stretches are cut to what leads to a
 // difference and what follows it, so that the difference is on the first lines.
-export function otherwise(first, other, around = 40) {
+export function otherwise(/** @type {string} */ first, /** @type {string} */ other, around = 40) {
   const parts = (textDiff(first, other) || [["added", other]]).filter(([kind]) => kind !== "removed");
   return parts.map(([kind, text], i) => {
     if (kind === "added" || text.length <= 2 * around) return [kind === "added", text];
-    const head = i === 0 ? "" : text.slice(0, around);
-    const tail = i === parts.length - 1 ? "" : text.slice(-around);
+    // whole words, where there are any
+    const head =
+      i === 0
+        ? ""
+        : text
+            .slice(0, around)
+            .replace(/(\s)\S*$/, "$1")
+            .trimEnd();
+    const tail =
+      i === parts.length - 1
+        ? ""
+        : text
+            .slice(-around)
+            .replace(/^\S*(?=\s)/, "")
+            .trimStart();
     return [false, parts.length === 1 ? text : `${head} … ${tail}`];
   });
 }
 
 // The longest common subsequence, walked from both ends of its table.
-function between(left, right) {
+/** @returns {Part[]} */
+function between(/** @type {string[]} */ left, /** @type {string[]} */ right) {
   const width = right.length + 1;
   const length = new Uint16Array((left.length + 1) * width);
   for (let i = left.length - 1; i >= 0; i--) {
@@ -52,6 +69,7 @@ function between(left, right) {
           : Math.max(length[(i + 1) * width + j], length[i * width + j + 1]);
     }
   }
+  /** @type {Part[]} */
   const found = [];
   let [i, j] = [0, 0];
   while (i < left.length || j < right.length) {
@@ -66,7 +84,8 @@ function between(left, right) {
   return found;
 }
 
-function joined(parts) {
+function joined(/** @type {Part[]} */ parts) {
+  /** @type {Part[]} */
   const found = [];
   for (const [kind, text] of parts) {
     const last = found[found.length - 1];
@@ -77,9 +96,9 @@ function joined(parts) {
 }
 
 // How much of two texts is the same, roughly: enough to pick the nearest target.
-export function likeness(a, b) {
+export function likeness(/** @type {string} */ a, /** @type {string} */ b) {
   if (a === b) return 2;
-  const words = (text) => new Set(text.slice(0, 5000).toLowerCase().split(/\W+/));
+  const words = (/** @type {string} */ text) => new Set(text.slice(0, 5000).toLowerCase().split(/\W+/));
   const [left, right] = [words(a), words(b)];
   let same = 0;
   for (const word of left) same += Number(right.has(word));

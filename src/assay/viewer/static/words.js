@@ -1,31 +1,33 @@
 // Numbers and times as people read them, and the words and signs for outcomes.
 
+/** @type {Record<string, string[]>} */
 export const OUTCOMES = {
   right: ["✓", "right", "full marks"],
   partial: ["◐", "partial", "some of the marks"],
   wrong: ["✗", "wrong", "no marks"],
-  scored: ["#", "scored", "a number; this task knows no right and wrong"],
-  unparsed: ["?", "unparsed", "no answer could be read out of what the model said"],
+  scored: ["#", "scored", "a number; this task has no right or wrong"],
+  unparsed: ["?", "unparsed", "no answer could be extracted from what the model wrote"],
   unscored: ["–", "unscored", "it has no value for the task's score"],
-  excluded: ["⊘", "excluded", "a rule of the task took it out"],
+  excluded: ["⊘", "excluded", "excluded by a rule of the task"],
   failed: ["!", "failed", "something broke: not a score"],
   timeout: ["◷", "timeout", "took too long: not a score"],
-  unreadable: ["⁇", "unreadable", "this line of the journal is no record"],
+  unreadable: ["⁇", "unreadable", "this line of the journal is not a record"],
 };
 
+/** @type {Record<string, string>} */
 export const MARKS = { right: "✓ right", wrong: "✗ wrong", unclear: "~ unclear" };
 
-export function number(value, digits = 3) {
+export function number(/** @type {number | null | undefined} */ value, digits = 3) {
   if (value === null || value === undefined) return "–";
   return Number(value).toFixed(digits).replace("-", "−");
 }
 
-export function signed(value, digits = 3) {
+export function signed(/** @type {number | null | undefined} */ value, digits = 3) {
   if (value === null || value === undefined) return "–";
   return (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(digits);
 }
 
-export function count(value) {
+export function count(/** @type {number | null | undefined} */ value) {
   return value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en-US");
 }
 
@@ -36,7 +38,7 @@ const SIZES = [
   [1e3, "k"],
 ];
 
-export function short(value) {
+export function short(/** @type {number | null | undefined} */ value) {
   if (!value) return value === 0 ? "0" : "–";
   for (const [size, unit] of SIZES) {
     if (value >= size) return (value / size).toFixed(value >= 10 * size ? 0 : 1) + " " + unit;
@@ -44,12 +46,12 @@ export function short(value) {
   return String(value);
 }
 
-export function percent(share) {
+export function percent(/** @type {number | null | undefined} */ share) {
   if (share === null || share === undefined) return "–";
   return (share * 100).toFixed(share > 0.995 && share < 1 ? 1 : 0) + " %";
 }
 
-export function seconds(value) {
+export function seconds(/** @type {number | null | undefined} */ value) {
   if (value === null || value === undefined) return "–";
   if (value > 0 && value < 0.001) return Math.round(value * 1e6) + " µs";
   if (value < 1) return Math.round(value * 1000) + " ms";
@@ -58,7 +60,22 @@ export function seconds(value) {
   return (value / 3600).toFixed(1) + " h";
 }
 
-export function age(epoch) {
+// From the start of a run to what was written last.
+export function lasted(/** @type {string} */ created, /** @type {number} */ changed) {
+  const passed = changed - Date.parse(created) / 1000;
+  return passed >= 0 ? seconds(passed) : null;
+}
+
+// A time of ours (ISO 8601) to the minute, in the reader's own zone.
+export function moment(/** @type {string} */ iso) {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return "";
+  const two = (/** @type {number} */ part) => String(part).padStart(2, "0");
+  const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+export function age(/** @type {number} */ epoch) {
   const passed = Date.now() / 1000 - epoch;
   if (passed < 60) return "just now";
   if (passed < 3600) return `${plural(Math.floor(passed / 60), "minute")} ago`;
@@ -66,18 +83,22 @@ export function age(epoch) {
   return `${plural(Math.floor(passed / 86400), "day")} ago`;
 }
 
-export function interval(found, digits = 3) {
+/** @typedef {{ low?: number | null, high?: number | null } | null | undefined} Interval */
+
+export function interval(/** @type {Interval} */ found, digits = 3) {
   if (!found || found.low === null || found.low === undefined) return "";
   return `${number(found.low, digits)} – ${number(found.high, digits)}`;
 }
 
+/** @typedef {{ tasks: number, headline: boolean, left_out: string[] }} Mean */
+
 // What a mean over samples is the mean of: a score as the leaderboard has it, or something else that is named.
-export function meanOf(score) {
+export function meanOf(/** @type {Mean} */ score) {
   if (score.tasks > 1) return `mean of ${score.tasks} task means`;
   return score.headline ? "mean score" : "mean over samples";
 }
 
-export function meanNote(score) {
+export function meanNote(/** @type {Mean | null} */ score) {
   if (!score) return null;
   if (score.left_out.length) return `without ${score.left_out.join(", ")}: no part of the overall score`;
   return score.headline
@@ -85,33 +106,40 @@ export function meanNote(score) {
     : "the mean of the samples' numbers; the task's score on the leaderboard is another measure";
 }
 
-export function pValue(p) {
+export function pValue(/** @type {number | null | undefined} */ p) {
   if (p === null || p === undefined) return "–";
   return p < 0.001 ? "< 0.001" : p.toFixed(3);
 }
 
-export function oneLineOf(text) {
+export function oneLineOf(/** @type {unknown} */ text) {
   return text === null || text === undefined ? "" : String(text).replace(/\s+/g, " ").trim();
 }
 
-export function plural(n, one, many) {
+export function plural(
+  /** @type {number} */ n,
+  /** @type {string} */ one,
+  /** @type {string | undefined} */ many = undefined,
+) {
   return `${count(n)} ${n === 1 ? one : many || one + "s"}`;
 }
 
-export function money(cost) {
+/** @typedef {{ value: number | null, judged: boolean, judges: number | null, currency: string }} Cost */
+
+export function money(/** @type {Cost | null} */ cost) {
   if (!cost || (cost.value === null && !cost.judged)) return null;
-  const told = [amount(cost.value, cost.currency)];
-  if (cost.judged && cost.judges !== 0) told.push(`judges ${amount(cost.judges, cost.currency)}`);
-  return told.join(" + ");
+  if (!cost.value && !cost.judges) return cost.value === null && cost.judges !== 0 ? "cost unknown" : null;
+  const parts = [amount(cost.value, cost.currency)];
+  if (cost.judged && cost.judges !== 0) parts.push(`judges ${amount(cost.judges, cost.currency)}`);
+  return parts.join(" + ");
 }
 
-function amount(value, currency) {
-  // a cost that nobody knows is never shown as nothing
+function amount(/** @type {number | null} */ value, /** @type {string} */ currency) {
+  // an unknown cost is never shown as zero
   return value === null ? "unknown" : `${currency} ${Number(value).toFixed(value === 0 ? 0 : value < 1 ? 4 : 2)}`;
 }
 
 // An exported copy may hold only the first samples of a run: said wherever they are counted or listed.
-export function copyNote(run) {
+export function copyNote(/** @type {{ left_out?: number, summary: { rows: number } }} */ run) {
   if (!run.left_out) return null;
   const [held, all] = [run.summary.rows - run.left_out, run.summary.rows];
   return (

@@ -102,10 +102,18 @@ def test_the_default_aggregates_are_called_by_the_scorer(tmp_path: Path) -> None
 
 def test_the_cost_of_an_answer_needs_a_price(tmp_path: Path) -> None:
     path = write_task(tmp_path, [ROW], [{"type": "cost", "max_cost": 0.001}])
-    board = run_task(path, lambda prompt: "Paris")
-    assert board.tasks[0].failures == {"scorer/unsupported": 1}
+    asked: list[str] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return "Paris"
+
+    with pytest.raises(UsageError, match=r"the scorer `cost` asks what answers of .* no price is known for it: add it"):
+        run_task(path, answer)
+    assert not asked
 
 
+LABELER = {"type": "labeler_via_model", "model_key": "m", "user_prompt": "u", "valid_labels": ["answer", "refusal"]}
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"type": "exact_match"}, "needs one of `ground_truth` and `ground_truths`; got neither"),
     ({"type": "exact_mach", **GOLD}, "unknown scorer `exact_mach`. Did you mean `exact_match`?"),
@@ -119,11 +127,28 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"type": "assertions", "assertions": []}, "needs at least 1 item"),
     ({"type": "json_schema", "value": {"dependencies": {}}}, "`dependencies` is not checked here"),
     ({"type": "word_count"}, "needs `min`, `max` or both"),
+    ({"type": "word_count", "min": 5, "max": 2}, "no text has at least 5 and at most 2 words"),
+    ({"type": "similar", "value": "x", "threshold": 7}, "must be at most 1, got 7"),
+    (
+        {"type": "assertions", "threshold": 1.5, "assertions": [{"type": "contains", "value": "x"}]},
+        "must be at most 1, got 1.5",
+    ),
     ({"type": "code_exec"}, "needs one of `tests`, `io_pairs`, `expressions`, `expected_stdout`; got none of them"),
     ({"type": "instructions", "instructions": [{"id": "punctuation:no_coma"}]}, "Did you mean `punctuation:no_comma`"),
     ({"type": "latency"}, "needs the field `max_seconds`"),
     ({"type": "similar", "value": "x", "treshold": 1}, "Did you mean `threshold`"),
     ({"type": "rouge_l", **GOLD, "metrics": [{"type": "mean", "field": "rouge"}]}, "gives no value `rouge`"),
+    ({"type": "metric", "metric": "exact_mach", **GOLD}, "unknown metric `exact_mach`. Did you mean `exact_match`?"),
+    ({"type": "not_contains_any", "value": []}, "value: the list is empty: no text is looked for"),
+    ({"type": "json_schema", "value": "an object"}, "a schema is an object, not str"),
+    (
+        {**LABELER, "metrics": [{"type": "frequency", "field": "label", "label": "refussal"}]},
+        "metrics[0].label: `refussal` is not among `valid_labels`. Did you mean `refusal`?",
+    ),
+    (
+        {**LABELER, "metrics": [{"type": "weighted_average", "field": "label", "weights": {"answer": 1}}]},
+        "metrics[0].weights: no weight for the valid label `refusal`",
+    ),
 ]
 
 

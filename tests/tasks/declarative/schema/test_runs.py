@@ -31,10 +31,3 @@ def test_what_other_programs_take_is_refused_or_warned_of_with_a_way_around(tmp_
     document = read(tmp_path, "dataset_generators: [{key: g}]\n")
     checked_run(document)
     assert any("`dataset_generators` is not used here" in warning for warning in document.warnings)
-
-
-@pytest.mark.parametrize("scope", ["scorer_keys", "metric_keys"])
-def test_a_policy_is_not_about_one_scorer_or_metric(tmp_path: Path, scope: str) -> None:
-    rule = f"{{key: r, definition: {{type: exists, metric: m}}, scope: {{{scope}: [a]}}}}"
-    with pytest.raises(UsageError, match=rf"scope\.{scope}: unknown field of a policy scope"):
-        checked_run(read(tmp_path, f"policies: [{{key: p, display_name: P, rules: [{rule}]}}]\n"))

@@ -35,3 +35,38 @@ def test_two_entity_types_that_disagree_are_refused(tmp_path: Path) -> None:
     text = DATASET_TASK.replace("definition:", "evaluated_entity_type: model\ndefinition:")
     with pytest.raises(UsageError, match="`model` here but `dataset`"):
         task(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["hello: 1\n", "key: a\ndisplay_name: b\nai_app: c\n"])
+def test_a_file_of_no_kind_is_answered_with_the_kinds_that_there_are(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="none of the files that are read here: a task has `definition`, a run file"):
+        task(tmp_path, text)
+
+
+FORGOTTEN = "key: t\ndisplay_name: T\ndescription: d\ndefinition: {dataset: {key: d}, scorers: [SCORER]}\n"
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        '{type: string_equals, ground_truth: "{{ sample.a }}"}',
+        '{type: exact_match, ground_truth: "{{ sample.a }}"}',
+        "{type: contains, value: a}",
+        "{type: rag_checker, judge_model_key: j}",
+        "{type: evaluator, model_key: j, objective: o}",
+        '{type: labeler_via_model, model_key: j, user_prompt: "{{ model_output }}"}',
+    ],
+)
+def test_a_task_about_a_model_that_forgets_its_solver_is_not_read_as_one_about_a_dataset(
+    tmp_path: Path, scorer: str
+) -> None:
+    with pytest.raises(UsageError, match=r"task.yaml:4:\d+: definition.scorers\[0\].*: .*`solver`"):
+        task(tmp_path, FORGOTTEN.replace("SCORER", scorer))
+
+
+def test_a_scorer_of_answers_is_refused_where_no_solver_gives_one(tmp_path: Path) -> None:
+    code = "def compute_scores(sample, solver_output): return {'a': 1}"
+    text = FORGOTTEN.replace("SCORER", f'{{type: python, compute_scores_snippet: "{code}"}}')
+    with pytest.raises(UsageError, match=r"`compute_scores\(sample, solver_output\)` is called with the sample alone"):
+        task(tmp_path, text)
+    assert task(tmp_path, text.replace("solver_output", "solver_output=None"))

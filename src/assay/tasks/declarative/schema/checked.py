@@ -22,8 +22,9 @@ from assay.tasks.declarative.schema.datasets import DATASET
 from assay.tasks.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.tasks.declarative.schema.runs import EVALUATION, RUN_FILE, SPECIFICATIONS
 from assay.tasks.declarative.schema.tasks import DEFINITION, TASK
-from assay.tasks.declarative.shape import Anything, Field, ListOf, Report, Shape, Shaped, check, mappings
+from assay.tasks.declarative.shape import Anything, Field, ListOf, ObjectOf, Report, Shape, check, mappings
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain
+from assay.wording import nearest
 
 _NOT_RUN = ("dataset_generators",)
 EDITOR_SCHEMAS: dict[str, Shape] = {"task": TASK, "dataset": DATASET, "model": ANY_MODEL, "run": RUN_FILE}
@@ -48,7 +49,7 @@ _OF_AN_APP = {"key", "display_name", "description", "long_description", "tags"}
 
 
 def other_kind(value: Plain) -> str | None:
-    """What a file holds that is read as none of the kinds: a part that a task brings in with `$ref`, an app, …"""
+    """What a file of none of these kinds holds: a part that a task includes with `$ref`, an app, …"""
     if not isinstance(value, dict) or kind_of(value) != "task":
         return None
     definition = value.get("definition")
@@ -78,10 +79,25 @@ def kind_of(value: Plain) -> str:  # noqa: PLR0911 - a list of telltale fields
     return "task"
 
 
+_KINDS = (
+    "this is none of the files that are read here: a task has `definition`, a run file `tasks` or `evaluation`, a "
+    "dataset `source`, a model `config`, a model adapter `process_input`, an evaluation `task_specifications`"
+)
+
+
+def _is_of_no_kind(value: dict[str, Plain]) -> bool:
+    """Whether fields are there that no task has, nor was one that tasks have meant by them."""
+    others = [name for name in value if name not in TASK.fields]
+    return "definition" not in value and bool(others) and not any(nearest(name, TASK.fields) for name in others)
+
+
 def checked_task(document: Document, value: Plain, where: FieldPath = ()) -> TaskEntry:
     """A task as it was read, its definition still with placeholders; `UsageError` naming everything that is wrong."""
     if not where and (other := other_kind(value)):
         raise document.error((), f"this looks like {other}, not a task; a task has `definition`")
+    if not where and isinstance(value, dict) and _is_of_no_kind(value):
+        Report(document).raise_errors()  # the error may be in what it refers to
+        raise document.error((), _KINDS)
     value = _inferred_entity(_moved_entity(value, document, where), document, where)
     value = _without_trial_metrics(value, document, where)
     inside = (*where, "definition")
@@ -132,7 +148,7 @@ def _moved_entity(value: Plain, document: Document, where: FieldPath) -> Plain:
 
 
 def _without_trial_metrics(value: Plain, document: Document, where: FieldPath) -> Plain:
-    """Metrics of a trial aggregator's number are left out: the leaderboard has pass@k and pass^k of every k."""
+    """Metrics of a trial aggregator's number are left out: reports have pass@k and pass^k."""
     definition = value.get("definition") if isinstance(value, dict) else None
     trials = definition.get("trials") if isinstance(definition, dict) else None
     aggregators = mappings(trials.get("score_aggregators")) if isinstance(trials, dict) else []
@@ -140,7 +156,10 @@ def _without_trial_metrics(value: Plain, document: Document, where: FieldPath) -
     names = {each.get("score_name") for each in named if isinstance(each, dict)}
     if not names or not isinstance(value, dict) or not isinstance(definition, dict):
         return value
-    document.warn((*where, "definition", "trials", "score_aggregators"), "not used: the leaderboard has every k")
+    document.warn(
+        (*where, "definition", "trials", "score_aggregators"),
+        "not used: reports have k = 1, 2, 5, 10, … and the number of trials",
+    )
     scorers: list[Plain] = []
     for scorer in mappings(definition.get("scorers")):
         metrics = scorer.get("metrics")
@@ -187,7 +206,7 @@ def checked_run(document: Document) -> RunEntry:
         if value.get(name):
             document.warn((name,), f"`{name}` is not used here")
     parts = {name: Field(ListOf(Anything()), []) for name in ("datasets", "models", "tasks")}
-    shape = Shaped(RUN_FILE.name, RUN_FILE.doc, {**RUN_FILE.fields, **parts})
+    shape = ObjectOf(RUN_FILE.name, RUN_FILE.doc, {**RUN_FILE.fields, **parts})
     return record(_checked(document, value, shape, (), configured_at=("evaluation", "task_specifications")), RunEntry)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.datasets.cell_types import DTYPES
 from assay.datasets.tables import FORMATS as URL_FORMATS
 from assay.datasets.traces import FORMATS as TRACE_FORMATS
+from assay.tasks.declarative.code_shapes import TemplateText
 from assay.tasks.declarative.schema.fields import (
     DESCRIPTION,
     LONG_DESCRIPTION,
@@ -17,21 +18,21 @@ from assay.tasks.declarative.schema.fields import (
     word,
 )
 from assay.tasks.declarative.schema.filters import FILTER
+from assay.tasks.declarative.schema.together import exactly_one
 from assay.tasks.declarative.shape import (
     Anything,
+    Boolean,
     Either,
     Field,
     Fields,
     ListOf,
     MapOf,
     Number,
+    ObjectOf,
     Refused,
     Report,
-    Shaped,
     Tagged,
-    TemplateText,
     Text,
-    Truth,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath
 
@@ -46,7 +47,7 @@ _ROW = ("sample", "index")
 GENERATOR_STEP = Tagged(
     "generator step",
     {
-        "template": Shaped(
+        "template": ObjectOf(
             "a template step",
             "Columns by templates over the row so far.",
             {
@@ -54,12 +55,12 @@ GENERATOR_STEP = Tagged(
                 "columns": Field(MapOf(TemplateText(_ROW), least=1), doc="Each column with its template."),
             },
         ),
-        "python": Shaped(
+        "python": ObjectOf(
             "a python step",
             "Columns that `generate(sample, index, seed)` returns.",
             {"type": word("python"), "generate_snippet": snippet("generate", "Returns a mapping of columns.")},
         ),
-        "model": Shaped(
+        "model": ObjectOf(
             "a model step",
             "What a model writes.",
             {
@@ -68,7 +69,7 @@ GENERATOR_STEP = Tagged(
                 "system_prompt": template("Over the row so far.", _ROW, None),
                 "user_prompt": template("Over the row so far.", _ROW, min_length=1),
                 "column": text("The column that holds the answer.", "output", min_length=1),
-                "json": Field(Truth(), False, "The answer is a JSON object, whose fields are the columns."),
+                "json": Field(Boolean(), False, "The answer is a JSON object, whose fields are the columns."),
             },
         ),
     },
@@ -76,7 +77,7 @@ GENERATOR_STEP = Tagged(
 SOURCE = Tagged(
     "dataset source",
     {
-        "local": Shaped(
+        "local": ObjectOf(
             "a local source",
             "A file: .jsonl, .csv, .tsv or .parquet.",
             {
@@ -87,7 +88,7 @@ SOURCE = Tagged(
                 "columns": _COLUMNS,
             },
         ),
-        "inline": Shaped(
+        "inline": ObjectOf(
             "an inline source",
             "Rows written in the YAML file.",
             {
@@ -97,7 +98,7 @@ SOURCE = Tagged(
                 "columns": _COLUMNS,
             },
         ),
-        "url": Shaped(
+        "url": ObjectOf(
             "a url source",
             "A file at an address: .jsonl, .csv, .tsv or .parquet, fetched once and kept.",
             {
@@ -106,7 +107,7 @@ SOURCE = Tagged(
                 "sha256": Field(
                     Text(pattern=r"[0-9a-fA-F]{64}"),
                     None,
-                    "Of the file; another one is refused. Without it the number cannot be repeated.",
+                    "Of the file; a mismatch is an error. Without it the score cannot be reproduced.",
                 ),
                 "format": Field(Text(words=URL_FORMATS), None, "What the file is, where its address does not say it."),
                 "dtypes": _DTYPES,
@@ -114,7 +115,7 @@ SOURCE = Tagged(
                 "columns": _COLUMNS,
             },
         ),
-        "folder": Shaped(
+        "folder": ObjectOf(
             "a folder source",
             "Text files: columns `sample_id`, `file_name`, `content`, and the fields of their YAML front matter.",
             {
@@ -125,7 +126,7 @@ SOURCE = Tagged(
                 "columns": _COLUMNS,
             },
         ),
-        "task_result": Shaped(
+        "task_result": ObjectOf(
             "a task_result source",
             "What a finished run asked, answered and scored: its journal, a row for each attempt.",
             {
@@ -136,7 +137,7 @@ SOURCE = Tagged(
                 "columns": _COLUMNS,
             },
         ),
-        "traces": Shaped(
+        "traces": ObjectOf(
             "a traces source",
             "Recorded conversations: a log of Inspect, spans of OpenTelemetry, or chats in JSON lines.",
             {
@@ -154,7 +155,7 @@ SOURCE = Tagged(
                 "columns": _COLUMNS,
             },
         ),
-        "generated": Shaped(
+        "generated": ObjectOf(
             "a generated source",
             "Rows made by templates, Python or a model, written to a file before anything is scored.",
             {
@@ -170,9 +171,9 @@ SOURCE = Tagged(
                 "columns": _COLUMNS,
             },
         ),
-        "huggingface": Shaped(
+        "huggingface": ObjectOf(
             "a huggingface source",
-            "A dataset of the hub; without a revision the number cannot be repeated.",
+            "A dataset of the hub; without a revision the score cannot be reproduced.",
             {
                 "type": word("huggingface"),
                 "path": text("The dataset's name on the hub, `owner/name`.", min_length=1),
@@ -185,7 +186,7 @@ SOURCE = Tagged(
         ),
     },
     kind="dataset",
-    own=Shaped("a source", "A dataset of an installed package or of one's own.", {"type": Field(Text())}),
+    own=ObjectOf("a source", "A dataset of an installed package or your own.", {"type": Field(Text())}),
     refused=dict.fromkeys(
         ("inspect_ai", "langsmith", "phoenix", "claude_code"),
         "Traces are read from files here: export them, and write `source: {type: traces, file_path: …}`.",
@@ -198,17 +199,17 @@ def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
     if old is not None and result["source"] is not None:
         report.wrong((*where, "file_path"), "given beside `source`; keep `source`")
     elif old is not None:
-        report.warn((*where, "file_path"), "`file_path` is old; write `source: {type: local, file_path: …}`")
+        report.warn((*where, "file_path"), "`file_path` is deprecated; write `source: {type: local, file_path: …}`")
         result["source"] = {"type": "local", "file_path": old, "dtypes": None, "filters": [], "columns": None}
     if result["source"] is None:
         report.wrong(where, "a dataset needs `source`")
 
 
-DATASET = Shaped(
+DATASET = ObjectOf(
     "a dataset",
     "Where samples come from.",
     {
-        "key": Field(REFERENCED_KEY, doc="What tasks call it by."),
+        "key": Field(REFERENCED_KEY, doc="The key that tasks use."),
         "display_name": NAME,
         "description": DESCRIPTION,
         "long_description": LONG_DESCRIPTION,
@@ -222,4 +223,5 @@ DATASET = Shaped(
         ),
     },
     _dataset_rule,
+    (exactly_one("source", "file_path"),),
 )

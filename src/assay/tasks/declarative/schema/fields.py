@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from assay.tasks.declarative.shape import Field, ListOf, Number, PythonText, Shaped, TemplateText, Text
+from assay.tasks.declarative.code_shapes import PythonText, TemplateText
+from assay.tasks.declarative.shape import Field, ListOf, Number, ObjectOf, Text
 
 USER_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-]+")
 REFERENCED_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-$]+")
-
+RESULT_KEY = Text(min_length=1, max_length=250, pattern=r"[^./\\][^/\\]*")
+"""A dataset's key, or the name of a run folder: letters of all scripts and dots, but no path."""
 
 SAMPLE = ("sample",)
 """What a template of a sample may read."""
@@ -36,17 +38,19 @@ def snippet(function: str, doc: str = "") -> Field:
     return Field(PythonText(function), doc=doc)
 
 
-NAME = text("The name people see.", min_length=1)
+NAME = text("Display name.", min_length=1)
 DESCRIPTION = text("One or two sentences.", None)
 LONG_DESCRIPTION = text("Markdown.", None)
-TAGS = Field(ListOf(Text()), [], "Words to find it by.")
+TAGS = Field(ListOf(Text()), [], "Words to search by.")
 GENERATION = Field(
-    Shaped(
+    ObjectOf(
         "generation settings",
-        "How the model answers; what is left out is the run's affair.",
+        "How the model answers; what is left out is set by the run.",
         {
             "temperature": Field(Number(least=0), None, "0 for the likeliest answer."),
-            "top_p": Field(Number(above=0), None, "The share of the likeliest tokens that are drawn from."),
+            "top_p": Field(
+                Number(above=0), None, "Nucleus sampling: the share of the likeliest tokens to sample from."
+            ),
             "max_tokens": Field(Number(whole=True, least=1), None, "The longest answer."),
             "stop": Field(ListOf(Text(min_length=1), least=1), None, "Texts that end the answer."),
             "seed": Field(Number(whole=True), None, "Passed on to models that take one."),

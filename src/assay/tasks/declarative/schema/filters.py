@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from assay.tasks.declarative.code_shapes import ExpressionText
 from assay.tasks.declarative.schema.fields import USER_KEY
-from assay.tasks.declarative.shape import ExpressionText, Field, ListOf, Scalar, Shaped, Tagged, Text
+from assay.tasks.declarative.shape import Field, ListOf, ObjectOf, Scalar, Tagged, Text
 
 _COMPARISONS = ("equals", "not_equals", "greater_than", "less_than", "greater_or_equal", "less_or_equal")
 _MEMBERSHIPS = ("in", "not_in")
@@ -18,7 +19,7 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
         "filter operator",
         {
             **{
-                op: Shaped(
+                op: ObjectOf(
                     f"a {op} filter",
                     "Compares an expression with a value.",
                     {
@@ -30,7 +31,7 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
                 for op in _COMPARISONS
             },
             **{
-                op: Shaped(
+                op: ObjectOf(
                     f"a {op} filter",
                     "Asks whether an expression is among values.",
                     {
@@ -42,7 +43,7 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
                 for op in _MEMBERSHIPS
             },
             **{
-                op: Shaped(
+                op: ObjectOf(
                     f"a {op} filter",
                     "Asks about an expression by itself.",
                     {
@@ -59,11 +60,11 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
 
 FILTER = _filter(None)
 """Of a dataset's rows."""
-ACTION = Shaped(
+ACTION = ObjectOf(
     "an action rule",
     "What happens to samples that match a filter.",
     {
-        "key": Field(USER_KEY, doc="The rule's name, as it stands in reports."),
+        "key": Field(USER_KEY, doc="The rule's name, as shown in reports."),
         "action": Field(Text(words=("exclude_from_metrics",)), doc="What happens to the samples that match."),
         "filter": Field(
             _filter(_READ_BY_RULES), doc="Which samples; may read `sample`, `solver_output`, `scores.KEY.VALUE`."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from assay.tasks.declarative.schema.fields import USER_KEY, snippet, text, word
-from assay.tasks.declarative.shape import Field, MapOf, Number, Scalar, Shaped, Tagged, Text
+from assay.tasks.declarative.shape import Field, MapOf, Number, ObjectOf, Scalar, Tagged, Text
 
 
-def _metric(kind: str, doc: str, **own: Field) -> Shaped:
-    return Shaped(f"a {kind} metric", doc, {"type": word(kind), **_COMMON, **own})
+def _metric(kind: str, doc: str, **own: Field) -> ObjectOf:
+    return ObjectOf(f"a {kind} metric", doc, {"type": word(kind), **_COMMON, **own})
 
 
 _COMMON = {"key": Field(USER_KEY, None, "Unique within the scorer.")}
@@ -91,5 +91,5 @@ METRIC = Tagged(
         ),
     },
     kind="aggregate",
-    own=Shaped("a metric", "An aggregate of an installed package or of one's own.", {**_COMMON, "type": Field(Text())}),
+    own=ObjectOf("a metric", "An aggregate of an installed package or your own.", {**_COMMON, "type": Field(Text())}),
 )

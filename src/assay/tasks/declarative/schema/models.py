@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.tasks.declarative.code_shapes import TemplateText
 from assay.tasks.declarative.schema.fields import (
     DESCRIPTION,
     GENERATION,
@@ -12,6 +13,7 @@ from assay.tasks.declarative.schema.fields import (
     text,
     word,
 )
+from assay.tasks.declarative.schema.together import ADAPTED
 from assay.tasks.declarative.shape import (
     Anything,
     ByField,
@@ -19,15 +21,20 @@ from assay.tasks.declarative.shape import (
     Fields,
     MapOf,
     Number,
+    ObjectOf,
     Report,
-    Shaped,
     Tagged,
-    TemplateText,
     Text,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath
 
-_CODE = Shaped(
+VENDOR = "latticeflow$"
+"""Keys with this prefix name models built into that ecosystem, which are not in any file."""
+IDENTITIES = ("latticeflow$identity", "latticeflow$openai_chat_completion")
+"""Keys with this prefix name an adapter that changes nothing: the server speaks the chat completions protocol."""
+RESPONSES = "latticeflow$openai_responses"
+"""The adapter of servers that speak OpenAI's Responses API."""
+_CODE = ObjectOf(
     "adapter code",
     "A template.",
     {
@@ -37,12 +44,12 @@ _CODE = Shaped(
 )
 _INPUT = Field(_CODE, doc="Renders the body out of `input`, `model_info` and `kwargs`.")
 _OUTPUT = Field(_CODE, doc="Renders a chat completion out of `body` and `status_code`.")
-ADAPTER = Shaped(
+ADAPTER = ObjectOf(
     "a model adapter",
     "Templates between a chat and a model of another shape.",
     {
-        "key": Field(REFERENCED_KEY, doc="What models call it by."),
-        "display_name": text("The name people see.", None),
+        "key": Field(REFERENCED_KEY, doc="The key that models use."),
+        "display_name": text("Display name.", None),
         "description": DESCRIPTION,
         "long_description": LONG_DESCRIPTION,
         "task": Field(Anything(), None, "Old; ignored."),
@@ -56,10 +63,17 @@ def _adapter_rule(result: Fields, where: FieldPath, report: Report) -> None:
     templates = [name for name in ("process_input", "process_output") if result[name] is not None]
     if (result["key"] is None) is (not templates) or (templates and len(templates) < 2):
         report.wrong(where, "an adapter is a `key`, or `process_input` and `process_output`")
+    key = result["key"]
+    if isinstance(key, str) and key.startswith(VENDOR) and key != RESPONSES and not key.startswith(IDENTITIES):
+        known = ", ".join(f"`{each}…`" for each in (*IDENTITIES, RESPONSES))
+        message = (
+            f"there is no adapter `{key}` here. Known: {known}; or write one with `process_input` and `process_output`"
+        )
+        report.wrong((*where, "key"), message)
 
 
 _ADAPTER_REF = Field(
-    Shaped(
+    ObjectOf(
         "an adapter reference",
         "The key of a model adapter, or its two templates.",
         {
@@ -68,6 +82,7 @@ _ADAPTER_REF = Field(
             "process_output": Field(_CODE, None, _OUTPUT.doc),
         },
         _adapter_rule,
+        (ADAPTED,),
     ),
     None,
     "Templates for a server of another shape than OpenAI's.",
@@ -75,7 +90,7 @@ _ADAPTER_REF = Field(
 MODEL_CONFIG = Tagged(
     "connection type",
     {
-        "custom_connection": Shaped(
+        "custom_connection": ObjectOf(
             "a custom connection",
             "A chat server at an address.",
             {
@@ -88,7 +103,7 @@ MODEL_CONFIG = Tagged(
                 "custom_headers": Field(MapOf(Text()), None, "Not used here, with a warning."),
             },
         ),
-        "custom_inference": Shaped(
+        "custom_inference": ObjectOf(
             "a custom inference",
             "A Python function as model, in a process of its own.",
             {
@@ -102,7 +117,7 @@ MODEL_CONFIG = Tagged(
                 "model_key": text("The name that `body` has for the model.", None),
             },
         ),
-        "provider_connection": Shaped(
+        "provider_connection": ObjectOf(
             "a provider connection",
             "A model of a known provider.",
             {
@@ -112,7 +127,7 @@ MODEL_CONFIG = Tagged(
                 "api_key": text("A secret: write `$NAME` and set the variable.", None),
             },
         ),
-        "assay": Shaped(
+        "assay": ObjectOf(
             "an assay model",
             "Any model the command line can name.",
             {
@@ -125,11 +140,11 @@ MODEL_CONFIG = Tagged(
     default="custom_connection",
     tag="connection_type",
 )
-MODEL = Shaped(
+MODEL = ObjectOf(
     "a model",
     "Something that answers.",
     {
-        "key": Field(REFERENCED_KEY, doc="What tasks and run files call it by."),
+        "key": Field(REFERENCED_KEY, doc="The key that tasks and run files use."),
         "display_name": NAME,
         "description": DESCRIPTION,
         "rate_limit": Field(Number(whole=True, least=1), None, "Requests per minute."),
@@ -140,5 +155,5 @@ MODEL = Shaped(
         "config": Field(MODEL_CONFIG, doc="How it is reached."),
     },
 )
-PROVIDED = Shaped("a provider model", "A model named by provider.", {"$provider": text("`openai/gpt-4.1-nano`.")})
+PROVIDED = ObjectOf("a provider model", "A model named by provider.", {"$provider": text("`openai/gpt-4.1-nano`.")})
 ANY_MODEL = ByField("$provider", PROVIDED, MODEL)

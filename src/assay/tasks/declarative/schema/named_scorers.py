@@ -1,31 +1,32 @@
-"""Scorers by the names that assay itself has: metrics, extraction, assertions, programs and instructions."""
+"""Scorers under assay's own names: metrics, extraction, assertions, programs and instructions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalog import CATALOG
+from assay.catalog import CATALOG, OWN_NAME, is_name, names
 from assay.metrics.instructions import CHECKS
 from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.scorers.json_schema import unsupported
-from assay.scorers.weighted_assertions import ALIKE_ENOUGH, NEGATION, SIMILAR_ENOUGH
+from assay.scorers.weighted_assertions import ALIKE_ENOUGH, NEGATION, OF_LISTS, OF_SCHEMAS, SIMILAR_ENOUGH
+from assay.tasks.declarative.code_shapes import TemplatedValue
 from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, template, text, word
+from assay.tasks.declarative.schema.together import at_least_one, exactly_one
 from assay.tasks.declarative.shape import (
     Anything,
+    Boolean,
     Either,
     Field,
     Fields,
     ListOf,
     MapOf,
     Number,
+    ObjectOf,
     Report,
     Rule,
-    Shaped,
     Tagged,
-    TemplatedValue,
     Text,
     TextOr,
-    Truth,
     mappings,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
@@ -44,11 +45,22 @@ _POST_PROCESS = Field(
 )
 
 
+ONE_TARGET = exactly_one(*_TARGETS)
+
+
 def _one_target(result: Fields, where: FieldPath, report: Report) -> None:
     given = [name for name in _TARGETS if result[name] is not None]
     if len(given) != 1:
         found = "got both" if given else "got neither"
-        report.wrong(where, f"a {result['type']} scorer needs one of `ground_truth` and `ground_truths`; {found}")
+        report.wrong(where, f"the scorer {result['type']} needs one of `ground_truth` and `ground_truths`; {found}")
+
+
+def _named_metric(result: Fields, where: FieldPath, report: Report) -> None:
+    _one_target(result, where, report)
+    name = str(result["metric"])
+    is_known = OWN_NAME.fullmatch(name) or is_name("metric", name)
+    if not is_known and not report.awaits((*where, "metric"), name):
+        report.wrong((*where, "metric"), f"unknown metric `{name}`. {hint_here(name, names('metric'))}")
 
 
 def _patterns(name: str) -> Rule:
@@ -87,8 +99,8 @@ METRIC_FIELDS: Mapping[str, tuple[str, Rule | None, dict[str, Field]]] = {
         {"patterns": Field(ListOf(Text(), least=1), doc="Regular expressions.")},
     ),
     "metric": (
-        "A metric by its name, of an installed package or of one's own too.",
-        _one_target,
+        "A metric by its name: built in, from an installed package, or your own.",
+        _named_metric,
         {
             "metric": text("A metric's name, or `package.module:function`.", min_length=1),
             "options": Field(MapOf(Anything()), {}, "What the metric finds in its extras."),
@@ -96,7 +108,7 @@ METRIC_FIELDS: Mapping[str, tuple[str, Rule | None, dict[str, Field]]] = {
         },
     ),
 }
-"""Every scorer that is a metric: what it is, its rule, and the fields that it has besides the common ones."""
+"""Every scorer that is a metric: what it is, its rule, and the fields that it adds to the common ones."""
 COMPARED = {"value": _VALUE, "post_process": _POST_PROCESS}
 """The fields that all of them have."""
 
@@ -105,13 +117,13 @@ COMPARED = {"value": _VALUE, "post_process": _POST_PROCESS}
 
 _STEP = Either(
     Text(words=("strip", "strip_start", "lowercase", "uppercase")),
-    Shaped(
+    ObjectOf(
         "an extraction step",
         "What a pattern finds: its first group, or the whole match.",
         {
             "regex": text("The pattern.", min_length=1),
             "select": Field(Number(whole=True), 0, "Which match: 0 is the first, -1 the last."),
-            "fallback": text("What stands where nothing is found.", ""),
+            "fallback": text("Used when nothing matches.", ""),
         },
     ),
 )
@@ -119,9 +131,9 @@ EXTRACTED_MATCH = {
     **_TARGETS,
     "value": _VALUE,
     "extract": Field(ListOf(_STEP), [], "What is done to the answer before it is compared, in this order."),
-    "ignore_case": Field(Truth(), False, "Compare without regard to case."),
-    "ignore_punctuation": Field(Truth(), False, "Compare without punctuation."),
-    "ignore_numbers": Field(Truth(), False, "Compare without digits."),
+    "ignore_case": Field(Boolean(), False, "Ignore case."),
+    "ignore_punctuation": Field(Boolean(), False, "Ignore punctuation."),
+    "ignore_numbers": Field(Boolean(), False, "Ignore digits."),
     "regexes_to_ignore": Field(ListOf(Text()), [], "Taken out of answer and expected text."),
 }
 
@@ -141,12 +153,13 @@ _CHECKS = ("tests", "io_pairs", "expressions", "expected_stdout")
 CODE_EXEC = {
     "tests": template("Template of a test program.", default=None),
     "entry_point": template("Template of the name of the function that `tests` calls.", default=None),
-    "prelude": template("Template of code that stands before the answer.", default=None),
+    "prelude": template("Template of code placed before the answer.", default=None),
     "io_pairs": template("Template of a list of [arguments, result].", default=None),
     "function": template("Template of the function that `io_pairs` call; `f` when absent.", default=None),
     "expressions": template("Template of a list of expressions that must be true.", default=None),
     "expected_stdout": template("Template of what the program must print.", default=None),
     "stdin": template("Template of what it reads.", default=None),
+    "solution": template("Template of a program that passes, which `assay check` tries.", default=None),
     "value": _VALUE,
     "post_process": Field(
         Text(words=tuple(CATALOG["post_process"])), "extract_code_block", "What is read out of the answer."
@@ -154,9 +167,12 @@ CODE_EXEC = {
     "cpu_seconds": Field(Number(above=0), None, "Seconds of CPU for one program."),
     "memory_mb": Field(Number(whole=True, least=64), None, "Memory for one program."),
     "min_tier": text("The weakest sandbox that may run it.", None),
-    "all_or_nothing": Field(Truth(), False, "1.0 when all checks hold, else 0.0, as pass@k wants."),
-    "imports": Field(TextOr(Text(words=("any",)), ListOf(Text())), None, "Modules allowed besides the pure ones."),
+    "all_or_nothing": Field(Boolean(), False, "1.0 when all checks hold, else 0.0, as pass@k wants."),
+    "imports": Field(TextOr(Text(words=("any",)), ListOf(Text())), None, "Modules to allow beyond the pure ones."),
 }
+
+
+ONE_CHECK = exactly_one(*_CHECKS)
 
 
 def code_exec_rule(result: Fields, where: FieldPath, report: Report) -> None:
@@ -175,12 +191,19 @@ INSTRUCTIONS = {
 }
 
 
+KNOWN_INSTRUCTIONS: Fields = {
+    "properties": {"instructions": {"items": {"required": ["id"], "properties": {"id": {"enum": list(CHECKS)}}}}}
+}
+
+
 def instructions_rule(result: Fields, where: FieldPath, report: Report) -> None:
     for at, each in enumerate(mappings(result["instructions"])):
-        name = each.get("id")
-        if name not in CHECKS:
-            at_field = (*where, "instructions", at, *(("id",) if "id" in each else ()))
-            report.wrong(at_field, f"`{name}` is no instruction that can be checked. {hint_here(str(name), CHECKS)}")
+        inside = (*where, "instructions", at)
+        if "id" not in each:
+            report.wrong(inside, "an instruction needs the field `id`", lacks="id")
+        elif (name := each["id"]) not in CHECKS:
+            known = hint_here(str(name), CHECKS)
+            report.wrong((*inside, "id"), f"`{name}` is not an instruction that can be checked. {known}")
 
 
 # -- assertions --------------------------------------------------------------------------------------------------------
@@ -191,22 +214,25 @@ _SCHEMA = "A JSON Schema; may hold templates."
 _OWN_FIELDS: dict[str, tuple[str, dict[str, Field]]] = {
     "equals": ("The answer is this text, or JSON that is this value.", {"value": _EXPECTED}),
     "contains": ("The text occurs in the answer.", {"value": _EXPECTED}),
-    "icontains": ("The same, whatever the case of letters.", {"value": _EXPECTED}),
+    "icontains": ("The same, ignoring case.", {"value": _EXPECTED}),
     "contains_all": ("All texts of a list occur in the answer.", {"value": _EXPECTED}),
     "contains_any": ("One of the texts of a list occurs in the answer.", {"value": _EXPECTED}),
-    "icontains_all": ("The same as contains_all, whatever the case of letters.", {"value": _EXPECTED}),
-    "icontains_any": ("The same as contains_any, whatever the case of letters.", {"value": _EXPECTED}),
+    "icontains_all": ("The same as contains_all, ignoring case.", {"value": _EXPECTED}),
+    "icontains_any": ("The same as contains_any, ignoring case.", {"value": _EXPECTED}),
     "starts_with": ("The answer begins with the text.", {"value": _EXPECTED}),
     "regex": ("The pattern is found in the answer.", {"value": _EXPECTED}),
-    "is_json": ("The answer is JSON, and as a schema demands.", {"value": Field(_ASSERTED, None, _SCHEMA)}),
-    "contains_json": ("A JSON object stands in the answer.", {"value": Field(_ASSERTED, None, _SCHEMA)}),
-    "json_schema": ("The answer is JSON, and as the schema demands.", {"value": Field(_ASSERTED, doc=_SCHEMA)}),
+    "is_json": (
+        "The answer is JSON, and valid under a given schema.",
+        {"value": Field(_ASSERTED, None, _SCHEMA)},
+    ),
+    "contains_json": ("The answer contains a JSON object.", {"value": Field(_ASSERTED, None, _SCHEMA)}),
+    "json_schema": ("The answer is JSON, valid under the schema.", {"value": Field(_ASSERTED, doc=_SCHEMA)}),
     "similar": (
         "The answer is like the text: in its meaning with an `embedding_model`, else in its spelling.",
         {
             "value": _EXPECTED,
             "threshold": Field(
-                Number(least=0),
+                Number(least=0, most=1),
                 None,
                 f"From 0 to 1; {ALIKE_ENOUGH:g} with an `embedding_model`, {SIMILAR_ENOUGH:g} without.",
             ),
@@ -216,18 +242,18 @@ _OWN_FIELDS: dict[str, tuple[str, dict[str, Field]]] = {
         },
     ),
     "word_count": (
-        "The answer has so many words.",
+        "The number of words in the answer is within these limits.",
         {
             "min": Field(Number(whole=True, least=0), None, "Fewest words."),
             "max": Field(Number(whole=True, least=0), None, "Most words."),
         },
     ),
     "cost": (
-        "The answer cost no more, by the prices that the run knows.",
+        "The answer cost at most this much, by the run's prices.",
         {"max_cost": Field(Number(least=0), doc="In the currency of the price file.")},
     ),
     "latency": (
-        "The model took no longer.",
+        "The model took at most this long.",
         {"max_seconds": Field(Number(above=0), doc="Seconds for all its answers.")},
     ),
     "finish_reason": ("The answer ended for this reason.", {"value": _EXPECTED}),
@@ -244,19 +270,31 @@ def assertion_fields(kind: str) -> tuple[str, dict[str, Field]]:
 def assertion_rule(result: Fields, where: FieldPath, report: Report) -> None:
     kind = str(result["type"]).removeprefix(NEGATION)
     value = result.get("value")
+    if kind in OF_LISTS and value == []:
+        report.wrong((*where, "value"), "the list is empty: no text is looked for")
     if kind == "regex":
         check_pattern(value, (*where, "value"), report)
-    wants_schema = kind in ("is_json", "contains_json", "json_schema") and not isinstance(value, str | None)
+    is_template = isinstance(value, str) and any(opening in value for opening in ("{{", "{%", "<<"))
+    wants_schema = kind in OF_SCHEMAS and value is not None and not is_template
     if wants_schema and (problem := unsupported(value)):
         report.wrong((*where, "value"), f"{problem} is not checked here")
     if kind == "word_count" and result["min"] is None and result["max"] is None:
         report.wrong(where, "a word_count needs `min`, `max` or both")
+    low, high = result.get("min"), result.get("max")
+    if isinstance(low, int) and isinstance(high, int) and low > high:
+        report.wrong((*where, "max"), f"no text has at least {low} and at most {high} words")
+
+
+def assertion_together(kind: str) -> tuple[Fields, ...]:
+    if kind.removeprefix(NEGATION) in OF_LISTS:
+        return ({"properties": {"value": {"not": {"type": "array", "maxItems": 0}}}},)
+    return (at_least_one("min", "max"),) if kind.endswith("word_count") else ()
 
 
 _ASSERTION = Tagged(
     "assertion",
     {
-        kind: Shaped(
+        kind: ObjectOf(
             f"a {kind} assertion",
             assertion_fields(kind)[0],
             {
@@ -265,6 +303,7 @@ _ASSERTION = Tagged(
                 **assertion_fields(kind)[1],
             },
             assertion_rule,
+            assertion_together(kind),
         )
         for kind in ASSERTION_TYPES
     },
@@ -273,6 +312,8 @@ _ASSERTION = Tagged(
 ABOUT = {"text": template("Template of the text that is looked at; the last answer when absent.", ANSWER, None)}
 ASSERTIONS = {
     "assertions": Field(ListOf(_ASSERTION, least=1), doc="What must hold."),
-    "threshold": Field(Number(least=0), None, "The share of the weights that is enough; all of them when absent."),
+    "threshold": Field(
+        Number(least=0, most=1), None, "The share of the weights needed to pass; all of them when absent."
+    ),
     **ABOUT,
 }

@@ -5,38 +5,51 @@ from __future__ import annotations
 from assay.tasks.declarative.config_spec import value_problem
 from assay.tasks.declarative.records import Parameter, record
 from assay.tasks.declarative.schema.fields import DESCRIPTION, USER_KEY, text, word
+from assay.tasks.declarative.schema.together import default_of
 from assay.tasks.declarative.shape import (
     Anything,
+    Boolean,
     Field,
     Fields,
     ListOf,
     Number,
+    ObjectOf,
     Report,
-    Shaped,
     Tagged,
     Text,
-    Truth,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath
 
 _DTYPES = Text(words=("string", "integer", "float", "boolean"))
-_EXAMPLE = Shaped(
+_EXAMPLE = ObjectOf(
     "an example",
     "A value to try.",
-    {"value": Field(Text(), doc="The value."), "display_name": text("The name people see.", None)},
+    {"value": Field(Text(), doc="The value."), "display_name": text("Display name.", None)},
 )
 
 
-def _parameter(kind: str, doc: str, **extra: Field) -> Shaped:
+def _parameter(kind: str, doc: str, **extra: Field) -> ObjectOf:
     common = {
         "type": word(kind),
         "key": Field(USER_KEY, doc="The name in `<< config.… >>`.", placeholder=False),
-        "display_name": text("The name people see.", min_length=1),
+        "display_name": text("Display name.", min_length=1),
         "description": DESCRIPTION,
         "default_value": Field(Anything(), None, "Used when no value is given."),
-        "nullable": Field(Truth(), False, "Whether null is a value.", placeholder=False),
+        "nullable": Field(Boolean(), False, "Whether null is a value.", placeholder=False),
     }
-    return Shaped(f"a {kind} parameter", doc, {**common, **extra}, _parameter_rule)
+    together = (default_of(_KINDS[kind]),) if kind in _KINDS else ()
+    return ObjectOf(f"a {kind} parameter", doc, {**common, **extra}, _parameter_rule, together)
+
+
+_KINDS = {
+    "float": "number",
+    "int": "integer",
+    "boolean": "boolean",
+    "list": "array",
+    "dict": "object",
+    **dict.fromkeys(("string", "model", "dataset", "dataset_column", "task_result"), "string"),
+}
+"""What JSON calls the values of parameters."""
 
 
 def _parameter_rule(result: Fields, where: FieldPath, report: Report) -> None:
@@ -77,8 +90,8 @@ CONFIG_PARAMETER = Tagged(
             "categorical",
             "One of the allowed values, or several of them.",
             allowed_values=Field(ListOf(Text(), least=1), doc="The values that may be chosen."),
-            multiple=Field(Truth(), False, "Whether several may be chosen."),
-            values_mapping=Field(Anything(), None, "Read past."),
+            multiple=Field(Boolean(), False, "Whether several may be chosen."),
+            values_mapping=Field(Anything(), None, "Ignored."),
         ),
         "dict": _parameter(
             "dict", "A mapping from names to one kind of value.", value_dtype=Field(_DTYPES, doc="What its values are.")

@@ -16,16 +16,13 @@ from assay.tasks.declarative.schema.fields import (
 from assay.tasks.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
 from assay.tasks.declarative.schema.tasks import TASK, TRIALS
-from assay.tasks.declarative.shape import Anything, Either, Field, ListOf, MapOf, Number, Shaped, Tagged, Text, TextOr
+from assay.tasks.declarative.shape import Anything, Either, Field, ListOf, MapOf, Number, ObjectOf, Tagged, Text, TextOr
 
 _SUBSAMPLING = Field(Text(words=("head", "random")), None, "The first samples, or a fixed random choice.")
-_CACHE_POLICY = Field(
-    Text(words=("reuse", "update", "no-cache")),
-    "reuse",
-    "`no-cache` asks anew; the others take answers that were given before.",
-)
+_POLICIES = Text(words=("reuse", "update", "no-cache"))
+_CACHED = "`reuse` takes cached answers; `update` and `no-cache` call the model again."
 _COUNT = Field(Number(whole=True, least=1), None, "How many samples; all when absent.")
-TASK_SPECIFICATION = Shaped(
+TASK_SPECIFICATION = ObjectOf(
     "a task specification",
     "One task of an evaluation, with its configuration, model or dataset.",
     {
@@ -47,11 +44,11 @@ TASK_SPECIFICATION = Shaped(
         "num_samples": _COUNT,
         "subsampling": _SUBSAMPLING,
         "trials": TRIALS,
-        "display_name": text("The name people see.", None),
+        "display_name": text("Display name.", None),
     },
 )
 SPECIFICATIONS = ListOf(TASK_SPECIFICATION, least=1)
-EVALUATION = Shaped(
+EVALUATION = ObjectOf(
     "an evaluation",
     "Tasks that are run together.",
     {
@@ -65,25 +62,25 @@ EVALUATION = Shaped(
         "task_specifications": Field(SPECIFICATIONS, doc="What is run.", configured=True),
         "num_samples": _COUNT,
         "subsampling": _SUBSAMPLING,
-        "cache_policy": _CACHE_POLICY,
+        "cache_policy": Field(_POLICIES, "reuse", _CACHED),
         "tags": TAGS,
-        "mode": Field(Text(words=("debug", "full")), None, "Old: debug is 10 samples."),
+        "mode": Field(Text(words=("debug", "full")), None, "Deprecated: debug is 10 samples."),
     },
 )
-RUN_SETTINGS = Shaped(
+RUN_SETTINGS = ObjectOf(
     "run settings",
     "How much is run.",
     {
         "num_samples": _COUNT,
         "subsampling": _SUBSAMPLING,
-        "cache_policy": _CACHE_POLICY,
+        "cache_policy": Field(_POLICIES, None, f"That of the evaluation when absent. {_CACHED}"),
         "trials_config": TRIALS,
     },
 )
 _RULE = Tagged(
     "policy rule",
     {
-        "threshold": Shaped(
+        "threshold": ObjectOf(
             "a threshold rule",
             "A number of the tasks in its scope must lie on the right side of a threshold.",
             {
@@ -93,37 +90,39 @@ _RULE = Tagged(
                 "threshold": Field(Number(), doc="What it is compared with."),
             },
         ),
-        "exists": Shaped(
+        "exists": ObjectOf(
             "an exists rule",
             "A number must have been computed.",
             {"type": word("exists"), "metric": text("The name of the number.", min_length=1)},
         ),
     },
 )
-_SCOPE = Shaped(
+_SCOPE = ObjectOf(
     "a policy scope",
-    "Which tasks a rule is about.",
+    "Which tasks a rule is about, and which of their numbers.",
     {
         "evaluation_keys": Field(ListOf(Text()), None, "All evaluations when absent."),
         "task_specification_keys": Field(ListOf(Text()), None, "All tasks when absent."),
+        "scorer_keys": Field(ListOf(Text()), None, "Numbers of these scorers; of all when absent."),
+        "metric_keys": Field(ListOf(Text()), None, "Numbers of the `metrics` with these keys; of all when absent."),
     },
 )
-POLICY = Shaped(
+POLICY = ObjectOf(
     "a policy",
     "What must hold of the numbers of a run: its rules are gates.",
     {
-        "key": Field(USER_KEY, doc="The policy's name, as it stands before its rules."),
+        "key": Field(USER_KEY, doc="The policy's name, shown before its rules."),
         "display_name": NAME,
         "description": DESCRIPTION,
         "long_description": LONG_DESCRIPTION,
         "rules": Field(
             ListOf(
-                Shaped(
+                ObjectOf(
                     "a policy's rule",
                     "One thing that must hold.",
                     {
                         "key": Field(USER_KEY, doc="The rule's name."),
-                        "display_name": text("The name people see.", None),
+                        "display_name": text("Display name.", None),
                         "description": DESCRIPTION,
                         "definition": Field(_RULE, doc="What must hold."),
                         "scope": Field(Either(Text(words=("all_latest",)), _SCOPE), "all_latest", "Of which tasks."),
@@ -135,7 +134,7 @@ POLICY = Shaped(
         ),
     },
 )
-RUN_FILE = Shaped(
+RUN_FILE = ObjectOf(
     "a run file",
     "Models, datasets and tasks with the evaluation that uses them.",
     {

@@ -17,26 +17,31 @@ from assay.tasks.declarative.schema.named_scorers import (
     COMPARED,
     EXTRACTED_MATCH,
     INSTRUCTIONS,
+    KNOWN_INSTRUCTIONS,
     METRIC_FIELDS,
     METRIC_TYPES,
+    ONE_CHECK,
+    ONE_TARGET,
     assertion_fields,
     assertion_rule,
+    assertion_together,
     code_exec_rule,
     extracted_match_rule,
     instructions_rule,
 )
+from assay.tasks.declarative.schema.together import exactly_one, reads_one_of
 from assay.tasks.declarative.shape import (
+    Boolean,
     Field,
     Fields,
     ListOf,
     MapOf,
     Number,
+    ObjectOf,
     Report,
     Rule,
-    Shaped,
     Tagged,
     Text,
-    Truth,
     mappings,
     refuse_repeated_keys,
 )
@@ -68,32 +73,38 @@ _GIVES: Mapping[str, Sequence[str]] = {
 
 
 def values_given(kind: str, options: Mapping[str, Plain]) -> Sequence[str] | None:
-    """The values that a scorer's scores hold; None where nobody knows before it has scored something."""
+    """The values that a scorer's scores hold; None where that is not known before it has scored something."""
     if kind not in _GIVES:
         return None
     computed = options.get("scores_to_compute")
     return [str(name) for name in computed] if computed and isinstance(computed, list) else _GIVES[kind]
 
 
-def _scorer(kind: str, doc: str, rule: Rule | None = None, **own: Field) -> Shaped:
-    return _shaped(kind, doc, own, rule)
+def _scorer(kind: str, doc: str, rule: Rule | None = None, *together: Fields, **own: Field) -> ObjectOf:
+    return _shaped(kind, doc, own, rule, together)
 
 
-def _shaped(kind: str, doc: str, own: Mapping[str, Field], rule: Rule | None = None) -> Shaped:
+def _shaped(
+    kind: str, doc: str, own: Mapping[str, Field], rule: Rule | None = None, together: tuple[Fields, ...] = ()
+) -> ObjectOf:
     fields = {**_COMMON, "type": word(kind), **own}
-    return Shaped(f"a {kind} scorer", doc, fields, _metrics_rule(kind, rule))
+    if "ground_truths" in own:
+        together = (*together, ONE_TARGET)
+    if kind in _GIVES:
+        together = (*together, reads_one_of(FIELDS_READ, _GIVES[kind]))
+    return ObjectOf(f"a {kind} scorer", doc, fields, _metrics_rule(kind, rule), together)
 
 
 _COMMON = {
     "key": Field(USER_KEY, None, "The scorer's name inside the task."),
     "purpose": Field(Text(words=("score", "qa")), "score", "`qa` feeds actions and evidence, not the metrics."),
     "metrics": Field(ListOf(METRIC), None, "What is computed over all samples."),
-    "display_name": text("The name people see.", None),
+    "display_name": text("Display name.", None),
 }
 
 
 def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
-    """The scorer's own rule, and that its metrics have keys of their own and read values which it gives."""
+    """The scorer's own rule, and that its metrics have unique keys and read values that it gives."""
 
     def check(result: Fields, where: FieldPath, report: Report) -> None:
         if rule is not None:
@@ -107,8 +118,34 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
                     at_field = (*where, "metrics", at, name)
                     if not report.awaits(at_field, field):
                         report.wrong(at_field, f"this scorer gives no value `{field}`. {hint_here(field, known)}")
+            if labels := labels_given(kind, result):
+                _check_labels(metric, labels, (*where, "metrics", at), report)
 
     return check
+
+
+def labels_given(kind: str, options: Mapping[str, Plain]) -> list[str]:
+    """The labels that the value `label` of a scorer may have; none where any text may be one."""
+    labels = options.get("valid_labels") if kind == "labeler_via_model" else None
+    known = [str(label) for label in labels] if isinstance(labels, list) else []
+    return [] if any("<<" in label for label in known) else known
+
+
+def _check_labels(metric: Fields, labels: list[str], where: FieldPath, report: Report) -> None:
+    """A share of a label that is never given is always 0; a label without a weight leaves no mean."""
+    label, weights = metric.get("label"), metric.get("weights")
+    if label is not None:
+        check_label(label, labels, (*where, "label"), report)
+    if isinstance(weights, dict):
+        for name in weights:
+            check_label(name, labels, (*where, "weights", name), report)
+        if missing := [f"`{each}`" for each in labels if each not in weights]:
+            report.wrong((*where, "weights"), f"no weight for the valid label {', '.join(missing)}")
+
+
+def check_label(label: Plain, labels: list[str], where: FieldPath, report: Report) -> None:
+    if str(label) not in labels and not (isinstance(label, str) and report.awaits(where, label)):
+        report.wrong(where, f"`{label}` is not among `valid_labels`. {hint_here(str(label), labels)}")
 
 
 def _choice_fields(result: Fields, where: FieldPath, report: Report) -> None:
@@ -116,7 +153,7 @@ def _choice_fields(result: Fields, where: FieldPath, report: Report) -> None:
     for name in ("ground_truth_choice", "choices"):
         old = result.pop(f"{name}_field")
         if old is not None:
-            report.warn((*where, f"{name}_field"), f"`{name}_field` is old; write `{name}: '{{{{ sample.{old} }}}}'`")
+            report.warn((*where, f"{name}_field"), f"is deprecated; write `{name}: '{{{{ sample.{old} }}}}'`")
         if result[name] is None and old is not None:
             result[name] = f"{{{{ sample.{old} }}}}"
         elif result[name] is None:
@@ -150,14 +187,20 @@ def _one_evaluator(result: Fields, where: FieldPath, report: Report) -> None:
 _GROUND_TRUTH = template("Template of the expected text; may read `sample`.")
 _VALUE = template("Template of the text compared; the last answer of the model when absent.", ANSWER, None)
 _MODEL_KEY = Field(REFERENCED_KEY, doc="The key of the model that judges.")
-_STRUCTURED = Field(Truth(), False, "Whether the judge is asked for JSON by schema.")
+_STRUCTURED = Field(Boolean(), False, "Whether the judge is asked for JSON by schema.")
 _PROMPT = template(
     "Template of the user message; may read `sample`, `model_output`, `messages`, `solver_output`.", ANSWER
 )
 _NAMED = {
     **{kind: _shaped(kind, doc, {**own, **COMPARED}, rule) for kind, (doc, rule, own) in METRIC_FIELDS.items()},
     **{
-        kind: _shaped(kind, assertion_fields(kind)[0], {**assertion_fields(kind)[1], **ABOUT}, assertion_rule)
+        kind: _shaped(
+            kind,
+            assertion_fields(kind)[0],
+            {**assertion_fields(kind)[1], **ABOUT},
+            assertion_rule,
+            assertion_together(kind),
+        )
         for kind in ASSERTION_TYPES
     },
     "assertions": _shaped("assertions", "A weighted list of assertions: one score, evidence for each.", ASSERTIONS),
@@ -168,10 +211,18 @@ _NAMED = {
         extracted_match_rule,
     ),
     "code_exec": _shaped(
-        "code_exec", "Runs the answer in the sandbox; the share of checks that hold.", CODE_EXEC, code_exec_rule
+        "code_exec",
+        "Runs the answer in the sandbox; the share of checks that hold.",
+        CODE_EXEC,
+        code_exec_rule,
+        (ONE_CHECK,),
     ),
     "instructions": _shaped(
-        "instructions", "Whether instructions that a program can check are followed.", INSTRUCTIONS, instructions_rule
+        "instructions",
+        "Whether instructions that a program can check are followed.",
+        INSTRUCTIONS,
+        instructions_rule,
+        (KNOWN_INSTRUCTIONS,),
     ),
 }
 SCORER = Tagged(
@@ -190,6 +241,8 @@ SCORER = Tagged(
             "string_equals_mcqa",
             "The first character of the answer against the right choice.",
             _choice_fields,
+            exactly_one("ground_truth_choice", "ground_truth_choice_field"),
+            exactly_one("choices", "choices_field"),
             ground_truth_choice=template("Template of the right choice.", default=None),
             choices=template("Template of the list of choices.", default=None),
             ground_truth_choice_field=text("Old name.", None),
@@ -204,7 +257,7 @@ SCORER = Tagged(
         "text_likelihood": _scorer("text_likelihood", "What the text cost the model: nats, bytes, words, tokens."),
         "model_as_a_judge_classifier": _scorer(
             "model_as_a_judge_classifier",
-            "A judge says one of the labels.",
+            "A judge gives one of the labels.",
             _label_sets,
             model_key=_MODEL_KEY,
             system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
@@ -261,6 +314,7 @@ SCORER = Tagged(
             "evaluator",
             "A command, an HTTP service or a judge model that speaks evaluator protocol v2.",
             _one_evaluator,
+            exactly_one("command", "url", "model_key"),
             command=Field(ListOf(Text(), least=1), None, "The program and its arguments; needs `--trust`."),
             url=text("The address that candidates are posted to.", None),
             model_key=Field(REFERENCED_KEY, None, "The key of the model that judges."),
@@ -269,13 +323,13 @@ SCORER = Tagged(
             hard_constraints=Field(ListOf(Text()), None, "What must hold, for a judge."),
             cwd=text("Working directory of the program.", None),
             headers=Field(MapOf(Text()), None, "Sent with every request to the service."),
-            pass_env=Field(ListOf(Text()), None, "Variables to pass to the program besides the usual ones."),
-            timeout_seconds=Field(Number(), None, "Patience for one evaluation."),
+            pass_env=Field(ListOf(Text()), None, "Variables to pass to the program in addition to the usual ones."),
+            timeout_seconds=Field(Number(), None, "Time limit for one evaluation."),
             score_range=Field(Text(words=("unit", "any")), "unit", "`unit` is [0, 1], `any` every finite number."),
             task_model=text("The name of the model the candidate is meant for.", None),
         ),
         **_NAMED,
     },
     kind="scorer",
-    own=Shaped("a scorer", "A scorer of an installed package or of one's own.", {**_COMMON, "type": Field(Text())}),
+    own=ObjectOf("a scorer", "A scorer of an installed package or your own.", {**_COMMON, "type": Field(Text())}),
 )

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from assay.solvers.multi_turn import NOT_ASKED, asks
 from assay.tasks.declarative.schema.fields import GENERATION, REFERENCED_KEY, SAMPLE, snippet, template, text, word
+from assay.tasks.declarative.schema.together import ASKS_MODEL, FEW_SHOT, FEW_SHOT_INPUT
 from assay.tasks.declarative.shape import (
     Anything,
+    Boolean,
     Field,
     Fields,
     Later,
     ListOf,
     MapOf,
     Number,
+    ObjectOf,
     Report,
     Shape,
-    Shaped,
     Tagged,
     Text,
-    Truth,
+    mappings,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath
 
 _ROLES = ("system", "user", "assistant", "developer")
 _ROLE = Field(Text(words=_ROLES), doc="Who says it.")
 _FORMAT = Field(Text(words=("latticeflow", "open_responses")), "latticeflow", "Both views are always available.")
-_INPUT_MESSAGE = Shaped(
+_INPUT_MESSAGE = ObjectOf(
     "an input message",
     "One message of the conversation.",
     {"role": _ROLE, "content": template("What is said.")},
@@ -31,12 +34,12 @@ _INPUT_MESSAGE = Shaped(
 INPUT_BUILDER = Tagged(
     "input builder",
     {
-        "generic": Shaped(
+        "generic": ObjectOf(
             "a generic input builder",
             "A template that renders to the JSON of the model's input.",
             {"type": word("generic"), "template": template("Jinja text that renders to JSON.")},
         ),
-        "chat_completion": Shaped(
+        "chat_completion": ObjectOf(
             "a chat_completion input builder",
             "Messages whose contents are templates.",
             {
@@ -46,17 +49,17 @@ INPUT_BUILDER = Tagged(
         ),
     },
 )
-_TERMINATE = Shaped(
+_TERMINATE = ObjectOf(
     "a termination condition",
     "Ends the loop, or the conversation, when the new message includes a text.",
     {
         "includes": text("The text looked for."),
-        "keep_iteration": Field(Truth(), True, "Whether the last turn of a loop stays in the conversation."),
+        "keep_iteration": Field(Boolean(), True, "Whether the last turn of a loop stays in the conversation."),
     },
 )
 _TERMINATE_IF = Field(_TERMINATE, None, "When to end the loop, or the conversation.")
 _CONVERSATION = (*SAMPLE, "messages", "loop_index")
-_CHAT_MESSAGE = Shaped(
+_CHAT_MESSAGE = ObjectOf(
     "a chat_message builder",
     "Appends a rendered message.",
     {
@@ -66,7 +69,7 @@ _CHAT_MESSAGE = Shaped(
         "terminate_if": _TERMINATE_IF,
     },
 )
-_LOOP = Shaped(
+_LOOP = ObjectOf(
     "a loop builder",
     "Repeats its builders.",
     {
@@ -74,7 +77,7 @@ _LOOP = Shaped(
         "message_builders": Field(
             ListOf(Later("message builder", lambda: MESSAGE_BUILDER), least=1), doc="What is repeated."
         ),
-        "max_iterations": Field(Number(whole=True, least=0), 10, "How often at most."),
+        "max_iterations": Field(Number(whole=True, least=0), 10, "Maximum number of iterations."),
         "on_max_iterations": Field(
             Text(words=("error", "continue")), "error", "What happens when no `terminate_if` ended it by then."
         ),
@@ -84,12 +87,12 @@ MESSAGE_BUILDER: Shape = Tagged(
     "message builder",
     {
         "chat_message": _CHAT_MESSAGE,
-        "generate": Shaped(
+        "generate": ObjectOf(
             "a generate builder",
             "Asks the evaluated model and appends its answer.",
             {"type": word("generate"), "terminate_if": _TERMINATE_IF},
         ),
-        "generate_message": Shaped(
+        "generate_message": ObjectOf(
             "a generate_message builder",
             "Asks another model and appends its answer.",
             {
@@ -98,13 +101,13 @@ MESSAGE_BUILDER: Shape = Tagged(
                 "extra_input_messages": Field(
                     ListOf(_CHAT_MESSAGE, least=1), doc="What it is asked after the conversation."
                 ),
-                "output_role": Field(Text(words=_ROLES), None, "Who its answer is said by; `assistant` when absent."),
-                "include_conversation": Field(Truth(), True, "Whether it sees the conversation so far."),
+                "output_role": Field(Text(words=_ROLES), None, "The role of its answer; `assistant` when absent."),
+                "include_conversation": Field(Boolean(), True, "Whether it sees the conversation so far."),
                 "terminate_if": _TERMINATE_IF,
             },
         ),
         "loop": _LOOP,
-        "load_trace": Shaped(
+        "load_trace": ObjectOf(
             "a load_trace builder",
             "Puts a recorded trace into the conversation.",
             {"type": word("load_trace"), "trace_column": text("The column that holds it.", min_length=1)},
@@ -119,20 +122,28 @@ def _few_shot_rule(result: Fields, where: FieldPath, report: Report) -> None:
         report.wrong(where, f"few_shot needs one of `dataset` and `examples`; got {' and '.join(given) or 'neither'}")
     elif given == ["dataset"] and result["count"] is None:
         report.wrong(where, "few_shot from a dataset needs `count`")
+    count, examples = result["count"], result["examples"]
+    if isinstance(count, int) and isinstance(examples, list) and count > len(examples):
+        report.wrong((*where, "count"), f"{count:,} are wanted, and there are {len(examples):,} `examples`")
 
 
 def _few_shot_input(result: Fields, where: FieldPath, report: Report) -> None:
     builder = result["input_builder"]
     if result["few_shot"] is not None and isinstance(builder, dict) and builder.get("type") != "chat_completion":
-        report.wrong((*where, "few_shot"), "worked examples need an input builder of type `chat_completion`")
+        report.wrong((*where, "few_shot"), "few-shot examples need an input builder of type `chat_completion`")
 
 
-_FEW_SHOT = Shaped(
+def _asks_model(result: Fields, where: FieldPath, report: Report) -> None:
+    if isinstance(result["message_builders"], list) and not asks(mappings(result["message_builders"])):
+        report.wrong((*where, "message_builders"), NOT_ASKED)
+
+
+_FEW_SHOT = ObjectOf(
     "few-shot examples",
     "Rows that are asked and answered before the question.",
     {
         "dataset": Field(
-            Shaped("a few-shot dataset", "Where examples come from.", {"key": Field(REFERENCED_KEY, doc="Its key.")}),
+            ObjectOf("a few-shot dataset", "Where examples come from.", {"key": Field(REFERENCED_KEY, doc="Its key.")}),
             None,
             "A dataset in files, such as a training split.",
         ),
@@ -146,11 +157,12 @@ _FEW_SHOT = Shaped(
         "assistant": template("Template of an example's answer.", min_length=1),
     },
     _few_shot_rule,
+    (FEW_SHOT,),
 )
 _POSTPROCESSOR = Field(
-    Shaped(
+    ObjectOf(
         "a postprocessor",
-        "The author's Python that takes an answer apart before it is scored.",
+        "The author's Python that splits an answer into parts before it is scored.",
         {
             "type": word("python"),
             "postprocess_snippet": snippet(
@@ -159,25 +171,26 @@ _POSTPROCESSOR = Field(
         },
     ),
     None,
-    "Takes answers apart: every part is scored by itself.",
+    "Splits answers into parts, each scored separately.",
 )
 SOLVER = Tagged(
     "solver",
     {
-        "single_turn_solver": Shaped(
+        "single_turn_solver": ObjectOf(
             "a single_turn_solver",
             "One rendered input, one answer.",
             {
                 "type": word("single_turn_solver"),
                 "message_format": _FORMAT,
                 "input_builder": Field(INPUT_BUILDER, doc="What is asked."),
-                "few_shot": Field(_FEW_SHOT, None, "Worked examples before the last message."),
+                "few_shot": Field(_FEW_SHOT, None, "Few-shot examples before the last message."),
                 "generation": GENERATION,
                 "postprocessor": _POSTPROCESSOR,
             },
             _few_shot_input,
+            (FEW_SHOT_INPUT,),
         ),
-        "multi_turn_solver": Shaped(
+        "multi_turn_solver": ObjectOf(
             "a multi_turn_solver",
             "A conversation made by builders.",
             {
@@ -186,29 +199,31 @@ SOLVER = Tagged(
                 "message_builders": Field(ListOf(MESSAGE_BUILDER, least=1), doc="What happens, in this order."),
                 "generation": GENERATION,
             },
+            _asks_model,
+            (ASKS_MODEL,),
         ),
-        "pass_through_solver": Shaped(
+        "pass_through_solver": ObjectOf(
             "a pass_through_solver",
-            "Takes the recorded trace in a column as the answer.",
+            "Uses the recorded trace in a column as the answer.",
             {
                 "type": word("pass_through_solver"),
                 "trace_column": text("The column.", min_length=1),
                 "message_format": _FORMAT,
             },
         ),
-        "choice_likelihood_solver": Shaped(
+        "choice_likelihood_solver": ObjectOf(
             "a choice_likelihood_solver",
             "Asks how likely each choice is after the prompt; the model writes nothing.",
             {
                 "type": word("choice_likelihood_solver"),
-                "prompt": template("Template of what stands before a choice.", min_length=1),
+                "prompt": template("Template of the text before a choice.", min_length=1),
                 "choices": template("Template of the list of choices.", min_length=1),
                 "separator": text("Between prompt and choice.", " "),
                 "system_prompt": template("Template; makes it a chat, in which a choice is the answer.", default=None),
-                "unconditional_prompt": text("What stands before a choice without the question.", ""),
+                "unconditional_prompt": text("The text before a choice when the question is left out.", ""),
             },
         ),
-        "text_likelihood_solver": Shaped(
+        "text_likelihood_solver": ObjectOf(
             "a text_likelihood_solver",
             "Asks how likely a text is; the model writes nothing.",
             {
@@ -219,14 +234,14 @@ SOLVER = Tagged(
                 "stride": Field(Number(whole=True, least=0), 0, "Tokens a window moves on; 0 is all but one."),
             },
         ),
-        "python": Shaped(
+        "python": ObjectOf(
             "a python solver",
             "The author's `async def run_solver(sample, model, trace)`.",
             {"type": word("python"), "run_solver_snippet": snippet("run_solver", "Asks `model`, returns `trace`.")},
         ),
     },
     kind="solver",
-    own=Shaped("a solver", "A solver of an installed package or of one's own.", {"type": Field(Text())}),
+    own=ObjectOf("a solver", "A solver of an installed package or your own.", {"type": Field(Text())}),
 )
 
 LIKELIHOOD_SOLVERS = {"choice_likelihood_solver": "choice_likelihood", "text_likelihood_solver": "text_likelihood"}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from assay.core.errors import UsageError
 from assay.prompts.template import expression_reads, template_reads
+from assay.tasks.declarative.code_shapes import TemplateText, parameters_demanded
 from assay.tasks.declarative.part_keys import scorer_keys
 from assay.tasks.declarative.schema.fields import (
     ANSWER,
     LONG_DESCRIPTION,
     REFERENCED_KEY,
+    RESULT_KEY,
     SAMPLE,
     TAGS,
     USER_KEY,
@@ -21,25 +24,26 @@ from assay.tasks.declarative.schema.fields import (
 from assay.tasks.declarative.schema.filters import ACTION
 from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
-from assay.tasks.declarative.schema.scorers import SCORER, values_given
+from assay.tasks.declarative.schema.scorers import SCORER, check_label, labels_given, values_given
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS, SOLVER
+from assay.tasks.declarative.schema.together import ENTITY, ENTITY_OF_TASK, about_answers, exactly_one, of_likelihoods
 from assay.tasks.declarative.shape import (
     Anything,
     Field,
     Fields,
     ListOf,
     Number,
+    ObjectOf,
     Report,
-    Shaped,
     Tagged,
-    TemplateText,
     Text,
     mappings,
     refuse_repeated_keys,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
 
-_NEED_ANSWER = ("string_equals_mcqa", "rag_checker", "function_call_coverage")
+_NEED_ANSWER = ("string_equals_mcqa", "rag_checker", "function_call_coverage", "evaluator")
+_SNIPPET = "compute_scores_snippet"
 _ENTITY = Text(words=("dataset", "model"))
 
 
@@ -64,6 +68,8 @@ def _benchmark_rule(result: Fields, where: FieldPath, report: Report) -> None:
 def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
     if (result["key"] is None) == (result["keys"] is None):
         report.wrong(where, "a task dataset needs either `key` or `keys`")
+    if result["source"] == "dataset" and isinstance(result["key"], str) and "/" not in result["key"]:
+        REFERENCED_KEY.check(result["key"], (*where, "key"), report)
     keys = result["keys"]
     if isinstance(keys, list) and len({str(key) for key in keys}) < len(keys):
         report.wrong((*where, "keys"), "the same dataset is named twice")
@@ -89,8 +95,16 @@ def _answer_rule(scorers: list[Fields], where: FieldPath, report: Report) -> Non
         shape = SCORER.choices.get(kind)
         looked_at = _looked_at(kind)
         if kind in _NEED_ANSWER or (looked_at is not None and scorer.get(looked_at) is None):
-            needed = "it belongs in a task with a `solver`" if kind in _NEED_ANSWER else f"give `{looked_at}`"
-            report.wrong(inside, f"a {kind} scorer without a solver has no answer to score; {needed}")
+            own = f"give `{looked_at}`, or the task a `solver`"
+            needed = "it belongs in a task with a `solver`" if kind in _NEED_ANSWER else own
+            report.wrong(inside, f"without a solver, the scorer `{kind}` has no answer to score; {needed}")
+        demanded = parameters_demanded(str(scorer.get(_SNIPPET)), "compute_scores") if kind == "python" else []
+        if len(demanded) > 1:
+            report.wrong_content(
+                (*inside, _SNIPPET),
+                f"`compute_scores({', '.join(demanded)})` is called with the sample alone: without a `solver` there is "
+                "no answer. Give the task a `solver`, or the function one parameter",
+            )
         for name, field in shape.fields.items() if shape is not None else ():
             source = scorer.get(name)
             if isinstance(field.shape, TemplateText) and isinstance(source, str):
@@ -113,11 +127,11 @@ def _refuse_answer_names(source: str, where: FieldPath, report: Report) -> None:
         return
     for name in dict.fromkeys(path[0] for path in read.paths):
         if name in ANSWER and name not in (*SAMPLE, *read.guarded):
-            report.wrong(where, f"the template reads `{name}`, and a task without a solver has no answer")
+            report.wrong(where, f"the template reads `{name}`, and a task without a `solver` has no answer")
 
 
 def _scores_rule(actions: list[Fields], scorers: list[Fields], where: FieldPath, report: Report) -> None:
-    """A rule reads scores of scorers that there are, and values that they give."""
+    """A rule reads scores of existing scorers, and values that they give."""
     given = [(str(each["key"]) if each["key"] else None, str(each["type"])) for each in scorers]
     by_key = dict(zip(scorer_keys(given), scorers, strict=True))
     for at, action in enumerate(actions):
@@ -133,6 +147,24 @@ def _scores_rule(actions: list[Fields], scorers: list[Fields], where: FieldPath,
         for path in read.paths:
             if path[0] == "scores" and len(path) > 1 and "scores" not in read.guarded:
                 _check_score(path, by_key, at_field, report)
+        if isinstance(rule, dict) and len(read.paths) == 1 and _LONE_LABEL.fullmatch(source):
+            [(_, key, *_)] = read.paths
+            _check_compared(rule, by_key.get(key, {}), at_field[:-1], report)
+
+
+_LONE_LABEL = re.compile(r"\s*(?:\{\{)?\s*scores\.[\w-]+\.label\s*(?:\}\})?\s*")
+
+
+def _check_compared(rule: Fields, scorer: Fields, where: FieldPath, report: Report) -> None:
+    """A label is compared with existing labels: with any other, the rule would never apply, or always."""
+    labels = labels_given(str(scorer.get("type")), scorer)
+    if not labels:
+        return
+    if rule["op"] in ("equals", "not_equals"):
+        check_label(rule.get("value"), labels, (*where, "value"), report)
+    listed = rule.get("values")
+    for at, each in enumerate(listed if isinstance(listed, list) else ()):
+        check_label(each, labels, (*where, "values", at), report)
 
 
 def _check_score(path: tuple[str, ...], by_key: Mapping[str, Fields], where: FieldPath, report: Report) -> None:
@@ -150,29 +182,29 @@ def _task_rule(result: Fields, where: FieldPath, report: Report) -> None:
 
 
 TRIALS = Field(
-    Shaped(
+    ObjectOf(
         "trials",
         "How often each sample is asked; the leaderboard then holds pass@k, pass^k and how consistent the answers are.",
         {
             "num_trials": Field(Number(whole=True, least=2), doc="Attempts at each sample."),
-            "score_aggregators": Field(Anything(), None, "Read past: every k is in the leaderboard."),
+            "score_aggregators": Field(Anything(), None, "Ignored: k is 1, 2, 5, 10, … and the number of trials."),
         },
     ),
     None,
     "How often each sample is asked.",
 )
-BENCHMARK = Shaped(
+BENCHMARK = ObjectOf(
     "a benchmark_task definition",
     "Dataset, solver, scorers and actions of a task.",
     {
         "type": Field(Text(words=("benchmark_task",)), "benchmark_task", "`benchmark_task`, or another definition."),
         "evaluated_entity_type": Field(_ENTITY, "model", "What is evaluated."),
         "dataset": Field(
-            Shaped(
+            ObjectOf(
                 "a task dataset",
                 "The dataset of a task, or several side by side.",
                 {
-                    "key": Field(REFERENCED_KEY, None, "The key of the dataset."),
+                    "key": Field(RESULT_KEY, None, "The key of the dataset."),
                     "keys": Field(
                         ListOf(REFERENCED_KEY, least=2),
                         None,
@@ -187,9 +219,10 @@ BENCHMARK = Shaped(
                     "fast_subset_size": Field(Anything(), None, "Old; ignored."),
                 },
                 _dataset_rule,
+                (exactly_one("key", "keys"),),
             ),
             None,
-            "Where the samples come from; a task about datasets may leave it to `--dataset`.",
+            "Where the samples come from; a task about datasets may leave it to `--dataset-key`.",
         ),
         "solver": Field(SOLVER, None, "How the model is asked; a task about datasets has none."),
         "scorers": Field(ListOf(SCORER), [], "How answers are scored; the first number is the task's score."),
@@ -197,8 +230,13 @@ BENCHMARK = Shaped(
         "trials": TRIALS,
     },
     _benchmark_rule,
+    (
+        ENTITY,
+        *of_likelihoods(LIKELIHOOD_SOLVERS),
+        about_answers(_NEED_ANSWER, {kind: name for kind in SCORER.choices if (name := _looked_at(kind)) is not None}),
+    ),
 )
-SYSTEM = Shaped(
+SYSTEM = ObjectOf(
     "a system_task definition",
     "Evidence computed without model or dataset.",
     {
@@ -212,19 +250,20 @@ DEFINITION = Tagged(
     default="benchmark_task",
     aliases={"declarative_task": "benchmark_task"},
 )
-TASK = Shaped(
+TASK = ObjectOf(
     "a task",
     "One declarative task.",
     {
         "key": Field(USER_KEY, doc="The task's identity.", placeholder=False),
-        "display_name": text("The name people see.", min_length=1),
+        "display_name": text("Display name.", min_length=1),
         "description": text("One or two sentences."),
         "long_description": LONG_DESCRIPTION,
         "tasks": Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), [], "What models it is for."),
-        "evaluated_entity_type": Field(_ENTITY, None, "Old place; belongs in `definition`."),
+        "evaluated_entity_type": Field(_ENTITY, None, "Deprecated here; belongs in `definition`."),
         "config_spec": Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
         "definition": Field(DEFINITION, doc="What is asked, and how it is scored.", configured=True),
         "tags": TAGS,
     },
     _task_rule,
+    tuple(ENTITY_OF_TASK),
 )

@@ -1,4 +1,4 @@
-"""The process that lm_eval lives in: names, documents, requests, scores and aggregates of its own `Task` objects.
+"""The process that lm_eval runs in: names, documents, requests, scores and aggregates of its own `Task` objects.
 
 Imported by the snippet that `library.py` starts, never by assay itself. Plain data in, plain data out. `names.py` knows
 what is installed, `reaches.py` what a name would run, `loading.py` sets tasks up, `documents.py` reads those of files,
@@ -9,16 +9,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.tasks.library.problem import BridgeError
 from assay.tasks.lm_eval.worker.building import build
+from assay.tasks.lm_eval.worker.loading import task_of
 from assay.tasks.lm_eval.worker.names import list_names
-from assay.tasks.lm_eval.worker.problem import BridgeError
 from assay.tasks.lm_eval.worker.reaches import describe
 from assay.tasks.lm_eval.worker.results import aggregate, keep_scores, score
+
+
+def load_only(order: dict[str, Any]) -> dict[str, Any]:
+    """Have the task ready: a process that had to be restarted has forgotten it."""
+    task_of(order)
+    return {}
+
 
 _ORDERS = {
     "names": list_names,
     "describe": describe,
     "build": build,
+    "load": load_only,
     "score": score,
     "keep_scores": keep_scores,
     "aggregate": aggregate,

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from assay.tasks.library.plain import plain
+from assay.tasks.library.problem import BridgeError
+from assay.tasks.library.samples_file import write_samples
 from assay.tasks.lm_eval.worker.loading import load
 from assay.tasks.lm_eval.worker.names import version
-from assay.tasks.lm_eval.worker.plain import plain
-from assay.tasks.lm_eval.worker.problem import BridgeError
 
 USUAL_MAX_TOKENS = 256
 """The longest answer where a task names none, as lm_eval's own models have it."""
 CHAT_STOPS = 4
 """How many stops a chat endpoint takes; lm_eval's own client sends the first ones too."""
-_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Chat(str):
@@ -53,7 +49,8 @@ def _built(name: str, task: Any, order: dict[str, Any]) -> dict[str, Any]:
     for instance in task.instances:
         by_document.setdefault(instance.doc_id, []).append(instance)
     likelihoods = any(each.request_type.startswith("loglikelihood") for each in task.instances)
-    path, sha256 = _write_samples(name, by_document, task, Path(order["folder"]))
+    samples = (_sample(number, instances, task) for number, instances in by_document.items())
+    path, sha256 = write_samples(name, samples, Path(order["folder"]))
     task._instances = None  # they are in the file now
     config = task.config
     return {
@@ -72,7 +69,7 @@ def _built(name: str, task: Any, order: dict[str, Any]) -> dict[str, Any]:
 
 def _make_requests(name: str, task: Any, order: dict[str, Any]) -> None:
     if getattr(task, "MULTIMODAL", False):
-        raise BridgeError(f"`lm-eval:{name}` asks about images or sound, which are not passed on yet")
+        raise BridgeError(f"`lm-eval:{name}` uses images or audio, which is not supported yet")
     chat = bool(order.get("chat_template"))
     try:
         task.build_all_requests(
@@ -90,22 +87,6 @@ def _chat_template(messages: list[dict[str, Any]], **_: Any) -> Chat:
     chat = Chat("\n\n".join(str(each["content"]) for each in said))
     chat.messages = said
     return chat
-
-
-def _write_samples(name: str, by_document: dict[int, list[Any]], task: Any, folder: Path) -> tuple[Path, str]:
-    """One line for each document, in a file that is called by what it holds."""
-    digest = hashlib.sha256()
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f"{os.getpid()}.partial"
-    with partial.open("wb") as file:
-        for number, instances in by_document.items():
-            line = _encode(_sample(number, instances, task)) + b"\n"
-            digest.update(line)
-            file.write(line)
-    shown = "".join(each if each.isalnum() or each in "-_" else "_" for each in name)[:100]
-    path = folder / f"{shown}-{digest.hexdigest()[:16]}.jsonl"
-    partial.replace(path)
-    return path, digest.hexdigest()
 
 
 def _sample(number: int, instances: list[Any], task: Any) -> dict[str, Any]:
@@ -200,7 +181,7 @@ def _metrics(task: Any) -> list[dict[str, Any]]:
 
 
 def _revision(task: Any) -> str:
-    """The revision of the hub's dataset, where its files tell one."""
+    """The revision of the hub's dataset, where its files contain one."""
     with contextlib.suppress(Exception):
         for split in task.dataset.values():
             for address in split.info.download_checksums or ():

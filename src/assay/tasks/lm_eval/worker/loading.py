@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from assay.tasks.library.problem import BridgeError, not_loaded
 from assay.tasks.lm_eval.worker.documents import local_documents
 from assay.tasks.lm_eval.worker.names import manager
-from assay.tasks.lm_eval.worker.problem import BridgeError
 
 FEWSHOT_SEED = 1234
-"""What lm_eval seeds its choice of worked examples with, unless told otherwise."""
-UNREACHABLE = {"ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectError", "MaxRetryError"}
+"""What lm_eval seeds its choice of few-shot examples with, unless told otherwise."""
 _TASKS: dict[str, Any] = {}
 _HOW = ("name", "file", "include_path", "data", "num_fewshot", "fewshot_as_turns", "chat_template", "system", "seed")
 
 
 def task_of(order: dict[str, Any]) -> Any:
     """One task of those behind the name."""
-    key = _key(order, order["task"])
-    if key not in _TASKS:
+    if kept_task(order) is None:
         load(order)
-        if key not in _TASKS:
-            raise BridgeError(f"lm_eval has no task `{order['task']}` in `{order['name']}`")
-    return _TASKS[key]
+    task = kept_task(order)
+    if task is None:
+        raise BridgeError(f"lm_eval has no task `{order['task']}` in `{order['name']}`")
+    return task
+
+
+def kept_task(order: dict[str, Any]) -> Any | None:
+    """The task, where it has been loaded already."""
+    return _TASKS.get(_key(order, order["task"]))
 
 
 def load(order: dict[str, Any]) -> dict[str, Any]:
-    """The `tasks` and `groups` behind a name, read anew."""
+    """The `tasks` and `groups` behind a name, read again."""
     import random
 
     import numpy as np
 
     known = manager(order)
+    _compile_templates_once()
     random.seed(0)  # tasks that shuffle do it as under lm_eval's own command
     np.random.seed(FEWSHOT_SEED)
     with local_documents(order.get("data") or {}, order["name"], Path(order["folder"])):
@@ -42,17 +47,25 @@ def load(order: dict[str, Any]) -> dict[str, Any]:
             loaded = known.load([order["name"]])
         except BridgeError:
             raise
-        except Exception as error:
-            raise BridgeError(not_loaded(order["name"], error)) from error
+        except (Exception, SystemExit) as error:  # some exit when a program that they need is missing
+            raise BridgeError(not_loaded(f"lm-eval:{order['name']}", error)) from error
     for name, task in loaded["tasks"].items():
         _set_up(task, order)
         _TASKS[_key(order, name)] = task
     return dict(loaded)
 
 
+@cache
+def _compile_templates_once() -> None:
+    """lm_eval compiles a template for every document that it renders; the same text is the same template."""
+    from lm_eval import utils
+
+    utils.env.from_string = lru_cache(maxsize=1024)(utils.env.from_string)
+
+
 def _set_up(task: Any, order: dict[str, Any]) -> None:
     shots, own = order.get("num_fewshot"), task.get_config("num_fewshot")
-    if shots is not None and own != 0:  # a task that says 0 means it, there and here
+    if shots is not None and own != 0:  # a task's own 0 is kept, as in lm_eval
         task.set_config(key="num_fewshot", value=shots)
     elif own is None:
         task.set_config(key="num_fewshot", value=0)
@@ -61,35 +74,3 @@ def _set_up(task: Any, order: dict[str, Any]) -> None:
 
 def _key(order: dict[str, Any], task: str) -> str:
     return json.dumps([task, *(order.get(name) for name in _HOW)], sort_keys=True)
-
-
-def not_loaded(name: str, error: Exception) -> str:
-    """Why a task cannot be had, and what to do about it."""
-    message = " ".join(str(error).split())[:400]
-    unreachable = (
-        "ConnectionError",
-        "OfflineModeIsEnabled",
-        "LocalEntryNotFoundError",
-        "ConnectError",
-        "MaxRetryError",
-    )
-    kinds = {each.__name__ for each in _chain(error)}
-    if kinds & set(unreachable) or "Couldn't reach" in message or "offline" in message.lower():
-        return (
-            f"`lm-eval:{name}`: its documents are on the hub, which cannot be reached, and nothing of them is cached "
-            f"here. Give them as files: --data SPLIT=FILE. ({type(error).__name__}: {message})"
-        )
-    if isinstance(error, ModuleNotFoundError):
-        package = str(error.name).partition(".")[0]
-        if importlib.util.find_spec(package) is not None:
-            return f"`lm-eval:{name}` needs `{error.name}`, which the installed version of {package} does not have"
-        return f"`lm-eval:{name}` needs the package `{package}`: pip install {package}"
-    return f"`lm-eval:{name}` cannot be loaded: {type(error).__name__}: {message}"
-
-
-def _chain(error: BaseException | None) -> list[type]:
-    kinds: list[type] = []
-    while error is not None:
-        kinds += type(error).__mro__
-        error = error.__cause__ or error.__context__
-    return kinds

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from assay.tasks.lm_eval.worker.problem import BridgeError
+from assay.tasks.library.problem import BridgeError
 
 _MANAGERS: dict[str, Any] = {}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from assay.tasks.library.problem import BridgeError
 from assay.tasks.lm_eval.worker.names import forget_manager, manager, package_folder, version
-from assay.tasks.lm_eval.worker.problem import BridgeError
 
 
 def describe(order: dict[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,13 @@
-"""What a task makes of answers: its own filters and `process_results` for one document, its aggregations over many."""
+"""How a task scores answers: its own filters and `process_results` for one document, its aggregations over many."""
 
 from __future__ import annotations
 
 import math
-import traceback
 from typing import Any
 
-from assay.tasks.lm_eval.worker.loading import task_of
-from assay.tasks.lm_eval.worker.plain import plain
+from assay.tasks.library.plain import plain
+from assay.tasks.library.time_limit import scores_in_time
+from assay.tasks.lm_eval.worker.loading import kept_task, task_of
 
 _SCORES: dict[str, list[Any]] = {}
 """What is being aggregated: sent once, drawn from many times."""
@@ -16,16 +16,15 @@ MOST_KEPT = 8
 
 
 def score(order: dict[str, Any]) -> dict[str, Any]:
-    """What the task makes of the answers about each of some documents, or how its code broke over them."""
-    task = task_of(order)
-    return {"scores": [_tried(task, order["task"], each) for each in order["samples"]]}
-
-
-def _tried(task: Any, name: str, sample: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return _scored(task, name, sample["row"], sample["responses"])
-    except Exception as error:
-        return {"problem": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+    """The task's scores for the answers about each of some documents, or how its code failed."""
+    task = kept_task(order)
+    if task is None:
+        return {"not_loaded": True}
+    return scores_in_time(
+        order["samples"],
+        order["seconds"],
+        lambda sample: _scored(task, order["task"], sample["row"], sample["responses"]),
+    )
 
 
 def _scored(task: Any, name: str, row: dict[str, Any], all_responses: list[list[Any]]) -> dict[str, Any]:
@@ -78,7 +77,7 @@ def keep_scores(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def aggregate(order: dict[str, Any]) -> dict[str, Any]:
-    """The task's own aggregation of every metric that is no plain mean, over these rows of the scores kept."""
+    """The task's own aggregation of every metric that is not a plain mean, over these rows of the scores."""
     from lm_eval.api.metrics import mean
 
     functions = task_of(order).aggregation() or {}

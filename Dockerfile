@@ -1,0 +1,18 @@
+# assay with the starter tasks: `docker build -t assay . && docker run --rm assay` prints a leaderboard, offline.
+# Your own tasks: docker run --rm -v "$PWD:/work" assay run tasks/ --model openai:MODEL
+FROM python:3.12-slim AS build
+WORKDIR /src
+COPY requirements.lock pyproject.toml README.md LICENSE ./
+RUN python -m venv /opt/assay && /opt/assay/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+COPY src ./src
+COPY examples ./examples
+RUN /opt/assay/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
+
+FROM python:3.12-slim
+COPY --from=build /opt/assay /opt/assay
+RUN useradd --create-home --uid 1000 assay && mkdir /work && chown assay /work
+USER assay
+WORKDIR /work
+ENV PATH=/opt/assay/bin:$PATH
+ENTRYPOINT ["assay"]
+CMD ["run"]

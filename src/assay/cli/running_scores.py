@@ -1,0 +1,68 @@
+"""The score of a task while it runs: attempts add to it one by one, and its interval is the leaderboard's."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.core.journal import counting_lines
+from assay.core.types import Record
+from assay.reports.board.journal_table import AttemptLine
+from assay.reports.measure import Measure
+from assay.reports.view import View, metadata_value
+
+ENOUGH_MORE = 1.02
+"""An interval is computed again when there are so many times as many numbers: late in a long run that is seldom."""
+
+
+def earlier_attempts(journal: Path) -> Iterator[AttemptLine]:
+    """What earlier sessions of a run have finished; what failed is retried."""
+    return (line for _, line in counting_lines(journal, AttemptLine) if not line.failures)
+
+
+class RunningScore:
+    """Counts and numbers of one task so far."""
+
+    def __init__(self, measure: Measure, view: View) -> None:
+        self._measure = measure
+        self._view = view
+        self.made = self.failed = 0
+        self._numbers = array("d")
+        self._clusters = array("q")
+        self._groups: dict[str, int] = {}
+        self._clustered = False
+        """Whether any two numbers may belong together: repeated attempts, samples with a group."""
+        self._interval, self._interval_of = "", 0
+
+    def add(self, attempt: Record | AttemptLine) -> None:
+        self.made += 1
+        self.failed += bool(attempt.failures)
+        number = self._measure.of(attempt)
+        if number is None:
+            return
+        group = metadata_value(attempt.metadata, self._view.group_by)
+        self._clustered = self._clustered or attempt.attempt > 1 or group is not None
+        code = attempt.index if group is None else -1 - self._groups.setdefault(group, len(self._groups))
+        self._clusters.append(code)
+        self._numbers.append(number)
+
+    @property
+    def score(self) -> str:
+        """The mean so far; nothing where nothing was scored."""
+        return f"{sum(self._numbers) / len(self._numbers):z.3f}" if self._numbers else ""
+
+    @property
+    def interval(self) -> str:
+        """Of the mean so far; nothing where the numbers are too few for one."""
+        count = len(self._numbers)
+        if count and (count <= 100 or count >= self._interval_of * ENOUGH_MORE) and count != self._interval_of:
+            self._interval, self._interval_of = self._interval_now(count), count
+        return self._interval
+
+    def _interval_now(self, count: int) -> str:
+        import numpy as np
+
+        numbers, clusters = np.array(self._numbers[:count]), np.array(self._clusters[:count])
+        found = self._measure.interval(numbers, clusters if self._clustered else None, self._view.level)
+        return "" if found.low is None or found.high is None else f"({found.low:z.3f} – {found.high:z.3f})"

@@ -1,0 +1,21 @@
+"""How often an evaluation that failed is retried: one rule for the preflight and for the search after it."""
+
+from __future__ import annotations
+
+from assay.core.types import Failure
+from assay.evaluators.http_service import HttpEvaluator
+from assay.evaluators.payload import AsksModels, Evaluator
+
+TRIES = 3
+"""So often an evaluation is tried that fails, for every candidate alike."""
+
+
+def worth_another_try(evaluator: Evaluator, failure: Failure) -> bool:
+    """Whether the same evaluation may succeed when it is made once more.
+
+    Services, and the models that judges and tasks ask, were waited for and retried by then where that may help. A text
+    that cannot be sent stays one, and what was given up because the work is to end is not begun again.
+    """
+    if failure.retryable:
+        return not isinstance(evaluator, HttpEvaluator | AsksModels)
+    return failure.kind not in ("bad_candidate", "interrupted")

@@ -1,0 +1,183 @@
+"""Answers to problems in mathematics: read out of a worked solution, and compared however they are typeset."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from assay.metrics.algebra import same_value
+from assay.metrics.extraction import extract_stated_answer, own_answer
+
+LONGEST_ANSWER = 2000
+"""An answer of more characters is compared to the letter only: no target is as long."""
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*+")
+_BRACE = re.compile(r"[{}]")
+_ANSWER = re.compile(r"(?i)\banswer\b")
+
+
+def extract_math_answer(text: str) -> str:
+    """What a worked solution ends with: in the last `\\boxed{…}`, else after "answer is", else between dollar signs.
+
+    A text of one line without any of these is taken as it is. Misleads when a solution boxes its steps, or announces
+    its answer in words.
+    Example: extract_math_answer("So $x=\\\\boxed{\\\\frac{1}{2}}$.") == "\\\\frac{1}{2}"
+    Reference: Hendrycks et al. 2021, the evaluation script of MATH (`last_boxed_only_string`).
+    """
+    text = own_answer(text)
+    if boxed := _last_box(text):
+        return boxed
+    if _ANSWER.search(text):
+        return _between_dollars(extract_stated_answer(text).removesuffix(". I hope it is correct").strip())
+    found = _between_dollars(text)
+    return found if found != text or "\n" not in text.strip() else ""
+
+
+def _last_box(text: str) -> str:
+    """The content of the last box whose braces close; of a box without braces what stands before the dollar sign."""
+    end = len(text)
+    for _ in range(20):  # a text may end in any number of boxes that never close
+        start = max(text.rfind("\\boxed", 0, end), text.rfind("\\fbox", 0, end))
+        if start < 0:
+            return ""
+        opening = _BOX.match(text, start)
+        if opening and text.startswith("{", opening.end()):
+            if content := _closed(text, opening.end(), end):
+                return content
+        elif opening and text[opening.end() - 1].isspace():
+            return re.split(r"[$\n]", text[opening.end() : end], maxsplit=1)[0].strip()
+        end = start
+    return ""
+
+
+def _closed(text: str, start: int, end: int) -> str:
+    depth = 0
+    for brace in _BRACE.finditer(text, start, end):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return text[start + 1 : brace.start()].strip()
+    return ""
+
+
+def _between_dollars(text: str) -> str:
+    first, last = text.find("$"), text.rfind("$")
+    return text[first + 1 : last].strip(" $") if 0 <= first < last else text
+
+
+def math_equivalent(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
+    """1.0 when the answer is a target however it is typeset: fractions, roots, units, spaces, commas, tuples.
+
+    First by the normalisation of MATH's own script; then numbers by value (0.25 and 1/4, 1,000 and 1000), expressions
+    with at most two letters by their values at a few points (x+1 and 1+x), item by item in tuples and intervals, and
+    words whatever their case. A fraction that is not reduced, or a sum for a whole number, is another answer.
+    Misleads where an answer is a set, a matrix or an equation: these are compared as they are written.
+    Example: math_equivalent("\\\\dfrac12", ["\\\\frac{1}{2}"], {}) == 1.0
+    Reference: Hendrycks et al. 2021 (`math_equivalence.py`); Lightman et al. 2023, the grader of PRM800K.
+    """
+    return float(any(_same(prediction.strip(), target.strip()) for target in targets))
+
+
+def _same(said: str, wanted: str) -> bool:
+    if said == wanted:
+        return said != ""
+    if not said or max(len(said), len(wanted)) > LONGEST_ANSWER:
+        return False
+    plain = normalized_math(said), normalized_math(wanted)
+    if plain[0] and plain[0] == plain[1]:
+        return True
+    return _same_items(_spelled(said), _spelled(wanted), _same_item) or _same_items(*plain, _same_expression)
+
+
+def _same_items(said: str, wanted: str, same: Callable[[str, str], bool]) -> bool:
+    """The answer, or each item of a tuple or interval with the same brackets around it."""
+    if not said or not wanted:
+        return False
+    items, others = _items(said), _items(wanted)
+    same_brackets = len(others) == 1 or (said[0], said[-1]) == (wanted[0], wanted[-1])
+    return same_brackets and len(items) == len(others) and all(map(same, items, others))
+
+
+def _same_expression(said: str, wanted: str) -> bool:
+    """By value; a whole number, and a fraction of whole numbers, have to be written as such."""
+    if said == wanted:
+        return True
+    kinds = [(bool(re.fullmatch(r"-?\d+", text)), bool(_FRACTION.fullmatch(text))) for text in (said, wanted)]
+    return kinds[0] == kinds[1] == (False, False) and same_value(said, wanted)
+
+
+def _same_item(said: str, wanted: str) -> bool:
+    if said == wanted:
+        return True
+    numbers = _number(said), _number(wanted)
+    if None in numbers or ("/" in said and "/" in wanted):  # both fractions: one of them is not reduced
+        return False
+    return numbers[0] == numbers[1] and (numbers[1].denominator != 1 or "/" not in said)  # type: ignore[union-attr]
+
+
+def _number(text: str) -> Fraction | None:
+    found = re.fullmatch(r"([+-]?\d{1,40}(?:\.\d{1,40})?|[+-]?\.\d{1,40})(?:/(\d{1,40}))?", text)
+    if not found or (found[2] and (int(found[2]) == 0 or "." in found[1])):
+        return None
+    return Fraction(found[1]) / int(found[2] or 1)
+
+
+def normalized_math(text: str) -> str:
+    """One spelling per answer, by the rules of MATH's evaluation script.
+
+    Example: normalized_math("x = \\\\sqrt3") == "\\\\sqrt{3}"
+    """
+    if whole := re.fullmatch(r"\\text\{([^{}]+)\}", text.strip()):
+        text = whole[1].strip()
+    for mark in ("\n", "\\!"):
+        text = text.replace(mark, "")
+    text = text.replace("\\\\", "\\").replace("tfrac", "frac").replace("dfrac", "frac")
+    for mark in ("\\left", "\\right", "^{\\circ}", "^\\circ", "\\$"):
+        text = text.replace(mark, "")
+    if text.count("\\text{ ") == 1:  # a unit on the right
+        text = text.partition("\\text{ ")[0]
+    text = text.replace("\\%", "").replace(" .", " 0.").replace("{.", "{0.")
+    text = f"0{text}" if text.startswith(".") else text
+    name, equals, value = text.partition("=")
+    if equals and "=" not in value and len(name) <= 2:
+        text = value
+    text = re.sub(r"\\sqrt *([^{\[\s])", r"\\sqrt{\1}", text).replace(" ", "")
+    text = re.sub(r"\\frac([^{\\])(?:([^{])|(?=\{))", _braced, text)
+    text = "\\frac{1}{2}" if text == "0.5" else text
+    return re.sub(r"\A(-?(?:0|[1-9]\d*))/(-?(?:0|[1-9]\d*))\Z", r"\\frac{\1}{\2}", text)
+
+
+def _braced(found: re.Match[str]) -> str:
+    return f"\\frac{{{found[1]}}}" + (f"{{{found[2]}}}" if found[2] else "")
+
+
+_UNITS = re.compile(
+    r"(?:degree|cm|centimeter|meter|mile|second|minute|hour|day|week|month|year|foot|feet|inch|yard)"
+    r"(?:es)?s? *(?:\^\d+)?"
+)
+_WORD_COMMANDS = re.compile(r"\\(?:text|mathrm|mbox|textbf|mathbf)\b")
+_FRACTION = re.compile(r"(-?)(\d*) *\\[dt]?frac\{(-?\d+)\}\{(\d+)\}")
+
+
+def _spelled(text: str) -> str:
+    """The second, looser spelling: words in small letters, no units, no thousands, fractions as a/b."""
+    text = _WORD_COMMANDS.sub("", text.replace("\\!", "").replace("\\left", "").replace("\\right", ""))
+    text = text.replace("\\$", "").replace("\\%", "").replace("$", "").replace("%", "")
+    text = re.sub(r" (?:or|and) ", " , ", _UNITS.sub("", text)).replace("^\\circ", "").replace("^{\\circ}", "")
+    text = re.sub(r"\\[dt]?frac *(\d) *(\d)(?!\d)", r"\\frac{\1}{\2}", text)
+    text = _FRACTION.sub(_improper, text)
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
+    return re.sub(r"[\s{}]", "", text).lower()
+
+
+def _improper(found: re.Match[str]) -> str:
+    """7\\frac{3}{4} is a mixed number."""
+    top, bottom = int(found[3]), int(found[4])
+    return f"{found[1]}{int(found[2] or 0) * bottom + top}/{bottom}"
+
+
+def _items(text: str) -> list[str]:
+    inside = text[1:-1]
+    if len(text) > 2 and text[0] in "([" and text[-1] in ")]" and not re.search(r"[()\[\]]", inside):
+        return inside.split(",")
+    return [text]

@@ -1,0 +1,112 @@
+"""Answers of several spans, numbers and dates about a passage, compared as DROP's evaluation does. Pure functions."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+
+MOST_SPANS = 50
+LONGEST_ANSWER = 10_000
+"""Characters of an answer that are read: the bag of words of a megabyte is no answer."""
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_BETWEEN_WORDS = re.compile(r"[ -]")
+_BETWEEN_SPANS = re.compile(r"[,;\n|]|\band\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def drop_scores(prediction: str, answers: Sequence[Sequence[str]]) -> tuple[float, float]:
+    """(exact match, F1) of a prediction, the best over all answers; an answer is a list of spans.
+
+    A number, a date and a single span are answers of one span. For an answer of several, the prediction is read as one
+    span and as a list (commas, semicolons, "and", lines), and the better reading counts.
+    Misleads when a right answer is a sentence: every word beside the spans costs precision.
+    Example: drop_scores("The 9 and Bears", [["Bears", "9"]]) == (1.0, 1.0)
+    Reference: Dua et al. 2019, DROP, section 5; its evaluation script (F1 rounded to two places).
+    """
+    said = prediction[:LONGEST_ANSWER]
+    best = (0.0, 0.0)
+    for answer in answers:
+        if not answer or not answer[0].strip():
+            continue
+        wanted = [_words(span) for span in answer[:MOST_SPANS]]
+        readings = [[said], _BETWEEN_SPANS.split(said)[:MOST_SPANS]] if len(wanted) > 1 else [[said]]
+        for reading in readings:
+            scores = _compared([_words(span) for span in reading], wanted)
+            best = max(best[0], scores[0]), max(best[1], scores[1])
+    return best
+
+
+def _compared(said: list[list[str]], wanted: list[list[str]]) -> tuple[float, float]:
+    texts, targets = [" ".join(words) for words in said], [" ".join(words) for words in wanted]
+    exact = float(set(texts) == set(targets) and len(texts) == len(targets))
+    bags = [set(words) for words in said]
+    scores = [[_bag_f1(bag, set(words)) for bag in bags] for words in wanted]
+    mean = _best_pairing(scores) / max(len(said), len(wanted))
+    return exact, round(mean * 100) / 100  # as numpy rounds, which the published numbers went through
+
+
+def _words(span: str) -> list[str]:
+    """The words of a span: small letters, no articles and punctuation, one spelling per number."""
+    found = (_word(token) for token in _BETWEEN_WORDS.split(span.lower()))
+    return [word for token in found for word in token.split()]
+
+
+def _word(token: str) -> str:
+    if (number := _as_number(token)) is None:
+        token = token.translate(_NO_PUNCTUATION)
+        number = _as_number(token)
+    return _ARTICLES.sub(" ", token if number is None else str(number))
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _bag_f1(said: set[str], wanted: set[str]) -> float:
+    """0 where the answer has numbers and the prediction none of them."""
+    numbers = {word for word in wanted if _as_number(word) is not None}
+    if numbers and not numbers & said:
+        return 0.0
+    shared = len(said & wanted)
+    precision = shared / len(said) if said else 1.0
+    recall = shared / len(wanted) if wanted else 1.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _best_pairing(scores: list[list[float]]) -> float:
+    """The largest sum of scores with every row and every column used at most once (the Hungarian method)."""
+    if len(scores) > len(scores[0]):
+        scores = [list(column) for column in zip(*scores, strict=True)]
+    rows, columns = len(scores), len(scores[0])
+    row_price, column_price = [0.0] * (rows + 1), [0.0] * (columns + 1)
+    row_of = [0] * (columns + 1)
+    """The row that each column is given to, counted from 1; column 0 holds the row that is looking for one."""
+    for row in range(1, rows + 1):
+        row_of[0], column = row, 0
+        slack, came_from, visited = [float("inf")] * (columns + 1), [0] * (columns + 1), [False] * (columns + 1)
+        while row_of[column]:
+            visited[column] = True
+            least, nearest = float("inf"), 0
+            for each in range(1, columns + 1):
+                if visited[each]:
+                    continue
+                cost = -scores[row_of[column] - 1][each - 1] - row_price[row_of[column]] - column_price[each]
+                if cost < slack[each]:
+                    slack[each], came_from[each] = cost, column
+                if slack[each] < least:
+                    least, nearest = slack[each], each
+            for each in range(columns + 1):
+                if visited[each]:
+                    row_price[row_of[each]] += least
+                    column_price[each] -= least
+                else:
+                    slack[each] -= least
+            column = nearest
+        while column:
+            row_of[column] = row_of[came_from[column]]
+            column = came_from[column]
+    return sum(scores[row - 1][column - 1] for column, row in enumerate(row_of) if column and row)

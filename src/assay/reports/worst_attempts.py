@@ -1,0 +1,44 @@
+"""The attempts of a run that a reader wants to see first: what failed, then what scored lowest."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from assay.core.journal import counting_lines
+from assay.core.types import Record
+from assay.reports.measure import Measure
+
+
+def worst_attempts(
+    journal: Path, measures: Mapping[str, Measure], most: int, *, task: str | None = None
+) -> list[Record]:
+    """Up to `most` attempts, of one task or of all, in one pass over the journal, whatever its size."""
+
+    def badness(record: Record) -> tuple[int, float, str, int, int]:
+        place = (record.task, record.index, record.attempt)
+        if record.failures:
+            return (0, 0.0, *place)
+        measure = measures.get(record.task, Measure())
+        value = measure.upwards(measure.of(record))
+        return (2, 0.0, *place) if value is None else (1, value, *place)
+
+    records = (record for _, record in counting_lines(journal, Record) if task is None or record.task == task)
+    return heapq.nsmallest(most, records, key=badness)
+
+
+def some_attempts(journal: Path, tasks: Collection[str], most: int) -> list[Record]:
+    """The first attempts at samples of these tasks, a given number of each."""
+    found: dict[str, list[Record]] = {task: [] for task in tasks}
+    for _, record in counting_lines(journal, Record):
+        mine = found.get(record.task)
+        if mine is not None and len(mine) < most:
+            mine.append(record)
+    return [record for records in found.values() for record in records]
+
+
+def attempts_of(journal: Path, sample: str) -> list[Record]:
+    """Every attempt at one sample, in every task that has a sample of that id."""
+    found = [record for _, record in counting_lines(journal, Record) if record.sample_id == sample]
+    return sorted(found, key=lambda record: (record.task, record.index, record.attempt))

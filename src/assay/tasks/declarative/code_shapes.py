@@ -1,0 +1,140 @@
+"""Shapes of fields that hold code: Jinja text and expressions are compiled, the author's Python is parsed.
+
+Nothing is executed; what is wrong with a piece of code has the place of its field.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from assay.core.errors import UsageError
+from assay.prompts.template import Reads, expression_reads, template_reads
+from assay.tasks.declarative.shape import Report, Shape, Text
+from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateText(Shape):
+    """Jinja text, compiled here so that what is wrong with it has a place."""
+
+    names: tuple[str, ...] | None
+    """What it may read; None where that is not known."""
+    min_length: int = 0
+
+    def stands_for(self, text: str, placeholder: bool) -> bool:
+        return False
+
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        checked = Text(min_length=self.min_length).check(value, where, report)
+        if isinstance(checked, str) and not report.awaits(where, checked):
+            check_template(template_reads, checked, self.names, where, report)
+        return checked
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionText(Shape):
+    """A Jinja expression, such as `{{ sample.category }}`."""
+
+    names: tuple[str, ...] | None
+    """What it may read; None where every column of a dataset is a name too."""
+
+    def stands_for(self, text: str, placeholder: bool) -> bool:
+        return False
+
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        checked = Text(min_length=1).check(value, where, report)
+        if isinstance(checked, str) and checked and not report.awaits(where, checked):
+            check_template(expression_reads, checked, self.names, where, report)
+        return checked
+
+
+def check_template(
+    reads: Callable[[str], Reads], source: str, names: tuple[str, ...] | None, where: FieldPath, report: Report
+) -> None:
+    """Check that a template can be compiled and reads only names that it will be given."""
+    try:
+        found = reads(source)
+    except UsageError as error:
+        report.wrong_content(where, str(error))
+        return
+    for name in found.unknown_filters:
+        report.warn(where, f"there is no filter or test `{name}`: the template fails where it is used")
+    for name in dict.fromkeys(path[0] for path in found.paths):
+        if names is not None and name not in (*names, *found.guarded):
+            report.wrong_content(where, f"the template reads `{name}`, which it is not given. {hint_here(name, names)}")
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatedValue(Shape):
+    """Any data; its texts are Jinja."""
+
+    names: tuple[str, ...]
+
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        if isinstance(value, str) and not report.awaits(where, value):
+            check_template(template_reads, value, self.names, where, report)
+        for at, item in (
+            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+        ):
+            self.check(item, (*where, at), report)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class PythonText(Shape):
+    """The author's Python: parsed here, never executed. It defines the function that the field is named after."""
+
+    function: str
+
+    def stands_for(self, text: str, placeholder: bool) -> bool:
+        return False
+
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        checked = Text(min_length=1).check(value, where, report)
+        if isinstance(checked, str) and checked and not report.awaits(where, checked):
+            problem = snippet_problem(checked, self.function)
+            if problem is not None:
+                report.wrong_content(where, problem)
+        return checked
+
+
+def snippet_problem(source: str, function: str) -> str | None:
+    """Why a snippet cannot be called."""
+    try:
+        names = set(_names_given(ast.parse(source)))
+    except SyntaxError as error:
+        return f"line {error.lineno} of the snippet: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"the snippet cannot be parsed: {error}"
+    if function in names or "*" in names:
+        return None
+    given = ", ".join(f"`{name}`" for name in sorted(names)[:10]) or "nothing"
+    return f"the snippet must define a function `{function}`; it defines {given}"
+
+
+def parameters_demanded(source: str, function: str) -> list[str]:
+    """The parameters without which a snippet's function cannot be called; none where that cannot be seen."""
+    try:
+        defined = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    for each in reversed(defined):
+        if each.name == function:
+            named = [*each.args.posonlyargs, *each.args.args]
+            return [one.arg for one in named[: len(named) - len(each.args.defaults)]]
+    return []
+
+
+def _names_given(tree: ast.AST) -> Iterator[str]:
+    """Every name that code assigns outside of its functions and classes; `*` for names that cannot be determined."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        if isinstance(node, ast.alias):
+            yield node.asname or node.name
+        yield from _names_given(node)

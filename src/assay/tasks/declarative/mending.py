@@ -1,0 +1,211 @@
+"""A faulty file read again without its faults, so that the errors they hide are found in the same pass.
+
+What is removed is as small as possible: an extra field, a text that is not a template, a metric, a scorer,
+a rule. What only fails because something was removed is a consequence: it is removed as well, and not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from assay.core.errors import UsageError
+from assay.tasks.declarative.config_spec import NoValueError
+from assay.tasks.declarative.shape import PLACEHOLDER_INSIDE, mappings
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, dotted
+
+MOST_ROUNDS = 50
+_BLANK = "-"
+_SOLVER = ("definition", "solver")
+_STAND_IN: Plain = {
+    "type": "single_turn_solver",
+    "input_builder": {"type": "chat_completion", "input_messages": [{"role": "user", "content": _BLANK}]},
+}
+_HOLD_TASKS = (("tasks",), ("task_specifications",))
+_LABELS = ("key", "display_name", "description")
+"""Fields of a whole file that nothing else depends on."""
+
+Read = TypeVar("Read")
+
+
+@dataclass(slots=True)
+class Mending:
+    """What is left out of the documents of a task, and every fault that was found."""
+
+    sentences: list[str] = field(default_factory=list)
+    cut: dict[Path, set[FieldPath]] = field(default_factory=dict)
+    blank: dict[Path, set[FieldPath]] = field(default_factory=dict)
+    """Texts that are not templates: another one stands in for them."""
+    filled: dict[Path, set[FieldPath]] = field(default_factory=dict)
+    """Missing labels of whole files."""
+    passed: dict[Path, set[FieldPath]] = field(default_factory=dict)
+    """Errors in fields that can still be read."""
+    renamed: dict[Path, dict[FieldPath, str]] = field(default_factory=dict)
+    """Fields with a misspelt name."""
+    unset: set[str] = field(default_factory=set)
+    """Parameters that have no value since their defaults were cut."""
+    _causes: set[tuple[Path, FieldPath]] = field(default_factory=set)
+    """What was removed although something may need it."""
+
+    def add(self, error: UsageError) -> None:
+        """Faults that did not stop the reading."""
+        self.sentences += [line for line in str(error).split("\n") if line not in self.sentences]
+
+    def learns(self, error: UsageError) -> bool:
+        """Remove the faults of an error; return whether there is anything left to read."""
+        if not isinstance(error, PlacedError) or not error.faults:
+            if not any("config_spec" in where or "dataset" in where for _, where in self._causes):
+                self.add(error)
+                return False
+            valueless = set(error.parameters) if isinstance(error, NoValueError) else set()
+            known = len(self.unset)
+            self.unset |= valueless
+            return len(self.unset) > known
+        consequences = {fault.sentence for fault in error.faults if self._is_consequence(fault)}
+        self.sentences += [
+            line for line in str(error).split("\n") if line not in consequences and line not in self.sentences
+        ]
+        meant = {(fault.path, (*fault.where[:-1], fault.meant)) for fault in error.faults if fault.meant is not None}
+        others = [fault for fault in error.faults if (fault.path, (*fault.where, fault.lacks)) not in meant]
+        taken_out = [self._take_out(fault) for fault in others]
+        return all(taken_out)
+
+    def applied(self, document: Document) -> Document:
+        """The document without what was cut; its places stay those of the file."""
+        path = document.path
+        if self.unset:
+            self.leave_out(document, self.unset)
+        if not any(path in taken for taken in (self.cut, self.blank, self.filled, self.passed, self.renamed)):
+            return document
+        kept: dict[FieldPath, list[int]] = {}
+        value = self._left(document.value, (), path, kept)
+        still = [fault for fault in document.faults if not self._is_out(path, fault.where)]
+        renamed = {(*at[:-1], meant): str(at[-1]) for at, meant in self.renamed.get(path, {}).items()}
+        return replace(document, value=value, kept=kept, faults=still, renamed=renamed)
+
+    def leave_out(self, document: Document, names: Collection[str]) -> None:
+        """Cut these parameters of a task, and blank every text that needs one of them."""
+        declared = document.value.get("config_spec") if isinstance(document.value, dict) else None
+        found = {("config_spec", at) for at, each in enumerate(mappings(declared)) if each.get("key") in names}
+        self.cut.setdefault(document.path, set()).update(found)
+        self.blank.setdefault(document.path, set()).update(_texts_with(document.value, names, ()))
+        self._causes |= {(document.path, where) for where in found}
+
+    def parts(self) -> set[str]:
+        """The scorers, rules and solvers that something was removed from."""
+        found = set()
+        for where in {where for taken in (self.cut, self.blank) for each in taken.values() for where in each}:
+            for end, step in enumerate(where, 1):
+                is_solver = step == "solver" and where[end : end + 1] != ("input_builder",)
+                if is_solver or (end > 1 and where[end - 2] in ("scorers", "actions")):
+                    found.add(dotted(where[:end]))
+        return found
+
+    def keeps_numbers(self) -> bool:
+        """Whether every task is still there, and has every number that its scorers and metrics give it."""
+        gone = {where for taken in self.cut.values() for where in taken}
+        blank = {where for taken in self.blank.values() for where in taken}
+        return not any("scorers" in where or where[-2:-1] in _HOLD_TASKS for where in gone) and not any(
+            "metrics" in where for where in blank
+        )
+
+    def _is_consequence(self, fault: FileFault) -> bool:
+        if fault.where in self.blank.get(fault.path, ()):
+            return True
+        return any(path == fault.path and _follows(fault, where) for path, where in self._causes)
+
+    def _take_out(self, fault: FileFault) -> bool:
+        where, path = fault.where, fault.path
+        if fault.lacks in _LABELS and (not where or where[:-1] in (("tasks",), ("datasets",), ("models",))):
+            return _added(self.filled, path, (*where, str(fault.lacks)))
+        if not where or where[-1] == "definition":  # nothing is left of a task without it
+            return len(where) > 2 and where[0] == "tasks" and self._cut(path, where[:2])
+        if fault.meant is not None:
+            self.renamed.setdefault(path, {})[where] = fault.meant
+            return True
+        if fault.passable or fault.unknown:
+            return _added(self.passed if fault.passable else self.cut, path, where)
+        return (fault.content and _added(self.blank, path, where)) or self._cut(path, where)
+
+    def _cut(self, path: Path, where: FieldPath) -> bool:
+        self._causes.add((path, where))
+        return _added(self.cut, path, where) or (len(where) > 1 and self._cut(path, where[:-1]))
+
+    def _is_out(self, path: Path, where: FieldPath) -> bool:
+        gone = {*self.cut.get(path, ()), *self.blank.get(path, ()), *self.passed.get(path, ())}
+        return any(where[:end] in gone for end in range(1, len(where) + 1))
+
+    def _left(self, value: Plain, where: FieldPath, path: Path, kept: dict[FieldPath, list[int]]) -> Plain:
+        gone, blank = self.cut.get(path, set()), self.blank.get(path, set())
+        if where in blank and isinstance(value, str):
+            return _BLANK
+        if isinstance(value, dict):
+            meant = self.renamed.get(path, {})
+            left: dict[str, Plain] = {
+                meant.get((*where, name), name): self._left(item, (*where, name), path, kept)
+                for name, item in value.items()
+                if (*where, name) not in gone
+            }
+            if (*where, "solver") in gone and where[-1:] == ("definition",):
+                left["solver"] = _STAND_IN
+            return left | {str(at[-1]): _BLANK for at in self.filled.get(path, ()) if at[:-1] == where}
+        if isinstance(value, list):
+            here = [at for at in range(len(value)) if (*where, at) not in gone]
+            if len(here) < len(value):
+                kept[where] = here
+            return [self._left(value[at], (*where, at), path, kept) for at in here]
+        return value
+
+
+def without_parameters(document: Document, names: Collection[str]) -> Mending:
+    """What leaves these parameters out of a task's file, and every text that needs one of them."""
+    mending = Mending()
+    mending.leave_out(document, names)
+    return mending
+
+
+def _texts_with(value: Plain, names: Collection[str], where: FieldPath) -> Iterator[FieldPath]:
+    if isinstance(value, str) and any(found[1] in names for found in PLACEHOLDER_INSIDE.finditer(value)):
+        yield where
+    elif isinstance(value, dict | list):
+        for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts_with(item, names, (*where, step))
+
+
+def _follows(fault: FileFault, cut: FieldPath) -> bool:
+    """Whether something is only wrong because something else was removed."""
+    holder = cut[-2] if len(cut) > 1 else None
+    if cut == fault.where:  # a default stands there now
+        return True
+    if cut[:-1] == fault.where:
+        return isinstance(cut[-1], int) or f"`{cut[-1]}`" in fault.sentence
+    if holder == "config_spec":
+        return "<<" in fault.sentence
+    named = holder in ("scorers", "datasets", "tasks", "models", "model_adapters")
+    if named or (cut[-1] == "key" and "scorers" in cut):
+        return "there is no " in fault.sentence
+    return cut[-2:] == _SOLVER and "scorers" in fault.where
+
+
+def _added(taken: dict[Path, set[FieldPath]], path: Path, where: FieldPath) -> bool:
+    """Whether it was not taken already."""
+    known = taken.setdefault(path, set())
+    before = len(known)
+    known.add(where)
+    return len(known) > before
+
+
+def read_with_all_faults(
+    read: Callable[[Mending], Read], mending: Mending | None = None
+) -> tuple[Read | None, Mending]:
+    """What can be read once the faults are out of the way, None where nothing can; and all of them."""
+    mending = mending or Mending()
+    for _ in range(MOST_ROUNDS):
+        try:
+            return read(mending), mending
+        except UsageError as error:
+            if not mending.learns(error):
+                break
+    return None, mending

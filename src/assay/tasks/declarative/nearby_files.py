@@ -1,0 +1,161 @@
+"""The files of the folders around a task file: found by their key or by their name, and kept inside the project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
+from assay.tasks.declarative.mending import Mending
+from assay.tasks.declarative.schema import checked_dataset, checked_model, kind_of
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, hint_here, read_yaml
+from assay.tasks.project import is_hidden
+
+DATA_ENDINGS = (".jsonl", ".csv", ".tsv", ".parquet")
+MAX_PROMPT_BYTES = 1 << 20
+
+
+@dataclass(slots=True, kw_only=True)
+class NearbyFiles:
+    """Where a file's keys and paths are looked for, and what was used of it."""
+
+    home: Path
+    """The folder of the file that does the naming."""
+    root: Path
+    """No file outside of this folder is read, unless that is allowed."""
+    allow_outside: bool = False
+    environ: Mapping[str, str] | None = None
+    mending: Mending | None = None
+    """Removes faults from files."""
+    used: list[Path] = field(default_factory=list)
+    """Files that were used."""
+    variables: list[str] = field(default_factory=list)
+    """`$NAME`s of those that were left unresolved."""
+
+    def keyed_file(self, kind: str, key: str) -> Document | None:
+        """The nearest YAML file that holds this; files that cannot be read are skipped."""
+        for folder in self.folders(f"{kind}s"):
+            found: list[Document] = []
+            for path in _yaml_files(folder):
+                written = _label(path, self.root, self.allow_outside)
+                if written != (kind, key) and not (written and written[0] == kind and written[1].startswith("$")):
+                    continue
+                document = read_yaml(path, root=self.root, allow_outside=self.allow_outside, environ=self.environ)
+                if self.mending is not None:
+                    document = self.mending.applied(document)
+                if isinstance(document.value, dict) and document.value.get("key") == key:
+                    found.append(document)
+            if len(found) > 1:
+                raise _ambiguous(kind, key, [document.path for document in found])
+            for document in found:
+                self.used.extend(document.files)
+                self.variables.extend(document.variables)
+                return document
+        return None
+
+    def data_file_called(self, key: str) -> Path | None:
+        """The nearest data file named like the key."""
+        for folder in self.folders("datasets"):
+            found = [path for ending in DATA_ENDINGS if (path := folder / f"{key}{ending}").is_file()]
+            if len(found) > 1:
+                raise _ambiguous("dataset", key, found)
+            for path in found:
+                if reason := self.out_of_bounds(path, str(path)):
+                    raise UsageError(reason)
+                return path
+        return None
+
+    def hint(self, kind: str, key: str, loaded: Iterable[str]) -> str:
+        """The closest key, or those that exist, as a sentence."""
+        folders = self.folders(f"{kind}s")
+        labels = [_label(path, self.root, self.allow_outside) for folder in folders for path in _yaml_files(folder)]
+        files = {found[1] for found in labels if found is not None and found[0] == kind}
+        if kind == "dataset":
+            files |= {path.stem for folder in folders for path in folder.iterdir() if path.suffix in DATA_ENDINGS}
+        told = hint_here(key, {*loaded, *files}) if files or loaded else ""
+        return f"{told}{'' if told.endswith(('.', '?')) else '.'} " if told else ""
+
+    def refuse_broken(self, kind: str, key: str) -> None:
+        """What was not found may be in a file that cannot be read, or that holds something else by mistake."""
+        for folder in self.folders(f"{kind}s")[1:]:  # the file's own folder holds tasks, which report it themselves
+            for path in _yaml_files(folder):
+                written = _label(path, self.root, self.allow_outside)
+                if written is None or written[1] == key or path.stem == key:
+                    document = read_yaml(path, root=self.root, allow_outside=self.allow_outside, environ=self.environ)
+                    check = checked_model if kind == "model" else checked_dataset
+                    check(document, document.value)
+
+    def folders(self, kind: str) -> list[Path]:
+        found = [self.home, self.home / kind, self.home.parent / kind, self.root / kind]
+        places: dict[Path, Path] = {}
+        for folder in filter(Path.is_dir, found):
+            places.setdefault(folder.resolve(), folder)
+        return list(places.values())
+
+    def text_file(self, document: Document, where: FieldPath, named: str) -> str:
+        """A text that a file names, without its last line end."""
+        path = self.data_file(document, where, named)
+        try:
+            text = read_regular(path, MAX_PROMPT_BYTES).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise document.error(where, f"{path}: not UTF-8 at byte {error.start}") from error
+        self.used.append(path)
+        return text.removesuffix("\n").removesuffix("\r")
+
+    def data_file(self, document: Document, where: FieldPath, named: str) -> Path:
+        path = self._inside(document, where, named)
+        if not path.is_file():
+            raise document.error(where, f"there is no file {path}")
+        return path
+
+    def folder(self, document: Document, where: FieldPath, named: str) -> Path:
+        path = self._inside(document, where, named)
+        if not path.is_dir():
+            raise document.error(where, f"there is no folder {path}")
+        return path
+
+    def _inside(self, document: Document, where: FieldPath, named: str) -> Path:
+        path = document.directory(where) / named
+        if reason := self.out_of_bounds(path, named):
+            raise document.error(where, reason)
+        return path
+
+    def out_of_bounds(self, path: Path, named: str) -> str | None:
+        """Why the file, with links resolved, may not be read."""
+        resolved = path.resolve()
+        if self.allow_outside:
+            return None
+        if not resolved.is_relative_to(self.root):
+            return f"`{named}` leads outside the project ({self.root}); allow it with --allow-outside"
+        if is_hidden(resolved, self.root):
+            return f"`{named}` is a hidden file; allow it with --allow-outside"
+        return None
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml") and path.is_file())
+
+
+def _ambiguous(kind: str, key: str, paths: Sequence[Path]) -> UsageError:
+    return UsageError(f"the {kind} `{key}` is given twice: in {' and in '.join(map(str, paths))}; remove or rename one")
+
+
+def _label(path: Path, root: Path, allow_outside: bool) -> tuple[str, str] | None:
+    """What kind of thing a YAML file holds, and under which key as it is written; None where it cannot be read.
+
+    Remembered, or each of a folder's tasks would read all the others to find its dataset.
+    """
+    found = path.stat()
+    return _label_of_version(path, (found.st_ino, found.st_size, found.st_mtime_ns), root, allow_outside)
+
+
+@lru_cache(maxsize=10_000)
+def _label_of_version(path: Path, _: tuple[int, ...], root: Path, allow_outside: bool) -> tuple[str, str] | None:
+    try:
+        value = read_yaml(path, root=root, allow_outside=allow_outside).value
+    except UsageError:
+        return None
+    return kind_of(value), str(value.get("key")) if isinstance(value, dict) else ""

@@ -1,0 +1,58 @@
+"""The policies of a run file: which of their rules apply to which task, and scopes that match nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.tasks.declarative.records import Options, PolicyEntry, PolicyRule, PolicyScope, ThresholdRule
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, all_of, hint_here
+
+_TASK_KEYS = "task_specification_keys"
+
+
+def check_scopes(document: Document, policies: Sequence[PolicyEntry], evaluation: str, names: Sequence[str]) -> None:
+    """Refuse keys of tasks that this evaluation does not have; warn about a rule that applies to none of them."""
+    unknown: list[PlacedError] = []
+    for where, rule, scope in _scoped(policies):
+        here = scope.evaluation_keys is None or evaluation in scope.evaluation_keys
+        only_here = scope.evaluation_keys is None or scope.evaluation_keys == [evaluation]
+        for at, key in enumerate(scope.task_specification_keys or ()):
+            if only_here and key not in names:
+                sentence = f"this run has no task `{key}`. {hint_here(key, names)}"
+                unknown.append(document.error((*where, _TASK_KEYS, at), sentence))
+        if not here or (not only_here and not any(scope.holds(evaluation, name) for name in names)):
+            document.warn(
+                where,
+                f"0 gates apply: the policy rule `{rule}` is about no task of this run (evaluation `{evaluation}`)",
+            )
+    if unknown:
+        raise all_of(unknown)
+
+
+def _scoped(policies: Sequence[PolicyEntry]) -> Iterator[tuple[FieldPath, str, PolicyScope]]:
+    for at, policy in enumerate(policies):
+        for number, rule in enumerate(policy.rules):
+            if rule.scope != "all_latest":
+                yield ("policies", at, "rules", number, "scope"), _name(policy, rule), rule.scope
+
+
+def _name(policy: PolicyEntry, rule: PolicyRule) -> str:
+    return f"{policy.key}.{rule.key}"
+
+
+def policy_rules(policies: Sequence[PolicyEntry], evaluation: str, name: str) -> list[Options]:
+    """The rules of policies that are about this task, as its gates are made of them (see `runs/gates.py`)."""
+    found: list[Options] = []
+    for policy in policies:
+        for rule in policy.rules:
+            if rule.scope != "all_latest" and not rule.scope.holds(evaluation, name):
+                continue
+            limits: Options = {}
+            if rule.scope != "all_latest":
+                of_parts = {"scorer_keys": rule.scope.scorer_keys, "metric_keys": rule.scope.metric_keys}
+                limits = {name: list(keys) for name, keys in of_parts.items() if keys is not None}
+            if isinstance(rule.definition, ThresholdRule):
+                operator = "==" if rule.definition.operator == "=" else rule.definition.operator
+                limits |= {"operator": operator, "threshold": rule.definition.threshold}
+            found.append({"rule": _name(policy, rule), "metric": rule.definition.metric, **limits})
+    return found

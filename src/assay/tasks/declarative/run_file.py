@@ -1,0 +1,333 @@
+"""A run file -> its tasks: one for every task specification, model and prompt, with what the file brings along."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypedDict
+
+import msgspec
+
+from assay.catalog import OTHER_MODELS
+from assay.core.errors import UsageError
+from assay.prompts.template import template_reads
+from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
+from assay.tasks.declarative.definition import placed_at, task_definition
+from assay.tasks.declarative.library import Library
+from assay.tasks.declarative.places import LocatedTask, Places, PromptFile
+from assay.tasks.declarative.policies import check_scopes, policy_rules
+from assay.tasks.declarative.records import (
+    EvaluationEntry,
+    Options,
+    PolicyEntry,
+    RunEntry,
+    RunSettings,
+    TaskEntry,
+    TaskSpecification,
+)
+from assay.tasks.declarative.schema import (
+    checked_adapter,
+    checked_dataset,
+    checked_model,
+    checked_run,
+    checked_specifications,
+    checked_task,
+)
+from assay.tasks.declarative.shape import mappings
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
+
+PLACEHOLDER_MODEL = "latticeflow$placeholder"
+"""The key of no model, where answers that were recorded are scored."""
+_SPECIFICATIONS = ("evaluation", "task_specifications")
+
+
+def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain]) -> list[LocatedTask]:
+    """The tasks of a run file; `flags` are the parameters of the command line."""
+    run = checked_run(document)
+    keys = _collect(document, run, library)
+    tasks = _tasks(document, run)
+    judges = {key for _, task in tasks.values() for key in _models_asked_by(task.definition)}
+    # the specifications of an evaluation name their models, unless there are several prompts
+    models = [key for key in keys if key not in judges] if run.evaluation is None or run.prompts else []
+    evaluation = run.evaluation or _all_of(document, tasks)
+    specifications = _configured(document, run, evaluation, flags, library)
+    names = _names(document, specifications)
+    check_scopes(document, run.policies, evaluation.key, names)
+    evaluation = _with_settings(evaluation, run.run_config)
+    times = run.run_config.trials_config if run.run_config is not None else None
+    shared: _Shared = {
+        "evaluation": evaluation,
+        "tasks": tasks,
+        "library": library,
+        "trials": None if times is None else times.num_trials,
+        "policies": run.policies,
+    }
+    prompts = _prompts(document, run, library)
+    return [
+        _specified(document, at, one, name=name, prompt=prompt, matrix=matrix, **shared)
+        for at, (spec, name) in enumerate(zip(specifications, names, strict=True))
+        for one, prompt, matrix in _variants(document, at, spec, tasks, models, prompts)
+    ]
+
+
+def _models_asked_by(value: Plain) -> Iterator[str]:
+    """The keys of judges and other models in a definition."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _models_asked_by(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name in OTHER_MODELS and isinstance(item, str):
+                yield item
+            else:
+                yield from _models_asked_by(item)
+
+
+class _Prompt(NamedTuple):
+    """One of a run file's prompts."""
+
+    name: str
+    text: str
+    where: FieldPath
+    file: str
+
+
+def _prompts(document: Document, run: RunEntry, library: Library) -> list[_Prompt]:
+    """Each is called by its file, without the ending where that is enough to tell them apart."""
+    if twice := [named for named, times in Counter(run.prompts).items() if times > 1]:
+        raise document.error(("prompts",), f"`{twice[0]}` is given twice")
+    stems = Counter(Path(named).stem for named in run.prompts)
+    found: list[_Prompt] = []
+    for at, named in enumerate(run.prompts):
+        text = library.nearby.text_file(document, ("prompts", at), named)
+        stem = Path(named).stem
+        file = str(document.directory(("prompts", at)) / named)
+        _check_template(document, ("prompts", at), file, text)
+        found.append(_Prompt(stem if stems[stem] == 1 else named, text, ("prompts", at), file))
+    return found
+
+
+def _check_template(document: Document, where: FieldPath, file: str, text: str) -> None:
+    try:
+        template_reads(text)
+    except UsageError as error:
+        raise document.error(where, f"{file}: {error}") from error
+
+
+def _variants(
+    document: Document,
+    at: int,
+    spec: TaskSpecification,
+    tasks: Mapping[str, tuple[FieldPath, TaskEntry]],
+    models: Sequence[str],
+    prompts: Sequence[_Prompt],
+) -> Iterator[tuple[TaskSpecification, _Prompt | None, bool]]:
+    """A task about models with each of the file's models, unless it names one, and with each of its prompts.
+
+    Each comes with whether it is one of several.
+    """
+    where = (*_SPECIFICATIONS, at)
+    if spec.task_key not in tasks:
+        raise document.error(
+            (*where, "task_key"), f"there is no task `{spec.task_key}` in this file. {hint_here(spec.task_key, tasks)}"
+        )
+    definition = tasks[spec.task_key][1].definition
+    about_models = definition["type"] != "system_task" and definition["evaluated_entity_type"] == "model"
+    if not about_models:
+        yield spec, None, False
+        return
+    keys = [spec.model_key] if spec.model_key is not None or not models else list(models)
+    matrix = bool(prompts) or len(keys) > 1
+    asked_with: Sequence[_Prompt | None] = prompts or (None,)
+    for key in keys:
+        for prompt in asked_with:
+            yield msgspec.structs.replace(spec, model_key=key), prompt, matrix
+
+
+def _all_of(document: Document, tasks: Mapping[str, tuple[FieldPath, TaskEntry]]) -> EvaluationEntry:
+    """The evaluation of a run file without one: every task."""
+    if not tasks:
+        raise document.error((), "there is nothing to run: give `tasks`")
+    written: list[Plain] = [{"task_key": key} for key in tasks]
+    return EvaluationEntry(
+        key="all", config_spec=(), task_specifications=written, num_samples=None, subsampling=None,
+        cache_policy="reuse", mode=None,
+    )  # fmt: skip
+
+
+def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:
+    """The run file's own adapters, models and datasets, by key; the keys of its models. One given on the command line
+    stays.
+    """
+    for at, entry in enumerate(run.model_adapters):
+        adapter = checked_adapter(document, entry, ("model_adapters", at))
+        if adapter.key is not None:
+            library.adapters[adapter.key] = adapter
+    keys: list[str] = []
+    for at, entry in enumerate(run.models):
+        where: FieldPath = ("models", at)
+        named: Plain = {"key": "named", "display_name": "named", "config": {"connection_type": "assay", "model": entry}}
+        model = checked_model(document, named if isinstance(entry, str) else entry, where)
+        key, spec = library.model_spec(document, where, model)
+        key = entry if isinstance(entry, str) else key
+        if key in keys:
+            raise document.error((*where, "key"), f"`{key}` is given twice")
+        keys.append(key)
+        library.models.setdefault(key, spec)
+    for at, entry in enumerate(run.datasets):
+        dataset = checked_dataset(document, entry, ("datasets", at))
+        if dataset.key in library.datasets:
+            raise document.error(("datasets", at, "key"), f"`{dataset.key}` is given twice")
+        library.datasets[dataset.key] = (document, ("datasets", at), dataset)
+    return keys
+
+
+def _tasks(document: Document, run: RunEntry) -> dict[str, tuple[FieldPath, TaskEntry]]:
+    found: dict[str, tuple[FieldPath, TaskEntry]] = {}
+    for at, entry in enumerate(run.tasks):
+        task = checked_task(document, entry, ("tasks", at))
+        if task.key in found:
+            raise document.error(("tasks", at, "key"), f"`{task.key}` is given twice")
+        found[task.key] = (("tasks", at), task)
+    return found
+
+
+def _configured(
+    document: Document, run: RunEntry, evaluation: EvaluationEntry, flags: Mapping[str, Plain], library: Library
+) -> Sequence[TaskSpecification]:
+    """The task specifications with the evaluation's parameters filled in: models and datasets of later run files."""
+    given = {**run.config, **typed_config(flags, evaluation.config_spec)}
+    config = resolve_config(evaluation.config_spec, given, task=evaluation.key, warnings=library.warnings)
+    written = substitute(evaluation.task_specifications, config, document, _SPECIFICATIONS)
+    return checked_specifications(document, written, _SPECIFICATIONS)
+
+
+def _with_settings(evaluation: EvaluationEntry, settings: RunSettings | None) -> EvaluationEntry:
+    """The `run_config` of later run files, which wins over the evaluation."""
+    if settings is None:
+        return evaluation
+    known = EvaluationEntry.__struct_fields__
+    said = msgspec.structs.asdict(settings).items()
+    given = {name: value for name, value in said if value is not None and name in known}
+    return msgspec.structs.replace(evaluation, **given)
+
+
+def _names(document: Document, specifications: Sequence[TaskSpecification]) -> list[str]:
+    """The keys of the specifications: given, else the task's, numbered when it occurs more than once."""
+    times = Counter(spec.task_key for spec in specifications if spec.key is None)
+    numbers: Counter[str] = Counter()
+    names: list[str] = []
+    for at, spec in enumerate(specifications):
+        key, task = spec.key, spec.task_key
+        if key is None:
+            numbers[task] += 1
+            key = task if times[task] == 1 else f"{task}_{numbers[task]}"
+        if key in names:
+            raise document.error((*_SPECIFICATIONS, at), f"the key `{key}` is given twice")
+        names.append(key)
+    return names
+
+
+class _Shared(TypedDict):
+    """What the task specifications of a run file have in common."""
+
+    evaluation: EvaluationEntry
+    tasks: Mapping[str, tuple[FieldPath, TaskEntry]]
+    library: Library
+    trials: int | None
+    policies: Sequence[PolicyEntry]
+
+
+def _specified(
+    document: Document,
+    at: int,
+    spec: TaskSpecification,
+    *,
+    name: str,
+    prompt: _Prompt | None,
+    matrix: bool,
+    evaluation: EvaluationEntry,
+    tasks: Mapping[str, tuple[FieldPath, TaskEntry]],
+    library: Library,
+    trials: int | None,
+    policies: Sequence[PolicyEntry],
+) -> LocatedTask:
+    where = (*_SPECIFICATIONS, at)
+    task_at, task = tasks[spec.task_key]
+    if spec.model_key is not None or not (matrix or _leaves_model(task.definition, library)):
+        _check_named(document, where, spec, task.definition)
+    asked_with = None
+    if prompt is not None:
+        spec, task, asked_with = _with_prompt(document, spec, task, prompt)
+    model = None
+    if spec.model_key not in (None, PLACEHOLDER_MODEL):
+        with placed_at(document, (*where, "model_key")):
+            model = library.model(str(spec.model_key))
+    debug = 10 if evaluation.mode == "debug" else None
+    definition = task_definition(
+        document,
+        task_at,
+        task,
+        library,
+        config=spec.task_config,
+        config_at=(*where, "task_config"),
+        name=name,
+        dataset_key=spec.dataset_key,
+        num_samples=spec.num_samples or evaluation.num_samples or debug,
+        subsampling=spec.subsampling or evaluation.subsampling,
+        trials=spec.trials.num_trials if spec.trials is not None else trials,
+    )
+    metadata = dict(definition.metadata)
+    if spec.model_key == PLACEHOLDER_MODEL and definition.solver.use != "pass_through_solver":
+        told = f"`{PLACEHOLDER_MODEL}` answers nothing: it is for tasks with a `pass_through_solver`"
+        raise document.error((*where, "model_key"), told)
+    if model is not None:
+        metadata["model"] = {"key": spec.model_key, **model.plain()}
+    if matrix:
+        metadata["variant"] = {"model": spec.model_key, **({} if prompt is None else {"prompt": prompt.name})}
+    if rules := policy_rules(policies, evaluation.key, name):
+        metadata["policies"] = rules
+    if evaluation.cache_policy != "reuse":
+        metadata["cache"] = False
+    return LocatedTask(msgspec.structs.replace(definition, metadata=metadata), Places(document, task_at, asked_with))
+
+
+def _with_prompt(
+    document: Document, spec: TaskSpecification, task: TaskEntry, prompt: _Prompt
+) -> tuple[TaskSpecification, TaskEntry, PromptFile | None]:
+    """The task asked with this prompt: its parameter `prompt`, or else the last thing that the user says."""
+    if any(parameter.key == "prompt" for parameter in task.config_spec):
+        config = {**spec.task_config, "prompt": prompt.text}
+        return msgspec.structs.replace(spec, task_config=config), task, None
+    solver = task.definition["solver"]
+    builder = solver.get("input_builder") if isinstance(solver, dict) else None
+    messages = mappings(builder.get("input_messages")) if isinstance(builder, dict) else []
+    last = next((at for at in reversed(range(len(messages))) if messages[at].get("role") == "user"), None)
+    if not isinstance(solver, dict) or not isinstance(builder, dict) or last is None:
+        raise document.error(
+            prompt.where,
+            f"the task `{task.key}` has no place for a prompt: give it a parameter `prompt`, used as "
+            "`<< config.prompt >>`, or a single_turn_solver whose `input_messages` end with a user's",
+        )
+    said: list[Plain] = [*messages[:last], {**messages[last], "content": prompt.text}, *messages[last + 1 :]]
+    asked: Options = {**solver, "input_builder": {**builder, "input_messages": said}}
+    field = ("definition", "solver", "input_builder", "input_messages", last, "content")
+    file = PromptFile(prompt.file, prompt.text, prompt.where, field)
+    return spec, msgspec.structs.replace(task, definition={**task.definition, "solver": asked}), file
+
+
+def _leaves_model(definition: Options, library: Library) -> bool:
+    """Whether the task is for any model: a file that names none leaves it to `--model`."""
+    return definition["type"] != "system_task" and definition["evaluated_entity_type"] == "model" and not library.models
+
+
+def _check_named(document: Document, where: FieldPath, spec: TaskSpecification, definition: Options) -> None:
+    """A model task names a model, a dataset task a dataset, a system task neither."""
+    kind = "system" if definition["type"] == "system_task" else str(definition["evaluated_entity_type"])
+    wanted = {"model": "model_key", "dataset": "dataset_key"}.get(kind)
+    for name, key in (("model_key", spec.model_key), ("dataset_key", spec.dataset_key)):
+        if name == wanted and key is None and not (kind == "dataset" and definition["dataset"]):
+            raise document.error(where, f"a task that evaluates a {kind} needs `{name}`")
+        if name != wanted and key is not None:
+            raise document.error((*where, name), f"a {kind} task takes no `{name}`")

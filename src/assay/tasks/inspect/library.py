@@ -1,0 +1,12 @@
+"""Inspect in a process of its own."""
+
+from __future__ import annotations
+
+from assay.tasks.library.process import TaskLibrary
+
+LIBRARY = TaskLibrary(
+    "inspect_ai",
+    worker="assay.tasks.inspect.worker",
+    folder="inspect",
+    missing="tasks of Inspect need its package: pip install 'assay-eval[inspect-ai]'",
+)

@@ -1,0 +1,99 @@
+"""How a task of Inspect scores: by its own scorer, in Inspect's own process; graders are called from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
+from assay.core.types import Completion, Message, Request, Sample, Score, Trace
+from assay.scorers.judge import ask_judge, judge_model, usage
+from assay.snippets.process import TIME_LIMIT_SECONDS
+from assay.tasks.inspect.library import LIBRARY
+from assay.tasks.library.names import INSPECT
+from assay.tasks.library.scoring import ScoringQueue
+
+MOST_VERDICTS = 20
+"""A scorer that calls its grader more often than this about one answer is not going to end."""
+
+
+class InspectScorer:
+    """`score` as Inspect's metrics count it, and the letter or word it was where it was one."""
+
+    def __init__(self, queue: ScoringQueue, key: str, *, grader: Model | None, own_code: bool) -> None:
+        self.name = key
+        self._queue = queue
+        self._grader = grader
+        self._own_code = own_code
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        if not self._own_code:
+            raise self._queue.failure("untrusted", "tasks of Inspect are Python; run with --trust to allow it")
+        verdicts: list[Completion] = []
+        made = await self._scored(sample, trace, verdicts)
+        while "asks" in made:
+            verdicts.append(await self._verdict(made["asks"], len(verdicts)))
+            made = await self._scored(sample, trace, verdicts)
+        if made["unscored"]:
+            raise self._queue.failure("bad_output", made["reason"] or "its scorer gave no score")
+        metadata = dict(made["metadata"])
+        if self._grader is not None and verdicts:
+            metadata["judge"] = {**usage(self._grader, *verdicts), "said": verdicts[-1].text}
+        return Score(
+            name=self.name,
+            values=made["values"],
+            answer=made["answer"],
+            extracted=made["values"].get("value") != "N",
+            reason=made["reason"],
+            metadata=metadata or None,
+        )
+
+    async def _scored(self, sample: Sample, trace: Trace, verdicts: list[Completion]) -> dict[str, Any]:
+        reason = trace.completions[-1].finish_reason if trace.completions else None
+        return await self._queue.score(
+            {
+                "sample": sample.row,
+                "asked": sample.extras["messages"],
+                "answer": {"text": trace.prediction, "finish_reason": reason},
+                "verdicts": [each.text for each in verdicts],
+            }
+        )
+
+    async def _verdict(self, asked: Mapping[str, Any], before: int) -> Completion:
+        if self._grader is None or before >= MOST_VERDICTS:
+            raise self._queue.failure("bad_output", f"its scorer asked a grader {before + 1} times")
+        settings = dict(asked["generation"])
+        if "stop" in settings:
+            settings["stop"] = tuple(settings["stop"])
+        messages = tuple(msgspec.convert(asked["messages"], list[Message]))
+        completion, _ = await ask_judge(
+            self._grader, Request(messages=messages, **settings), self.name, lambda answer: answer
+        )
+        return completion
+
+    async def aclose(self) -> None:
+        await self._queue.aclose()
+
+
+def inspect_scorer(
+    key: str,
+    *,
+    library: Mapping[str, Any],
+    scorer: int = 0,
+    code: list[str] | None = None,
+    model_key: str | None = None,
+    model: Mapping[str, Any] | None = None,
+    context: BuildContext = NO_CONTEXT,
+) -> InspectScorer:
+    """The score that a task of Inspect gives by its own scorer; `scorer` is its place among those of the task.
+
+    `library` says how the task is set up, `code` which Python runs for it, `model_key` who grades where it asks one.
+    """
+    del code
+    seconds = TIME_LIMIT_SECONDS if context.timeout_seconds is None else context.timeout_seconds
+    order = {**library, "scorer": scorer}
+    queue = ScoringQueue(LIBRARY.process, order, part=key, shown=f"{INSPECT}{library['name']}", seconds=seconds)
+    grader = None if model_key is None else judge_model(model_key, model, context)
+    return InspectScorer(queue, key, grader=grader, own_code=context.own_code)

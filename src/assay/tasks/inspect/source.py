@@ -1,0 +1,118 @@
+"""`inspect:PACKAGE/TASK` and `inspect:FILE.py@TASK` -> a task definition: looked at first, built where it may run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.tasks.inspect.library import LIBRARY
+from assay.tasks.library.names import INSPECT
+from assay.tasks.project import is_of_this_project
+from assay.tasks.trust import require_trust
+
+GRADER = "grader"
+
+
+def read_inspect(
+    source: str,
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    data: Mapping[str, str] | None = None,
+    models: Mapping[str, str] | None = None,
+    trust: bool = False,
+    only_looks: bool = False,
+) -> TaskDefinition:
+    """The task behind a name; `UsageError` where its Python may not run, or where it needs what is not here.
+
+    `arguments` are parameters of its function (`--config`), `data` files in place of the hub's, `models` has the
+    grader. `only_looks`: a definition that cannot be run.
+    """
+    order = _order(source, arguments or {}, data or {})
+    seen = LIBRARY.ask("describe", **order)
+    looked_at = _looked_at(source, seen, order)
+    if only_looks:
+        return looked_at
+    require_trust([looked_at], trust=trust)
+    return _definition(LIBRARY.ask("build", **order), looked_at, models or {})
+
+
+def _order(source: str, arguments: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, Any]:
+    named = source.removeprefix(INSPECT)
+    order: dict[str, Any] = {"name": named}
+    if ".py@" in named:
+        file, _, name = named.rpartition("@")
+        if not Path(file).is_file():
+            raise UsageError(f"{file}: no such file")
+        order = {"name": name, "file": file}
+    if not order["name"]:
+        raise UsageError(f"name a task of Inspect: `{INSPECT}PACKAGE/TASK`; `assay list inspect` lists them")
+    if arguments:
+        order["arguments"] = {name: str(value) for name, value in arguments.items()}
+    return order | ({"data": dict(data)} if data else {})
+
+
+def _looked_at(source: str, seen: Mapping[str, Any], order: Mapping[str, Any]) -> TaskDefinition:
+    """The files behind a name as a definition that says what would run, before anything of it does."""
+    main = str(seen["main"])
+    is_own = "file" in order and is_of_this_project(Path(main))
+    code = [] if is_own else [seen["code"]]
+    return TaskDefinition(
+        name=str(order["name"]).rpartition("/")[2],
+        format="inspect",
+        dataset=DatasetSpec(use="built"),
+        solver=PartSpec(key="single_turn", use="single_turn"),
+        scorers=(PartSpec(key="inspect", use="inspect", options={"library": dict(order), "code": code}),),
+        aggregates=(),
+        metric="",
+        source=main,
+        metadata={"files": [each for each in seen["files"] if each != main], "inspect_ai": seen["version"]},
+    )
+
+
+def _definition(built: Mapping[str, Any], looked_at: TaskDefinition, models: Mapping[str, str]) -> TaskDefinition:
+    scorers = []
+    means = []
+    metadata = {**looked_at.metadata, "version": built["task_version"]}
+    for place, each in enumerate(built["scorers"]):
+        key = each["name"]
+        options = {**looked_at.scorers[0].options, "scorer": place}
+        if each["graded"]:
+            options |= {"model_key": GRADER, **({"model": {"model": models[GRADER]}} if GRADER in models else {})}
+            metadata |= _grading(looked_at, models)
+        scorers.append(PartSpec(key=key, use="inspect", options=options))
+        # one mean under the scorer's name, as in a run of its log, whatever Inspect calls it
+        means.append(PartSpec(key=key, use="mean", options={"scorer": key, "field": "score", "name": key}))
+    if built["epochs"] > 1:
+        metadata["trials"] = built["epochs"]
+    return TaskDefinition(
+        name=built["name"],
+        format="inspect",
+        dataset=DatasetSpec(
+            use="built",
+            options={"path": built["path"], "size": built["size"], "sha256": built["sha256"]},
+            sha256=built["sha256"],
+            size=built["size"],
+        ),
+        solver=looked_at.solver,
+        scorers=tuple(scorers),
+        aggregates=tuple(means),
+        metric=means[0].key,
+        source=looked_at.source,
+        metadata=metadata,
+    )
+
+
+def _grading(looked_at: TaskDefinition, models: Mapping[str, str]) -> dict[str, Any]:
+    """The grader must be named: Inspect itself would default to the evaluated model."""
+    if GRADER in models:
+        return {"typed_models": list(models)}
+    return {"no_grader": f"task `{looked_at.name}`: its scorer asks a model: name it with --model-for {GRADER}=MODEL"}
+
+
+def inspect_names(search: str = "") -> dict[str, str]:
+    """Tasks of the installed packages whose names hold a text, and what each is."""
+    names: dict[str, str] = LIBRARY.ask("names", search=search)["names"]
+    return names

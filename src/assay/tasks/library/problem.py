@@ -1,0 +1,37 @@
+"""What a worker answers when it cannot do what was requested: one sentence for the user."""
+
+from __future__ import annotations
+
+import importlib.util
+
+UNREACHABLE = {"ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectError", "MaxRetryError"}
+
+
+class BridgeError(Exception):
+    """Something that the user can fix, in one sentence."""
+
+
+def not_loaded(name: str, error: BaseException) -> str:
+    """Why a task of this name is not available, and what to do about it."""
+    message = " ".join(str(error).split())[:400]
+    kinds = {each.__name__ for each in _chain(error)}
+    if kinds & UNREACHABLE or "Couldn't reach" in message or "offline" in message.lower():
+        return (
+            f"`{name}`: its documents are on the hub, which cannot be reached, and nothing of them is cached "
+            f"here. Give them as files: --data SPLIT=FILE. ({type(error).__name__}: {message})"
+        )
+    if isinstance(error, ModuleNotFoundError):
+        package = str(error.name).partition(".")[0]
+        if importlib.util.find_spec(package) is not None:
+            return f"`{name}` needs `{error.name}`, which the installed version of {package} does not have"
+        return f"`{name}` needs the package `{package}`: pip install {package}"
+    return f"`{name}` cannot be loaded: {type(error).__name__}: {message}"
+
+
+def _chain(error: BaseException | None) -> list[type]:
+    """The kinds of an error and of those behind it, which other people's code may have raised in a circle."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return [kind for each in seen for kind in type(each).__mro__]

@@ -1,0 +1,29 @@
+"""The samples that a package built of a task, written into a file that assay reads."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def write_samples(name: str, samples: Iterable[dict[str, Any]], folder: Path) -> tuple[Path, str]:
+    """One line for each sample, in a file that is called by what it holds; and the sha256 of that."""
+    digest = hashlib.sha256()
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f"{os.getpid()}.partial"
+    with partial.open("wb") as file:
+        for sample in samples:
+            line = _encode(sample) + b"\n"
+            digest.update(line)
+            file.write(line)
+    shown = "".join(each if each.isalnum() or each in "-_" else "_" for each in name)[:100]
+    path = folder / f"{shown}-{digest.hexdigest()[:16]}.jsonl"
+    partial.replace(path)
+    return path, digest.hexdigest()

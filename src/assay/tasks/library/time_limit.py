@@ -1,0 +1,54 @@
+"""A time limit for the steps of a task's Python, which are interrupted where possible."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from assay.core.errors import OutOfTimeError
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTimeError` in what takes longer. The process's own alarm is restored afterwards."""
+
+    def too_long(*_: Any) -> None:
+        raise OutOfTimeError("timeout", f"took longer than {seconds:g} s")
+
+    usual = signal.signal(signal.SIGALRM, too_long)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.signal(signal.SIGALRM, usual)
+
+
+def scores_in_time(
+    samples: Sequence[dict[str, Any]], seconds: float, score: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """The score of each of some samples, or how the task's code failed over it.
+
+    It stops after `seconds`, which is also what one sample may take, so that other tasks do not wait longer.
+    """
+    scores = []
+    end = time.monotonic() + seconds
+    for each in samples:
+        scores.append(_tried(score, each, seconds))
+        if time.monotonic() >= end:
+            break
+    return {"scores": scores}
+
+
+def _tried(score: Callable[[dict[str, Any]], dict[str, Any]], sample: dict[str, Any], seconds: float) -> dict[str, Any]:
+    try:
+        with time_limit(seconds):
+            return score(sample)
+    except OutOfTimeError:
+        return {"timeout": True}
+    except Exception as error:
+        return {"problem": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}

@@ -1,0 +1,176 @@
+"""Images and sounds in files next to a task: read when a request is made, sent as data, never from outside the project.
+
+A part of a message names a file by a relative path: `{"type": "image_url", "image_url": {"url": "cats/1.png"}}`, or
+`{"type": "input_audio", "input_audio": {"file": "speech.wav"}}`. What leaves here holds its bytes, so the completion
+cache distinguishes pictures, and the journal can be read without the files.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.model_stack import Wrapper
+from assay.core.regular_file import irregular, read_regular
+from assay.core.seams import Model, Solver
+from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
+from assay.tasks.project import is_hidden, root_of
+
+MAX_FILE_BYTES = 5 << 20
+"""Of one file; the strictest of the large vendors takes no larger image."""
+MAX_REQUEST_BYTES = 20 << 20
+
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"ID3", "audio/mp3"),
+    (b"\xff\xfb", "audio/mp3"),
+    (b"\xff\xf3", "audio/mp3"),
+    (b"\xff\xf2", "audio/mp3"),
+    (b"OggS", "audio/ogg"),
+    (b"fLaC", "audio/flac"),
+)
+_IN_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+
+
+def content_type(data: bytes) -> str | None:
+    """What a file is by its first bytes, whatever its name; None if it is not a known image or audio format."""
+    if data[:4] == b"RIFF":
+        return _IN_RIFF.get(data[8:12])
+    return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
+
+
+class MediaFiles:
+    """The files that a task in this folder may name."""
+
+    def __init__(self, task_file: Path) -> None:
+        self._file = task_file
+
+    @cached_property
+    def _root(self) -> Path:
+        return root_of(self._file)
+
+    def around(self, solver: Solver) -> Solver:
+        """The solver, whose requests and traces hold the content of the files that they name."""
+
+        async def solve(sample: Sample, model: Model) -> Trace:
+            return self.filled(await solver(sample, self.reading(model)))
+
+        return solve
+
+    def reading(self, model: Model) -> Model:
+        """The model, asked with the content of files where a request names them."""
+        return ReadsMedia(model, self)
+
+    def filled(self, trace: Trace) -> Trace:
+        """The trace with the content in the place of names, as the model was asked."""
+        try:
+            messages = self.messages(trace.messages)
+        except UsageError:  # of a message that was never sent: a solver of one's own may keep what it likes
+            return trace
+        return trace if messages is trace.messages else msgspec.structs.replace(trace, messages=messages)
+
+    def messages(self, messages: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+        if not any(
+            isinstance(message.content, list) and any(map(file_of, message.content)) for message in messages or ()
+        ):
+            return messages
+        room = MAX_REQUEST_BYTES
+        made = []
+        for message in messages or ():
+            if isinstance(message.content, list):
+                parts = [self._part(part) for part in message.content]
+                room -= sum(len(str(part)) for part in parts)
+                made.append(msgspec.structs.replace(message, content=parts))
+            else:
+                made.append(message)
+        if room < 0:
+            raise UsageError(f"a request's images and sounds are larger than {MAX_REQUEST_BYTES >> 20} MiB together")
+        return tuple(made)
+
+    def _part(self, part: Any) -> Any:
+        if (named := file_of(part)) is None:
+            return part
+        kind, data = self.read(named, "image" if "image_url" in part else "audio")
+        encoded = base64.b64encode(data).decode()
+        if "image_url" not in part:
+            return {**part, "input_audio": {"data": encoded, "format": kind.partition("/")[2]}}
+        url = f"data:{kind};base64,{encoded}"
+        given = part["image_url"]
+        return {**part, "image_url": {**given, "url": url} if isinstance(given, dict) else {"url": url}}
+
+    def read(self, named: str, wanted: str) -> tuple[str, bytes]:
+        """Content type and content of a file; `UsageError` says why it cannot be sent."""
+        target = self._file.parent / named
+        try:
+            path = target.resolve()
+            problem = irregular(path)
+            there = path.is_file()
+        except (OSError, ValueError, RuntimeError) as error:  # too long, a null byte, links that lead in a circle
+            raise UsageError(f"{named!r} cannot be read: {error}") from error
+        if Path(named).is_absolute() or not path.is_relative_to(self._root):
+            raise UsageError(f"{named} leads outside the project ({self._root}); files lie next to the task")
+        if is_hidden(path, self._root):
+            raise UsageError(f"{named} is a hidden file, which is not sent")
+        if problem or not there:
+            raise UsageError(f"{target}: {f'is {problem}' if problem else 'there is no such file'}")
+        data = read_regular(path, MAX_FILE_BYTES)
+        kind = content_type(data[:16])
+        if kind is None or not kind.startswith(wanted):
+            known = "PNG, JPEG, GIF or WebP" if wanted == "image" else "WAV, MP3, Ogg or FLAC"
+            raise UsageError(f"{named}: its first bytes are not those of {known}")
+        return kind, data
+
+    def digest(self, extras: Mapping[str, Any]) -> str:
+        """The sha256 of all files that an example names, in its order; empty where it names none."""
+        digests = [hashlib.sha256(self.read(name, kind)[1]).digest() for kind, name in named_files(extras)]
+        return hashlib.sha256(b"".join(digests)).hexdigest() if digests else ""
+
+
+class ReadsMedia(Wrapper):
+    """Asks with the content of files where a request names them."""
+
+    def __init__(self, model: Model, files: MediaFiles) -> None:
+        super().__init__(model)
+        self._files = files
+
+    async def generate(self, request: Request) -> Completion:
+        try:
+            messages = self._files.messages(request.messages)
+        except UsageError as error:
+            raise FailureError(Failure(stage="prompt", part="media", kind="bad_input", message=str(error))) from error
+        asked = request if messages is request.messages else msgspec.structs.replace(request, messages=messages)
+        return await self.model.generate(asked)
+
+
+def file_of(part: Any) -> str | None:
+    """The file that a content part names; None for one that holds its data, or an address."""
+    if not isinstance(part, dict):
+        return None
+    image, sound = part.get("image_url"), part.get("input_audio")
+    if isinstance(sound, dict) and isinstance(sound.get("file"), str):
+        return str(sound["file"])
+    url = image.get("url") if isinstance(image, dict) else image
+    return url if isinstance(url, str) and not url.startswith("data:") and "://" not in url else None
+
+
+def named_files(extras: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """`image` or `audio`, and the file, of everything that an example of a task folder names."""
+    for kind, field in (("image", "images"), ("audio", "audio")):
+        if isinstance(extras.get(field), list):
+            yield from ((kind, str(name)) for name in extras[field])
+    messages = extras.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        content = message.get("content") if isinstance(message, dict) else None
+        for part in content if isinstance(content, list) else ():
+            if (name := file_of(part)) is not None:
+                yield "image" if "image_url" in part else "audio", name

@@ -1,0 +1,248 @@
+"""The assertions of a test as the scorer takes them: values rendered, graders and programs named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.bounded_yaml import Yaml12Loader, load_yaml
+from assay.catalog import unknown_name
+from assay.core.errors import UsageError
+from assay.patterns.javascript import python_pattern
+from assay.patterns.matching import BadPatternError, checked_pattern
+from assay.prompts.nunjucks import TemplateError, rendered, rendered_within
+from assay.scorers.json_schema import unsupported
+from assay.scorers.sample_assertions import NEGATION, SET
+from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PROGRAMS, REFUSED, SIMILAR, TYPES
+from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
+from assay.tasks.promptfoo.programs import program_file
+from assay.tasks.promptfoo.providers import MappedProvider, read_provider
+
+_FIELDS = {
+    "type", "value", "threshold", "weight", "metric", "transform", "provider", "rubricPrompt", "config", "reason",
+    "description",
+}  # fmt: skip
+_NEED_A_VALUE = {
+    "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with", "regex",
+    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", *PROGRAMS,
+}  # fmt: skip
+_NEED_A_THRESHOLD = {"cost", "latency"}
+_WITHOUT_NEGATION = {
+    "model-graded-closedqa", "factuality", "model-graded-factuality", "is-valid-openai-tools-call",
+    "is-valid-function-call", "is-valid-openai-function-call",
+}  # fmt: skip
+"""promptfoo ignores the negation of these."""
+GRADER, EMBEDDER = "grader", "embedder"
+"""The keys of the models that grade where a test names none; `--model-for grader=NAME` chooses one."""
+
+
+@dataclass(slots=True)
+class Asserted:
+    """What the assertions of a configuration need in addition to texts."""
+
+    graders: dict[str, MappedProvider | None] = field(default_factory=dict)
+    """By key; None for the ones that the configuration does not name."""
+    python: list[str] = field(default_factory=list)
+    node: list[str] = field(default_factory=list)
+    metrics: list[str] = field(default_factory=list)
+
+
+def read_assertions(
+    config: Config,
+    values: tuple[PlacedValue, ...],
+    variables: Mapping[str, Any],
+    options: Mapping[str, Any],
+    found: Asserted,
+) -> list[dict[str, Any]]:
+    """The assertions with these variables; what is not known is refused."""
+    around = {**variables, "env": config.environment}
+    nodes = [_node(config, value, around, options, found) for value in values]
+    return [node for node in nodes if node is not None]
+
+
+def _node(
+    config: Config, value: PlacedValue, variables: Mapping[str, Any], options: Mapping[str, Any], found: Asserted
+) -> dict[str, Any] | None:
+    given = value.content
+    if not isinstance(given, dict) or not isinstance(given.get("type"), str):
+        config.refuse(value, "an assertion is a mapping with `type`")
+        return None
+    if given["type"] == SET:
+        config.known(value, {"type", "assert", "threshold", "weight", "metric", "config"}, "an assert-set")
+        inner = [_node(config, each, variables, options, found) for each in value.get("assert").items()]
+        node = {"type": SET, "assert": [each for each in inner if each is not None]}
+    else:
+        kind = given["type"].removeprefix(NEGATION)
+        if not _is_checked(config, value, kind) or not config.known(value, _FIELDS, f"an assertion `{given['type']}`"):
+            return None
+        try:
+            node = _read(config, value, kind, variables, options, found)
+        except (TemplateError, UsageError, BadPatternError) as error:
+            config.refuse(value, f"`{given['type']}`: {error}")
+            return None
+    return _with_numbers(config, value, node, variables, found)
+
+
+def _is_checked(config: Config, value: PlacedValue, kind: str) -> bool:
+    written = value.content["type"]
+    if kind in REFUSED:
+        config.refuse(value, f"the assertion `{kind}` is not checked: {REFUSED[kind]}")
+    elif kind.startswith("promptfoo:"):
+        config.refuse(value, f"the assertion `{kind}` is not checked: it is promptfoo's own red teaming")
+    elif kind not in CHECKED:
+        config.refuse(value, unknown_name("assertion", written, TYPES).partition(" Known:")[0])
+    elif written != kind and kind in _WITHOUT_NEGATION:
+        config.refuse(value, f"`{written}`: promptfoo ignores the negation of `{kind}`")
+    elif kind in _NEED_A_VALUE and value.content.get("value") is None:
+        config.refuse(value, f"`{written}` needs a `value`")
+    elif kind in _NEED_A_THRESHOLD and value.content.get("threshold") is None:
+        config.refuse(value, f"`{written}` needs a `threshold`")
+    else:
+        return True
+    return False
+
+
+def _read(
+    config: Config,
+    value: PlacedValue,
+    kind: str,
+    variables: Mapping[str, Any],
+    options: Mapping[str, Any],
+    found: Asserted,
+) -> dict[str, Any]:
+    given = value.content
+    node: dict[str, Any] = {"type": given["type"]}
+    if kind in PROGRAMS:
+        node["program"] = program(config, value.get("value"), kind, variables, found)
+        node["value"] = given["value"]
+    elif "value" in given:
+        node["value"] = _value(config, value.get("value"), kind, variables)
+    if given.get("transform"):
+        node["transform"] = program(config, value.get("transform"), "javascript", {}, found, python="get_transform")
+    if given.get("config") is not None:
+        node["config"] = given["config"]
+    if kind in GRADED or kind in SIMILAR:
+        node["grader"] = _grader(config, value, kind, options, found)
+        if rubric := given.get("rubricPrompt") or options.get("rubricPrompt"):
+            node["rubric"] = _text_of_file(config, value, rubric)
+        if options.get("factuality") and "factuality" in kind:
+            node["factuality"] = options["factuality"]
+    return node
+
+
+def _value(config: Config, value: PlacedValue, kind: str, variables: Mapping[str, Any]) -> Any:
+    """The value as it is compared: files read, templates rendered, schemas and patterns in our words."""
+    given = value.content
+    if isinstance(given, list):
+        given = [_text(config, value, each, variables) for each in given]
+    else:
+        given = _text(config, value, given, variables)
+    if kind in ("is-json", "contains-json") and given:
+        schema = load_yaml(given, "a schema", Yaml12Loader) if isinstance(given, str) else given
+        if problem := unsupported(schema):
+            raise UsageError(f"its schema cannot be checked: {problem}")
+        return schema
+    if kind == "regex":
+        pattern = python_pattern(str(given))
+        checked_pattern(pattern)
+        return pattern
+    if kind.startswith(("llm-rubric", "g-eval")) and isinstance(given, dict):
+        return rendered_within(given, variables)
+    return given
+
+
+def _text(config: Config, value: PlacedValue, given: Any, variables: Mapping[str, Any]) -> Any:
+    if not isinstance(given, str):
+        return given
+    if given.startswith(FILE):
+        return _text_of_file(config, value, given)
+    if given.startswith("package:"):
+        raise UsageError("a value out of a JavaScript package is not read")
+    return rendered(given, variables)
+
+
+def _text_of_file(config: Config, value: PlacedValue, given: Any) -> Any:
+    """What a file that is named holds: YAML and JSON as values, other files as texts."""
+    if isinstance(given, list):
+        return [_text_of_file(config, value, each) for each in given]
+    if not isinstance(given, str) or not given.startswith(FILE):
+        return given
+    if code := program_of(given):
+        raise UsageError(f"`{given}`: a value that {code} makes is not computed")
+    for path in config.named(value, given):
+        if path.suffix in (".yaml", ".yml", ".json"):
+            inner = config.content(value, path)
+            return None if inner is None else inner.content
+        return (config.text(value, path) or "").strip()
+    return None
+
+
+def program(
+    config: Config,
+    value: PlacedValue,
+    kind: str,
+    variables: Mapping[str, Any],
+    found: Asserted,
+    *,
+    python: str = "get_assert",
+) -> dict[str, Any]:
+    """A program as it will be run: code of its own, or a function of a file; `python` is that function's usual name."""
+    written = str(value.content)
+    if not written.startswith(FILE):
+        (found.python if kind == "python" else found.node).append(written)
+        code = rendered(written, variables) if variables else written
+        # a trailing line break from YAML makes a transform multi-line, but not an assertion
+        return {"language": kind, "code": code.rstrip() if python == "get_assert" else code}
+    named = program_file(config, value, written, python)
+    (found.python if named["language"] == "python" else found.node).append(written)
+    return named
+
+
+def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str, Any], found: Asserted) -> str:
+    """The key of the model that grades: the assertion's own, the test's, or the one for all."""
+    usual = EMBEDDER if kind in SIMILAR else GRADER
+    given = value.get("provider")
+    if given.content is None:
+        given = PlacedValue(options.get("provider"), value.document, value.where)
+    content = given.content
+    if isinstance(content, dict) and content.keys() & {"text", "embedding", "id", "classification"}:
+        kinds = ("text", "embedding", "classification")
+        inner = content.get("embedding" if kind in SIMILAR else "text")
+        if inner is None and "id" in content:
+            inner = {name: each for name, each in content.items() if name not in kinds}
+        content = inner
+        given = PlacedValue(content, given.document, given.where)
+    if content is None:
+        found.graders.setdefault(usual, None)
+        return usual
+    provider = read_provider(config, given, embeds=kind in SIMILAR)
+    if provider is None:
+        return usual
+    found.graders.setdefault(provider.key, provider)
+    return provider.key
+
+
+def _with_numbers(
+    config: Config, value: PlacedValue, node: dict[str, Any], variables: Mapping[str, Any], found: Asserted
+) -> dict[str, Any]:
+    """The weight, the threshold and the metric, which every assertion may have."""
+    for name in ("weight", "threshold"):
+        given = value.content.get(name)
+        if isinstance(given, str) and re.fullmatch(r"-?\d+(\.\d+)?", given):
+            given = float(given)
+        if given is None:
+            continue
+        if isinstance(given, bool) or not isinstance(given, int | float) or (name == "weight" and given < 0):
+            config.refuse(value.get(name), f"`{name}` must be a number, got {given!r}")
+        else:
+            node[name] = given
+    if metric := value.content.get("metric"):
+        try:
+            node["metric"] = rendered(str(metric), variables)
+        except TemplateError as error:
+            config.refuse(value.get("metric"), str(error))
+        if node.get("metric") and node["metric"] not in found.metrics:
+            found.metrics.append(node["metric"])
+    return node

@@ -1,0 +1,63 @@
+"""The stand-in for every model of a task that is rehearsed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from assay.core.seams import Capabilities, Model
+from assay.core.types import Completion, Request
+from assay.models.adapters import toy
+
+SOME_ANSWER = Completion(text="an answer")
+
+
+class Script:
+    """Stands for every model of a task; its answers are set beforehand."""
+
+    def __init__(self) -> None:
+        self.answer = SOME_ANSWER
+        """Of the measured model."""
+        self.others_say: Callable[[Request], str] = lambda _: ""
+        """Of judges and simulated users."""
+        self.asked: list[Request] = []
+        self.others_asked: list[Request] = []
+
+    @property
+    def measured(self) -> Model:
+        return _Measured(self)
+
+    def model_for(self, spec: str, options: Mapping[str, Any] | None = None, **limits: Any) -> Model:
+        """Any other model of the task, scripted too: no real model is called."""
+        del options, limits
+        return _Other(spec, self)
+
+
+class _Measured:
+    name = "script"
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def generate(self, request: Request) -> Completion:
+        self._script.asked.append(request)
+        if request.continuation is not None:
+            return Completion(text="", logprob=-1.0, tokens_out=1)
+        answer = self._script.answer
+        return msgspec.structs.replace(answer, raw={"references": [{"content": answer.text}]})
+
+
+class _Other:
+    capabilities = Capabilities(embeds=True)
+
+    def __init__(self, name: str, script: Script) -> None:
+        self.name = name
+        self._script = script
+
+    async def generate(self, request: Request) -> Completion:
+        self._script.others_asked.append(request)
+        if request.embed:
+            return Completion(text="", embedding=toy.embedding(request.text()))
+        return Completion(text=self._script.others_say(request))

@@ -1,0 +1,177 @@
+// The same sample in several runs, side by side: what was read, how it was scored, and where the answers differ.
+
+import { get } from "./api.js";
+import { badge, weakTag } from "./signs.js";
+import { button, fill, h, link } from "./dom.js";
+import { prose } from "./sample_parts.js";
+import { replace, toSample } from "./route.js";
+import { textDiff } from "./text_diff.js";
+import { number, plural } from "./words.js";
+
+const MOST = 12;
+
+// A box below the marks: which runs stand beside this one, chosen here, and the columns themselves. `isBlind` says
+// whether scores stay hidden; the runs are kept in `params`, and with them in the address.
+export function sampleSides(run, sample, params, isBlind) {
+  const [chooser, columns] = [h("div"), h("div")];
+  const box = h("section", { class: "beside", hidden: true }, chooser, columns);
+  let base = 0;
+  let found = [];
+  let runs = [];
+
+  async function load() {
+    const names = params.against || [];
+    const { others } = names.length ? await get("sample", { run, key: sample.key, against: names }) : { others: {} };
+    const there = await Promise.all(
+      names.map((name) => (others[name] ? get("sample", { run: name, key: others[name] }).catch(() => null) : null)),
+    );
+    found = [{ name: run, sample }, ...names.map((name, i) => ({ name, sample: there[i] }))];
+    base = Math.min(base, found.length - 1);
+    draw();
+  }
+
+  function draw() {
+    const reached = runs.filter((each) => each.kind === "run" && each.name !== run && each.tasks.includes(sample.task));
+    box.hidden = found.length < 2 && !reached.length;
+    fill(chooser, choice(reached));
+    fill(columns, found.length > 1 ? sides() : null);
+  }
+
+  function choice(reached) {
+    const chosen = params.against || [];
+    const open = chooser.querySelector("details")?.open || false;
+    const pick = (name) =>
+      h(
+        "label",
+        null,
+        h("input", {
+          type: "checkbox",
+          checked: chosen.includes(name),
+          disabled: !chosen.includes(name) && chosen.length >= MOST - 1,
+          onchange: () => change(chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name]),
+        }),
+        ` ${nameOf(name)}`,
+      );
+    return h(
+      "details",
+      { open },
+      h(
+        "summary",
+        null,
+        chosen.length ? `Compared with ${plural(chosen.length, "other run")}` : "Compare with other runs…",
+      ),
+      h(
+        "div",
+        { class: "choices-of-columns", role: "group", "aria-label": "Runs beside this one" },
+        reached.map((each) => pick(each.name)),
+      ),
+    );
+  }
+
+  function change(names) {
+    if (names.length) params.against = names;
+    else delete params.against;
+    replace(toSample(run, sample.key, params));
+    return load();
+  }
+
+  const nameOf = (name) => {
+    const { model } = runs.find((each) => each.name === name) || {};
+    return model && runs.filter((each) => each.model === model).length === 1 ? model : name;
+  };
+
+  function sides() {
+    const blind = isBlind();
+    return [
+      h("h2", { class: "said" }, "The same sample in several runs"),
+      h(
+        "p",
+        { class: "quiet small" },
+        "Marked: differences from the answer of ",
+        h("b", null, nameOf(found[base].name)),
+        ".",
+      ),
+      h(
+        "div",
+        { class: "sides-of-sample", tabindex: 0, role: "group", "aria-label": "The same sample in several runs" },
+        found.map((each, i) => column(each, i, blind)),
+      ),
+    ];
+  }
+
+  function column(each, i, blind) {
+    const name = nameOf(each.name);
+    const head = h(
+      "h3",
+      null,
+      i && each.sample ? link(toSample(each.name, each.sample.key), { title: "read it there" }, name) : name,
+    );
+    const props = { class: i === base ? "side-of base" : "side-of", "data-run": each.name };
+    if (!each.sample) return h("div", props, head, h("p", { class: "quiet" }, "this run has no such sample"));
+    const first = found[base].sample;
+    return h(
+      "div",
+      props,
+      head,
+      h(
+        "div",
+        { class: "row tight wrap" },
+        blind
+          ? null
+          : [badge(each.sample.outcome, true), weakTag(each.sample), h("b", null, number(each.sample.score))],
+        h("span", { class: "room" }),
+        i === base || !first
+          ? null
+          : button(
+              "Compare with this",
+              () => {
+                base = i;
+                draw();
+              },
+              { class: "plain small", "aria-label": `Compare with this: ${name}` },
+            ),
+      ),
+      readOf(each.sample, first, i === base),
+      each.sample.record.trace
+        ? answerOf(each.sample, i)
+        : h("p", { class: "bad" }, `${each.sample.kind}: ${each.sample.failure}`),
+    );
+  }
+
+  function answerOf(there, i) {
+    const said = answer(there);
+    // of two, both sides are marked; of more, each against the one they are compared with
+    const other = i !== base ? found[base] : found.length === 2 ? found[1 - base] : null;
+    const before = other && other.sample && other.sample.record.trace ? answer(other.sample) : null;
+    if (i !== base && said === before) return [h("p", { class: "quiet small" }, "the same answer"), prose(said)];
+    const parts = before === null ? null : textDiff(before, said);
+    if (!parts) return prose(said);
+    return h(
+      "pre",
+      { class: "prose", dir: "auto" },
+      parts
+        .filter(([kind]) => kind !== "removed")
+        .map(([kind, text]) => (kind === "added" ? h("mark", { class: "differs" }, text) : text)),
+    );
+  }
+
+  get("runs").then((listed) => {
+    runs = listed.runs;
+    draw();
+  });
+  load();
+  return { box, draw };
+}
+
+const answer = (there) => (there.record.trace || {}).prediction || there.answer;
+
+function readOf(there, first, isBase) {
+  if (there.extracted === null || there.extracted === answer(there)) return null;
+  const differs = !isBase && first && there.extracted !== first.extracted;
+  return h(
+    "p",
+    { class: "read-of", dir: "auto" },
+    h("span", { class: "label" }, "as read "),
+    h("b", { class: differs ? "differs" : null }, there.extracted === "" ? "(empty)" : there.extracted),
+  );
+}

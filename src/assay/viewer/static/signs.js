@@ -1,0 +1,101 @@
+// Signs inside of rows and lines: badges, a score with its whisker, a stack of outcomes, progress.
+
+import { h } from "./dom.js";
+import { OUTCOMES, count, interval, number } from "./words.js";
+
+// A point with its interval on a scale from 0 to 1.
+/** @typedef {import("./words.js").Interval} Interval */
+
+export function whisker(/** @type {number | null | undefined} */ value, /** @type {Interval} */ found) {
+  if (value === null || value === undefined) return h("span", { class: "whisker none" });
+  const at = (/** @type {number} */ x) => Math.min(100, Math.max(0, x * 100)) + "%";
+  const box = h("span", {
+    class: "whisker",
+    role: "img",
+    "aria-label": `${number(value)}, interval ${interval(found) || "none"}`,
+  });
+  if (found && found.low !== null && found.low !== undefined) {
+    const span = h("span", {
+      class: "span",
+      style: { left: at(found.low), width: `calc(${at(found.high ?? 1)} - ${at(found.low)})` },
+    });
+    box.append(span);
+  }
+  box.append(h("span", { class: "dot", style: { left: at(value) } }));
+  return box;
+}
+
+// A difference with its interval on a scale around 0.
+export function differenceWhisker(
+  /** @type {number | null | undefined} */ value,
+  /** @type {Interval} */ found,
+  /** @type {number} */ reach,
+  /** @type {boolean} */ sure,
+) {
+  if (value === null || value === undefined) return h("span", { class: "whisker none" });
+  const at = (/** @type {number} */ x) => Math.min(100, Math.max(0, 50 + (x / reach) * 50)) + "%";
+  const box = h("span", {
+    class: "whisker centred",
+    role: "img",
+    "aria-label": `difference ${number(value)}, interval ${interval(found) || "none"}`,
+  });
+  if (found && found.low !== null && found.low !== undefined) {
+    box.append(
+      h("span", {
+        class: "span",
+        style: { left: at(found.low), width: `calc(${at(found.high ?? 1)} - ${at(found.low)})` },
+      }),
+    );
+  }
+  box.append(h("span", { class: "dot", style: { left: at(value) } }));
+  if (sure) box.classList.add(value > 0 ? "up" : "down");
+  return box;
+}
+
+// What became of the attempts, as one bar; its legend is what can be chosen, in sizes that a finger can hit.
+export function stack(/** @type {Record<string, number>} */ outcomes) {
+  const total = Object.values(outcomes).reduce((a, b) => a + b, 0) || 1;
+  const said = Object.keys(OUTCOMES).filter((name) => outcomes[name]);
+  const all = said.map((name) => `${count(outcomes[name])} ${OUTCOMES[name][1]}`).join(", ");
+  const box = h("div", { class: "stack", role: "img", "aria-label": `outcomes: ${all || "none yet"}` });
+  for (const name of said) {
+    const style = { width: (outcomes[name] / total) * 100 + "%" };
+    box.append(h("span", { class: `part o-${name}`, title: `${count(outcomes[name])} ${OUTCOMES[name][1]}`, style }));
+  }
+  return box;
+}
+
+export function badge(/** @type {string} */ outcome, long = false) {
+  const [sign, word, meaning] = OUTCOMES[outcome] || ["·", outcome, ""];
+  return h(
+    "span",
+    { class: `badge o-${outcome}`, title: long ? meaning : `${word}: ${meaning}` },
+    h("span", { class: "sign", "aria-hidden": "true" }, sign),
+    h("span", { class: long ? "" : "said" }, word),
+  );
+}
+
+// Marks based on what a program itself reported, without a comparison outside of it.
+export function weakTag(/** @type {{ weak?: boolean }} */ row) {
+  return row.weak
+    ? h("span", { class: "bad small", title: "weak pass: the tests took the program's own word for it" }, " weak")
+    : null;
+}
+
+export function progressBar(/** @type {{ total: number, done: number, running: boolean }} */ progress) {
+  const share = progress.total ? progress.done / progress.total : 0;
+  const label = `${count(progress.done)} of ${count(progress.total)} attempts`;
+  return h(
+    "span",
+    {
+      class: "progress" + (progress.running ? " running" : ""),
+      role: "progressbar",
+      "aria-valuenow": Math.round(share * 100),
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-label": label,
+      title: label,
+    },
+    h("span", { class: "fill", style: { width: Math.min(100, share * 100) + "%" } }),
+  );
+}

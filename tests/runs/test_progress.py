@@ -1,0 +1,68 @@
+"""How a run reports what it does, and what it does where an event loop is running already."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.core.run import Stop
+from assay.core.types import Failure, Record
+from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
+
+
+async def seven() -> int:
+    return 7
+
+
+def test_a_blocking_function_waits_in_a_loop_of_its_own() -> None:
+    assert blocking(seven)() == 7
+
+
+def test_where_a_loop_is_running_it_says_what_to_await() -> None:
+    async def notebook() -> None:
+        with pytest.raises(UsageError, match=r"write `await assay\.aevaluate\(\.\.\.\)` instead"):
+            run_blocking(seven())
+
+    asyncio.run(notebook())
+
+
+def record(key: str, *failures: Failure) -> Record:
+    return Record(key=key, task="t", sample_id=key, index=0, failures=failures)
+
+
+def test_a_callback_hears_of_attempts_of_earlier_sessions_and_of_workers() -> None:
+    heard: list[ProgressUpdate] = []
+    progress = CallbackProgress(heard.append)
+    progress.begin(10, 4, [])
+    progress.records([record("a"), record("b", Failure(stage="model", kind="timeout", message="late"))])
+    progress.workers([(3, 1), (1, 0)], lost=(1, 1))
+    assert [(each.total, each.done, each.failed) for each in heard] == [(10, 4, 0), (10, 6, 1), (10, 9, 2)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_another_thread_was_given_wakes_a_loop_that_sleeps(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    stop, over = Stop(), threading.Event()
+    stop.asked = True  # so that Ctrl-C gives up what is in flight as well
+    other = threading.Thread(target=over.wait)
+
+    async def seconds_until_heard() -> float:
+        loop, heard = asyncio.get_running_loop(), asyncio.Event()
+        stop.bind(heard.set)
+        began = loop.time()
+        with signals(stop, Progress()):
+            threading.Timer(0.05, signal.pthread_kill, (other.ident, number)).start()
+            await asyncio.wait([asyncio.ensure_future(heard.wait())], timeout=60)  # as nothing else is due
+        return loop.time() - began
+
+    other.start()
+    try:
+        assert run_blocking(seconds_until_heard()) < 60
+    finally:
+        over.set()
+    assert stop.signals
+    assert signal.getsignal(number) is before

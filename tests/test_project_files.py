@@ -1,0 +1,132 @@
+"""The files by which others use the project: the action, the pre-commit hook, the workflow, the citation, the image."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.docs.test_examples import environment_with_assay
+from tests.end_to_end.forks import ROOT
+
+GH = """\
+#!{python}
+import json, pathlib, sys
+log = pathlib.Path({log!r})
+body = next((a.split("=@", 1)[1] for a in sys.argv if a.startswith("body=@")), None)
+entry = {{"arguments": sys.argv[1:], "body": body and pathlib.Path(body).read_text()}}
+with log.open("a") as file:
+    file.write(json.dumps(entry) + "\\n")
+if "--method" not in sys.argv and {posted!r}:
+    print("7")
+"""
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def read_yaml(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    rows = [{"id": str(n), "prompt": "token?", "targets": ["none"], "metric": "exact_match"} for n in range(3)]
+    (folder / "secrets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "model.py").write_text("import os\ndef reply(prompt):\n    return os.environ.get('GH_TOKEN', 'none')\n")
+    return folder
+
+
+def run_gates(work: Path, *, posted: bool = False, **inputs: str) -> tuple[int, list[dict[str, Any]]]:
+    """The action's script with these inputs: its exit code, and what it asked `gh` for."""
+    bin_folder, log = work.parent / "bin", work.parent / "gh.jsonl"
+    environment = environment_with_assay(bin_folder, forked=True)
+    gh = bin_folder / "gh"
+    gh.write_text(GH.format(python=sys.executable, log=str(log), posted=posted))
+    gh.chmod(0o755)
+    variables = {
+        "TASKS": "\n  secrets.jsonl\n",
+        "MODEL": "model:reply",
+        "RUN_DIR": "runs/pull-request",
+        "COMMENT": "true",
+        "GH_TOKEN": "secret",
+        "PULL_REQUEST": "5",
+        "GITHUB_REPOSITORY": "who/what",
+        "GITHUB_OUTPUT": str(work.parent / "output"),
+        "GITHUB_STEP_SUMMARY": str(work.parent / "summary.md"),
+    }
+    script = ["bash", str(ROOT / ".github" / "action" / "run-gates")]
+    done = subprocess.run(script, cwd=work, env={**environment, **variables, **inputs}, capture_output=True, text=True)
+    calls = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, calls
+
+
+def test_the_action_runs_the_gates_and_posts_the_result_once(work: Path) -> None:
+    code, calls = run_gates(work, GATES="overall >= 0.9\nfailed == 0\n")
+    assert code == 0
+    assert [call["arguments"][:3] for call in calls] == [
+        ["api", "--paginate", "repos/who/what/issues/5/comments"],
+        ["api", "--method", "POST"],
+    ]
+    assert calls[1]["body"].startswith("<!-- assay -->\n")
+    assert "1.000" in calls[1]["body"]  # the model saw no token
+    assert (work.parent / "summary.md").read_text().count("✅ met") == 2
+    assert "exit-code=0" in (work.parent / "output").read_text()
+
+
+def test_the_action_fails_with_the_gate_and_updates_its_comment(work: Path) -> None:
+    (work / "wrong.py").write_text("def reply(prompt):\n    return 'other'\n")
+    assert run_gates(work, COMMENT="false")[0] == 0
+    shutil.rmtree(work.parent / "bin")
+    code, calls = run_gates(
+        work,
+        posted=True,
+        MODEL="wrong:reply",
+        RUN_DIR="runs/new",
+        BASELINE="runs/pull-request",
+        GATES="overall >= baseline - 0.1",
+    )
+    assert code == 1
+    assert calls[-1]["arguments"][1:4] == ["--method", "PATCH", "repos/who/what/issues/comments/7"]
+    assert "A → B" in calls[-1]["body"]
+    assert "exited with 1" in calls[-1]["body"]
+
+
+def test_the_action_puts_no_input_into_the_text_of_a_script() -> None:
+    steps = read_yaml("action.yml")["runs"]["steps"]
+    assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
+
+
+def test_the_workflow_tests_every_python_that_the_package_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [match[1] for each in project["classifiers"] if (match := re.search(r":: (3\.\d+)$", each))]
+    jobs = read_yaml(".github/workflows/test.yml")["jobs"]
+    assert jobs["test"]["strategy"]["matrix"]["python"] == named
+    assert jobs["release"]["steps"][1]["with"]["python-version"].split() == named[::-1]
+
+
+def test_the_hooks_name_commands_that_there_are() -> None:
+    from assay.cli.main import VERBS
+
+    for hook in read_yaml(".pre-commit-hooks.yaml"):
+        program, verb = hook["entry"].split()
+        assert program == "assay"
+        assert verb in VERBS
+
+
+def test_the_citation_and_the_package_have_one_version() -> None:
+    assert read_yaml("CITATION.cff")["version"] == VERSION
+
+
+def test_the_image_runs_as_an_ordinary_user() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    assert lines.index("USER assay") < lines.index('ENTRYPOINT ["assay"]')
