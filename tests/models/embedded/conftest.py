@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.models.embedded import tiny_llama
-from tests.models.embedded.serving import started
+from tests.models.embedded.serving import Server
 
 from assay.models.embedded import weights as embedded_weights
 from assay.models.embedded.engine import Engine, load_weights
@@ -26,14 +26,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def address(cache: Path) -> Iterator[str]:
-    process = started(cache)
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.communicate()
+def server(cache: Path) -> Iterator[Server]:
+    with Server(cache) as server:
+        yield server
+
+
+@pytest.fixture
+def address(server: Server) -> str:
+    return server.address()
 
 
 @pytest.fixture(scope="session")
