@@ -10,8 +10,7 @@ class KeySet:
     """Keys of attempts: a table of slots, at most two thirds full. Keys are hashes, so the low bits name a slot."""
 
     def __init__(self, expected: int = 0) -> None:
-        """Reserving room for this many keys at the start saves the time of growing the table."""
-        self._used = 0
+        """`expected` keys fit without growing the table, which takes time."""
         self._make_slots(max(1024, 1 << (expected * 3 // 2).bit_length()))
 
     def add(self, key: int) -> bool:
@@ -27,12 +26,12 @@ class KeySet:
         if self._used > self._most:
             self._make_slots(2 * len(slots))
             for held in filter(None, slots):
-                self._slots[self._place(held)] = held
+                self.add(held)
         return True
 
     def __contains__(self, key: object) -> bool:
         slots, wanted = self._slots, key or _ZERO
-        place = wanted & self._mask  # type: ignore[operator]  # only numbers are asked for
+        place = wanted & self._mask  # type: ignore[operator]  # keys are numbers
         while held := slots[place]:
             if held == wanted:
                 return True
@@ -49,15 +48,8 @@ class KeySet:
         self._slots = array("Q", bytes(8 * count))
         self._mask = count - 1
         self._most = 2 * count // 3
-
-    def _place(self, wanted: int) -> int:
-        """The slot that holds the key, or the empty one where it belongs."""
-        slots, mask = self._slots, self._mask
-        place = wanted & mask
-        while (held := slots[place]) and held != wanted:
-            place = (place + 1) & mask
-        return place
+        self._used = 0
 
 
 _ZERO = 2**64 - 1
-"""Stands for the key zero, which would look like an empty slot: one more chance in 2⁶⁴ that two keys are one."""
+"""Stands for the key zero, which would look like an empty slot: adds one chance in 2⁶⁴ of a collision."""
