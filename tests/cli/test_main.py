@@ -66,7 +66,7 @@ def test_too_few_descriptors_are_called_by_their_name(tmp_path: Path, descriptor
         )
     assert done.returncode in (DONE, BAD_INPUT, WITH_FAILURES), done.stderr
     assert "Traceback" not in done.stderr
-    assert "the disk did not keep" not in done.stderr
+    assert "could not be saved to the disk" not in done.stderr
     if done.returncode == BAD_INPUT:
         assert "Too many open files; raise the limit (`ulimit -n 4096`)" in done.stderr
 

@@ -127,7 +127,7 @@ journal.append([Record(key="1", task="t", sample_id="1", index=0)])
 journal.close()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "/proc/self/comm: the disk did not keep what was written: Invalid argument" in done.stderr
+    assert "/proc/self/comm: could not be saved to the disk: Invalid argument" in done.stderr
 
 
 def test_an_error_that_the_kernel_tells_the_sync_in_the_background_is_not_lost(
@@ -147,7 +147,7 @@ def test_an_error_that_the_kernel_tells_the_sync_in_the_background_is_not_lost(
     journal = Journal(tmp_path / "journal.jsonl")
     journal.append([record(1)])
     threading.Timer(0.05, closing.set).start()  # while close() is under way
-    with pytest.raises(UsageError, match="did not keep what was written: Input/output error"):
+    with pytest.raises(UsageError, match="could not be saved to the disk: Input/output error"):
         journal.close()
 
 

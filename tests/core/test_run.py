@@ -12,14 +12,14 @@ from tests.core.test_attempt import Says, a_task
 
 from assay.core.attempt import attempt_key
 from assay.core.journal import Journal, read_records
-from assay.core.model_stack import not_asked
-from assay.core.run import Stop, owed_work, run_attempts
+from assay.core.model_stack import not_sent
+from assay.core.run import Stop, remaining_work, run_attempts
 from assay.core.types import Completion, Record, Request, Sample
 from assay.runs.local import LocalExecutor
 
 
 def places(*, finished: tuple[int, ...] = (), repeat: int = 1, **options: object) -> list[tuple[int, int]]:
-    work = owed_work([a_task()], finished, repeat, Stop(), **options)  # type: ignore[arg-type]
+    work = remaining_work([a_task()], finished, repeat, Stop(), **options)  # type: ignore[arg-type]
     return [(item.position, item.attempt) for item in work]
 
 
@@ -50,7 +50,7 @@ def test_samples_are_read_only_as_far_as_attempts_are_made() -> None:
     from dataclasses import replace
 
     stop = Stop()
-    work = owed_work([replace(a_task(), dataset=Long())], (), 1, stop)  # type: ignore[arg-type]
+    work = remaining_work([replace(a_task(), dataset=Long())], (), 1, stop)  # type: ignore[arg-type]
     assert [next(work).position for _ in range(3)] == [0, 1, 2]
     stop.ask()
     assert list(work) == []
@@ -59,7 +59,7 @@ def test_samples_are_read_only_as_far_as_attempts_are_made() -> None:
 
 def test_a_signal_stops_new_work_before_the_loop_has_had_a_turn() -> None:
     stop = Stop()
-    work = owed_work([a_task()], (), 1, stop)
+    work = remaining_work([a_task()], (), 1, stop)
     next(work)
     stop.signals = 1
     assert list(work) == []
@@ -74,7 +74,7 @@ def test_an_attempt_that_was_given_up_before_any_answer_is_not_written_down(tmp_
         async def generate(self, request: Request) -> Completion:
             if self.asked:
                 stop.ask()
-                raise not_asked(self.name)
+                raise not_sent(self.name)
             return await super().generate(request)
 
     journal = Journal(tmp_path / "journal.jsonl")

@@ -1,14 +1,14 @@
 """READ FIRST: the records, the seams, and the life of a run, in some 2,000 lines.
 
-An order in which nothing is used before it was met, and about how long each takes:
+Read in this order, in which nothing is used before it is defined. About how long each takes:
 
     types         3 min  the records: Sample -> Request -> Completion -> Trace -> Score or Failure -> Record
     errors        1 min  UsageError is for the person, FailureError is for the journal
     seams         2 min  what a model, solver, scorer, aggregate, dataset and executor are, and what else they may offer
-    regular_file  1 min  files that may have come from elsewhere, opened and read with a bound
+    regular_file  1 min  opening and reading untrusted files: regular files only, up to a size limit
     fingerprint          the identity of anything: sha256 of its canonical JSON
     task          1 min  a TaskDefinition whose names have become objects
-    usage         1 min  what an attempt has requested from models, also where no trace shows it
+    usage         1 min  the tokens an attempt used, including those that no trace shows
     attempt       1 min  one sample once through its task; the one place where an exception becomes a failure
     key_set              many keys in little memory
     checksum      1 min  the number and checksum that every line of a journal ends with
@@ -16,8 +16,8 @@ An order in which nothing is used before it was met, and about how long each tak
     cache         1 min  completions by the fingerprint of their request
     model_stack   2 min  cache, retries and limits, each a model around a model
     run           1 min  every remaining attempt, through an executor, into the journal
-    config        1 min  what a run was asked to do
-    run_file             the run.json that keeps it
+    config        1 min  the settings of a run
+    run_file             the run.json that stores them, and writing files atomically
 
 `assay.runs.evaluate` puts these together; the other packages supply the parts.
 """

@@ -1,4 +1,4 @@
-"""The life of one sample: ask, score, write down what happened. The only place where an exception becomes a failure."""
+"""The life of one sample: solve, score, record. The only place where an exception becomes a failure."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def attempt_key(task_name: str, sample: Sample, attempt: int) -> str:
 
 
 INTERRUPTED = "interrupted"
-"""The kind that does not mean a failure: the attempt was abandoned because the run was asked to stop."""
+"""The failure kind of an attempt that did not fail: it was abandoned because the run was asked to stop."""
 
 
 async def make_attempt(work: Work, model: Model) -> Record:
-    """Take one sample once through its task. Never raises for what a part does; what broke is in the record."""
+    """Take one sample once through its task. Errors of parts are not raised; the record has them as failures."""
     task: Task = work.task
     sample = work.sample
     started = perf_counter()
     trace: Trace | None = None
-    asked: Request | None = None
+    last_request: Request | None = None
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
                 trace = await (task.solve or task.solver)(sample, model)
             except BaseException as error:
                 failures = (failure_of(raise_unless_part_error(error), "solver", task.definition.solver.use),)
-                asked = getattr(model, "last", None)
+                last_request = getattr(model, "last", None)
                 excluded, _ = apply_rules(task, sample, None, ())
         if trace is not None:
             scores, failures, excluded = await score_trace(task, sample, trace)
@@ -57,20 +57,20 @@ async def make_attempt(work: Work, model: Model) -> Record:
         targets=sample.targets,
         metadata=sample.slices(),
         trace=trace,
-        asked=asked.text() if asked else None,
+        asked=last_request.text() if last_request else None,
         scores=scores,
         failures=failures,
         excluded=excluded,
-        seconds=int((perf_counter() - started) * 1e6) / 1e6,  # to the microsecond; `round` takes one
+        seconds=int((perf_counter() - started) * 1e6) / 1e6,  # `round` is slower
         finished=int(time() * 1e3) / 1e3,
         usage=usage_of(account, trace) if account else (),
     )
 
 
 def was_made(record: Record) -> bool:
-    """Whether there is anything to record: not for an attempt that was abandoned before it had any answer."""
-    given_up = any(failure.kind == INTERRUPTED for failure in record.failures)
-    return not given_up or record.trace is not None or bool(record.usage)
+    """Whether there is anything to record: not for an attempt that was abandoned before its first answer."""
+    abandoned = any(failure.kind == INTERRUPTED for failure in record.failures)
+    return not abandoned or record.trace is not None or bool(record.usage)
 
 
 async def score_trace(
@@ -83,7 +83,7 @@ async def score_trace(
         try:
             score = await scorer(sample, trace)
             if overdue and (late := overdue.get(id(trace))):
-                raise late  # it caught the exception that should have ended it, and returned a made-up score
+                raise late  # the scorer caught the exception that should have ended it, and returned a made-up score
             scores.append(score)
         except BaseException as error:
             overdue.pop(id(trace), None)
@@ -96,7 +96,7 @@ async def score_trace(
 def apply_rules(
     task: Task, sample: Sample, trace: Trace | None, scores: tuple[Score, ...]
 ) -> tuple[tuple[str, ...], tuple[Failure, ...]]:
-    """The action rules that apply, whatever else failed, and what broke in the others."""
+    """The action rules that apply, and the failures of those that could not be evaluated."""
     excluded: list[str] = []
     failures: list[Failure] = []
     for key, applies in task.actions.items():
@@ -109,11 +109,11 @@ def apply_rules(
 
 
 overdue: dict[int, OutOfTimeError] = {}
-"""What the watch has raised while a trace was scored, by the trace's id."""
+"""The error raised when scoring a trace took too long, by the trace's `id()`."""
 
 
 def raise_unless_part_error(error: BaseException) -> BaseException:
-    """The error, if it is the part's own: `sys.exit` in a metric fails its attempt, only our cancelling ends a run."""
+    """Return an error of the part itself, such as `sys.exit` in a metric; raise one that ends the run."""
     task = asyncio.current_task()
     stray = isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
     if isinstance(error, Exception | SystemExit | OutOfTimeError) or stray:
@@ -122,18 +122,18 @@ def raise_unless_part_error(error: BaseException) -> BaseException:
 
 
 def failure_of(error: BaseException, stage: Stage, part: str) -> Failure:
-    """The failure an exception stands for: its own if it carries one, else kind `exception` with its traceback."""
+    """The failure that an exception carries; for any other exception, kind `exception` with its traceback."""
     if isinstance(error, FailureError):
         return error.failure
     if isinstance(error, OutOfTimeError):
         return Failure(stage=stage, part=part, kind=error.kind, message=str(error))
-    raised = describe_exception(error)
-    return Failure(stage=stage, part=part, kind="exception", message=str(raised), traceback=raised.traceback)
+    description = describe_exception(error)
+    return Failure(stage=stage, part=part, kind="exception", message=str(description), traceback=description.traceback)
 
 
 def unwritable(record: Record, error: Exception) -> Record:
-    """The record of an attempt in which a part left a value that JSON cannot hold: a failure replaces that value."""
-    message = f"left what a journal line cannot hold: {type(error).__name__}: {error}"
+    """The record of an attempt with a value that JSON cannot represent: a failure replaces that value."""
+    message = f"returned a value that cannot be written to the journal: {type(error).__name__}: {error}"
     failures = [_in_plain_text(failure) for failure in record.failures]
     scores: tuple[Score, ...] = ()
     trace = record.trace if _fits(record.trace) else None

@@ -1,8 +1,8 @@
 """The completion cache: answers by the fingerprint of the whole request, in one SQLite file that runs share.
 
-The file lies in the project, so it may have come with it. Keys and answers are therefore made with the user's secret
-(`assay.user`): an answer that somebody else added or changed is ignored. Users who share a project each
-have their own answers in the file.
+The file is part of the project folder, so it may come from somebody else. Keys and answers are therefore signed with
+the user's secret (`assay.user`): an answer that somebody else added or changed is ignored. Users who share a project
+each have their own answers in the file.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _encoder = msgspec.json.Encoder()
 
 
 class CompletionCache:
-    """Answers that have been paid for. Only completions are stored, never failures.
+    """Answers that were paid for. Only completions are stored, never failures.
 
-    A cache that breaks during a run (a full disk, a damaged file) is given up with a warning: it saves work, and must
-    never cost an answer.
+    After an error during a run (a full disk, a damaged file) the cache warns and is no longer used: it must never cost
+    an answer.
     """
 
     def __init__(self, path: Path, secret: bytes) -> None:
         self.path = path
         self._secret = secret
         self._mac = hashlib.blake2b(key=self._secret, digest_size=MAC_BYTES)
-        """Copied for every answer: creating a new one takes twice as long."""
+        """Copied for every answer, which is twice as fast as creating a new one."""
         self._unwritten: dict[bytes, bytes] = {}
         self._last_commit = time.monotonic()
         self._broken = False
@@ -61,21 +61,21 @@ class CompletionCache:
             ) from error
 
     def key(self, identity: Any, request: Request) -> bytes:
-        """Everything that can change an answer: adapter, endpoint, model, every parameter, the repetition."""
+        """A hash of everything that can change an answer: adapter, endpoint, model, parameters, repetition."""
         return hashlib.blake2b(canonical_json((identity, request)), digest_size=32, key=self._secret).digest()
 
     def get(self, key: bytes) -> Completion | None:
-        found = self._unwritten.get(key)
-        if found is not None:
-            return _decoder.decode(found[MAC_BYTES:])
+        entry = self._unwritten.get(key)
+        if entry is not None:
+            return _decoder.decode(entry[MAC_BYTES:])
         if self._broken:
             return None
         try:
             row = self._database.execute("SELECT completion FROM completions WHERE key = ?", (key,)).fetchone()
-            if row is None or not isinstance(found := row[0], bytes):
+            if row is None or not isinstance(entry := row[0], bytes):
                 return None
-            encoded = found[MAC_BYTES:]
-            return _decoder.decode(encoded) if compare_digest(found[:MAC_BYTES], self._sign(key, encoded)) else None
+            encoded = entry[MAC_BYTES:]
+            return _decoder.decode(encoded) if compare_digest(entry[:MAC_BYTES], self._sign(key, encoded)) else None
         except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
             self._give_up(error)
             return None
@@ -92,7 +92,7 @@ class CompletionCache:
     def commit(self) -> None:
         if self._unwritten:
             now = time.time()
-            rows = [(key, completion, now) for key, completion in self._unwritten.items()]
+            rows = [(key, entry, now) for key, entry in self._unwritten.items()]
             try:
                 with self._database:
                     self._database.execute("BEGIN IMMEDIATE")
@@ -107,7 +107,7 @@ class CompletionCache:
         self._database.close()
 
     def _sign(self, key: bytes, encoded: bytes) -> bytes:
-        """The signature stored before an answer to this request; only this user can compute it."""
+        """The signature stored before an answer; only this user can compute it."""
         mac = self._mac.copy()
         mac.update(key)
         mac.update(encoded)

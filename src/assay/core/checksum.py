@@ -1,9 +1,9 @@
-"""What every line of a journal ends with: its number, and a checksum of all that comes before it.
+"""The tail of every line of a journal: its number, and a checksum of all that comes before it.
 
     {"key":"…", …,"line":57,"sum":"1a2b3c4d"}
 
-The checksum is a CRC-32 of the record's bytes, begun with the number. It shows damage and edits by hand, and the
-numbers show lines that were removed, duplicated or moved. It is not a signature and does not prevent forgery.
+The checksum is a CRC-32 of the record's bytes that starts from the number. It detects damage and manual edits, and the
+numbers reveal lines that were removed, duplicated or moved. It is not a signature and does not prevent forgery.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TAIL_BYTES = 64
 
 
 def with_checksums(records: Iterable[bytes], first: int) -> bytes:
-    """The lines of records, which are JSON objects without a newline, numbered from `first` on."""
+    """The journal lines of records (JSON objects without a newline), numbered from `first`."""
     parts: list[bytes] = []
     for number, record in enumerate(records, first):
         body = record[:-1]
@@ -28,30 +28,30 @@ def with_checksums(records: Iterable[bytes], first: int) -> bytes:
 
 
 def record_of(line: bytes) -> bytes:
-    """The record alone, as it was before it became this line."""
+    """The record of a line, without the number and the checksum."""
     tail = _tail(line)
     return line[:-1] if tail is None else line[: tail.start()] + b"}"
 
 
 def number_of(line: bytes) -> int | None:
-    """The number that a line gives for itself; None for a line without a checksum, as older versions wrote them."""
+    """The number in a line's tail; None for a line without a checksum, as older versions wrote them."""
     tail = _tail(line)
     return None if tail is None else int(tail[1])
 
 
 def tail_bytes(number: int) -> int:
-    """How many bytes come after the record in the line of that number."""
+    """The length of the tail of the line with this number."""
     return len(b',"line":,"sum":"01234567"}\n') + len(str(number))
 
 
 def is_unchanged(line: bytes) -> bool:
-    """Whether a line is what was written, as far as can be known: one without a checksum passes."""
+    """Whether the checksum of a line matches; a line without one passes."""
     tail = _tail(line)
     return tail is None or int(tail[2], 16) == crc32(line[: tail.start()], int(tail[1]))
 
 
 def is_line(line: bytes, number: int) -> bool:
-    """Whether this is the line of that number, as it was written: quicker than looking for the number first."""
+    """Whether this is the unchanged line of this number: faster than parsing the number first."""
     return line[-11:] == b'%08x"}\n' % crc32(line[: -tail_bytes(number)], number)
 
 

@@ -1,4 +1,4 @@
-"""What a run was asked to do: one frozen record that flags fill and that `run.json` keeps."""
+"""The settings of a run: one frozen record that flags fill and `run.json` stores."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     system: str | None = None
     prefill: str | None = None
     keep_thinking: bool = False
-    """For the evaluated model: system message, start of the answer, and whether thinking is scored."""
+    """For the evaluated model: the system message, the start of the answer, and whether thinking is scored."""
     repeat: int = 1
     limit: int | None = None
     """Only the first N samples of each task."""
     only: dict[str, tuple[str, ...]] | None = None
-    """The ids of the samples to ask for, by task; None: all of them."""
+    """The ids of the samples to run, by task; None: all of them."""
     task_config: dict[str, Any] = field(default_factory=dict)
     """`--config` values for declarative tasks."""
     prompt: str | None = None
@@ -41,21 +41,21 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """Adapt the number of requests in flight to the server, instead of `concurrency`."""
     batch_size: int = 16
     timeout_seconds: float | None = None
-    """Time limit for one answer; None: only the transport's own. Scoring one answer has the same limit, or 600."""
+    """Time limit for one answer; None: only the transport's own. Scoring an answer has the same limit; None: 600."""
     retries: int = 5
     patience_seconds: float = 3600.0
     """How long to wait out a server outage before the run stops."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     score_workers: int | None = 0
-    """Processes for scorers that need much CPU; None: as many as there are CPUs, where it pays."""
+    """Processes for CPU-bound scorers; None: one per CPU, where it pays."""
     cache: bool | None = None
     """None: cache the models that declare themselves cacheable."""
     cache_path: str = ".assay/cache.sqlite"
     level: float = 0.95
     """Confidence level of the intervals."""
     budget_cost: float | None = None
-    """Money the run may spend in total, over every session; then it stops and can be resumed."""
+    """Money the run may spend in total, over all sessions; then it stops and can be resumed."""
     budget_tokens: int | None = None
     prices: str | None = None
     """Price file; None means `prices.yaml` in the working directory, then the prices that come with assay."""
@@ -70,12 +70,12 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """Run Python snippets of task files outside the current project."""
 
     def settings(self) -> Request:
-        """The generation settings, as the request they fill in."""
+        """The generation settings, as a request."""
         names = ("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs", "reasoning_effort")
         return Request(**{name: getattr(self, name) for name in names})
 
     def samples_of(self, definition: TaskDefinition) -> int:
-        """How many samples of a task the run asks for."""
+        """How many samples of a task the run includes."""
         size = definition.dataset.size if self.only is None else len(self.only.get(definition.name, ()))
         return size if self.limit is None else min(self.limit, size)
 

@@ -1,4 +1,4 @@
-"""The error model: what a user can fix, what broke while running, and nothing in between.
+"""The exceptions: what a user can fix, and what broke while running.
 
     AssayError
     ├── UsageError        the user can fix it: a bad file, flag or name. One sentence, exit code 2.
@@ -6,7 +6,7 @@
     │   └── SearchFolderError a folder that holds a search, where a run is wanted
     └── FailureError      something broke during an attempt. Carries a `Failure`, is recorded, and is never a score.
 
-    OutOfTimeError        raised by the watch inside a scorer that computes too long; no `except Exception` catches it.
+    OutOfTimeError        raised inside a scorer that computes too long; no `except Exception` catches it.
 
 Parts (models, solvers, scorers) raise `FailureError` when they can name what went wrong. Any other exception they
 raise is caught in exactly one place, `core/attempt.py`, and becomes a `Failure` of kind `exception`.
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class AssayError(Exception):
-    """Everything assay raises on purpose."""
+    """Base class of the exceptions that assay raises on purpose."""
 
 
 class UsageError(AssayError):
-    """Bad input, explained in a sentence: what is wrong, where, and what would be right."""
+    """Bad input. The message says in a sentence what is wrong, where, and how to fix it."""
 
 
 class UnwritableError(UsageError):
-    """A place that cannot be written; a caller that only displays a result can continue without it."""
+    """A file or folder cannot be written; a caller that only displays a result can continue without it."""
 
 
 class SearchFolderError(UsageError):
@@ -49,7 +49,7 @@ class FailureError(AssayError):
         self.failure = failure
         self.retry_after_seconds = retry_after_seconds
         self.away = away
-        """Set when a server cannot be reached, or rejects a request for reasons unrelated to it: temporarily
+        """Set when a server cannot be reached, or rejects requests for reasons unrelated to the request: temporarily
         (`refusing`), or until somebody changes something (`closed`: the key, the model's name, the account)."""
 
 

@@ -21,5 +21,5 @@ def fingerprint(value: Any) -> str:
 
 
 def short_fingerprint(value: Any) -> str:
-    """Sixteen hex characters: enough to tell apart the attempts of one run, and short enough for every line."""
+    """Sixteen hex characters: enough to distinguish the attempts of one run, and short enough for every line."""
     return hashlib.blake2b(_canonical.encode(value), digest_size=8).hexdigest()

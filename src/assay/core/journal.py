@@ -1,12 +1,12 @@
 """The journal: append-only JSONL, one `Record` per line, the run's only source of truth.
 
 A record is handed to the kernel with `os.write` before the next batch is taken, so a killed process loses nothing
-that had finished; `fdatasync` runs in a thread at most every 250 ms, so a power cut loses at most that. A torn last
-line is an attempt that remains: it is cut off when the journal is opened for writing, and skipped by readers. Every
-line ends with its number and a checksum (`checksum.py`); one that was changed since is refused by every reader.
+that had finished; `fdatasync` runs in a thread every 250 ms, so a power cut loses no more than that. A torn last
+line is an attempt that remains: readers skip it, and opening the journal for writing cuts it off. Every line ends
+with its number and a checksum (`checksum.py`); readers refuse a line that was changed.
 
 An attempt may have several lines: it failed and was retried, two machines made it, somebody restored a backup.
-`Counting` decides which of them counts, for all that read journals.
+`Counting` decides which of them counts, for every reader.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_LINE_BYTES = 256 << 20
 """The longest line that is written and read."""
 COPY_BYTES = 1 << 20
 LINE_BYTES = 1 << 13
-"""As much as most lines have."""
+"""Most lines are shorter."""
 
 _encode = msgspec.json.Encoder().encode
 _BEGINNING = b'{"key":"'
@@ -66,11 +66,11 @@ class Journal:
         self._sync_error: OSError | None = None
 
     def append(self, records: list[Record]) -> list[Record]:
-        """Write the records, and return them as written; they are on the disk at most 250 ms later."""
+        """Write the records and return them as written; they are on the disk at most 250 ms later."""
         try:
             encoded = list(map(_encode, records))
         except (TypeError, ValueError, OverflowError, RecursionError):
-            # one attempt's odd answer must not end the run, nor every resumption of it
+            # one attempt's odd answer must not end the run each time it is resumed
             records = list(map(_writable, records))
             encoded = list(map(_encode, records))
         if max(map(len, encoded), default=0) > MAX_LINE_BYTES - TAIL_BYTES:
@@ -80,24 +80,24 @@ class Journal:
         return records
 
     def write(self, records: list[bytes]) -> None:
-        """Records that are JSON already, each an object that begins with its `key`."""
+        """Write records that are JSON already, each an object that begins with its `key`."""
         self._write(records)
         self._sync_soon()
 
     def copy(self, lines: Iterable[bytes]) -> None:
-        """Take over lines of other journals; here each gets the number and the checksum of its new place."""
-        held: list[bytes] = []
+        """Copy lines of other journals; each gets the number and the checksum of its new place."""
+        batch: list[bytes] = []
         size = 0
         for line in lines:
-            held.append(record_of(line))
+            batch.append(record_of(line))
             size += len(line)
             if size >= COPY_BYTES:
-                self._write(held)
-                held, size = [], 0
-        self._write(held)
+                self._write(batch)
+                batch, size = [], 0
+        self._write(batch)
 
     def close(self) -> None:
-        """Everything is on the disk, and another process may write."""
+        """Sync everything to the disk, and release the lock."""
         try:
             self._join()
             if self._sync_error is not None:
@@ -106,7 +106,7 @@ class Journal:
                 os.fdatasync(self._file)
         except OSError as error:
             raise UsageError(
-                f"{self.path}: the disk did not keep what was written: {error.strerror}. "
+                f"{self.path}: could not be saved to the disk: {error.strerror}. "
                 "Rerun the same command to make the missing attempts."
             ) from error
         finally:
@@ -138,11 +138,11 @@ class Journal:
         self._join()
         self._last_sync = now
         self._thread = self._thread or ThreadPoolExecutor(1, "journal")
-        with suppress(RuntimeError):  # no thread could be started: nothing was tried, the next sync does it all
+        with suppress(RuntimeError):  # no thread could be started: the next sync, or `close`, makes up for it
             self._syncing = self._thread.submit(_sync, self._file, self._end)
 
     def _join(self) -> None:
-        """Wait for the sync under way. The kernel reports an error once, so the next sync may seem to succeed."""
+        """Wait for the current sync. The kernel reports an error only once, so it is kept."""
         if self._syncing is not None:
             try:
                 self._synced = max(self._synced, self._syncing.result())
@@ -152,7 +152,7 @@ class Journal:
 
 
 def lock_journal(path: Path) -> int:
-    """A descriptor of the journal, which no other process can have while it is open. Nothing is changed."""
+    """A descriptor of the journal, locked against other processes while it is open. The file is not changed."""
     file = open_to_append(path)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -182,28 +182,22 @@ def _short_enough(record: Record) -> Record:
     if size <= MAX_LINE_BYTES - TAIL_BYTES:
         return record
     message = f"the attempt came to {size >> 20:,} MB, and a journal line holds at most {MAX_LINE_BYTES >> 20:,} MB"
-    failure = Failure(stage="solver", kind="bad_output", message=message)
-    nothing: dict[str, Any] = {
-        "targets": (),
-        "metadata": {},
-        "trace": None,
-        "asked": None,
-        "scores": (),
-        "excluded": (),
-    }
-    return msgspec.structs.replace(record, failures=(failure,), **nothing)
+    failures = (Failure(stage="solver", kind="bad_output", message=message),)
+    return msgspec.structs.replace(
+        record, failures=failures, targets=(), metadata={}, trace=None, asked=None, scores=(), excluded=()
+    )
 
 
 def read_records(path: Path) -> Iterator[Record]:
     """Every record in the order of writing, repeated attempts included."""
-    return (record for _, record in read_both(path, Record))
+    return (record for _, record in read_journal(path, Record))
 
 
-def read_both(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
-    """Every whole line as it stands in the file, and as `kind`, which may name only the fields it needs.
+def read_journal(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
+    """Every whole line: its bytes, and the line decoded as `kind`, which may have only the fields that are needed.
 
-    A line that was changed after it was written is refused. Lines are expected in the order of their numbers, which
-    takes a fraction of looking for the number first.
+    A line that was changed after it was written is refused. Lines are expected in the order of their numbers: checking
+    that takes a fraction of the time that parsing each number would.
     """
     decode = msgspec.json.Decoder(kind).decode
     at, expected, tail, more = 0, 1, tail_bytes(1), 10
@@ -242,7 +236,7 @@ def _unexpected(line: bytes, path: Path, at: int) -> int | None:
 
 
 class KeyedLine(Protocol):
-    """What a kind of line must have for the rule to be applied to it."""
+    """The fields that `Counting` needs of a line."""
 
     @property
     def key(self) -> str: ...
@@ -291,35 +285,35 @@ class Counting:
 def counting_lines(
     path: Path, kind: type[_L], on_failure: Callable[[_L], object] | None = None
 ) -> Iterator[tuple[int, _L]]:
-    """The one line of each attempt that counts, and the place where it begins; none where there is no journal.
+    """The offset and the decoded line that counts, for each attempt; nothing where there is no journal.
 
-    Attempts that finished come as they are met, those that only failed at the end. `on_failure` is called with every
-    failure that came before a success, once, also where it does not count in the end: it has cost something too.
+    Attempts that succeeded come in the order of the file, then those that only failed. `on_failure` is called once with
+    every failure before a success, even if it does not count in the end: it has cost something too.
     """
     if not path.exists():
         return
     rule, failures, place = Counting(KeySet(_about_how_many(path))), KeySet(), 0
     add, failed = rule.finished.add, rule.failed
-    for line, decoded in read_both(path, kind):
+    for line, decoded in read_journal(path, kind):
         key = hash(decoded.key) & _MASK  # valid in this process only, and faster than the key's own number
         if not decoded.failures:
             if rule.succeeds(key) if failed else add(key):
                 yield place, decoded
         elif rule.fails(key, place) and failures.add(hash(record_of(line)) & _MASK) and on_failure:
-            on_failure(decoded)  # once, also when the same line stands here twice
+            on_failure(decoded)  # once, even if the journal has the same line twice
         place += len(line)
     yield from lines_at(path, kind, sorted(rule.failed.values()))
 
 
 def _about_how_many(path: Path) -> int:
-    """How many lines a journal has, if all are as long as the first one."""
+    """How many lines a journal has if all are as long as the first."""
     with open_regular(path) as file:
         first = file.readline(MAX_LINE_BYTES)
         return os.fstat(file.fileno()).st_size // max(len(first), 100)
 
 
 def lines_at(path: Path, kind: type[_T], places: Iterable[int]) -> Iterator[tuple[int, _T]]:
-    """The lines that begin at these places, which were found by reading the same file."""
+    """The lines that begin at these offsets, decoded."""
     decode = msgspec.json.Decoder(kind).decode
     with open_regular(path) as file:
         for place in places:
@@ -327,7 +321,7 @@ def lines_at(path: Path, kind: type[_T], places: Iterable[int]) -> Iterator[tupl
 
 
 def _line_at(file: int, place: int) -> bytes:
-    """One line, wherever the one before was: a buffered reader would read a megabyte for it."""
+    """The line at an offset; a buffered reader would read a megabyte for it."""
     data = os.pread(file, LINE_BYTES, place)
     while (end := data.find(b"\n")) < 0 and (more := os.pread(file, len(data), place + len(data))):
         data += more
@@ -335,7 +329,7 @@ def _line_at(file: int, place: int) -> bytes:
 
 
 def key_number(key: str) -> int:
-    """An attempt's key as a number of 64 bits; keys that no run writes are numbers too."""
+    """An attempt's key as a 64-bit number. Keys that no run writes are hashed to one."""
     try:
         return int(key, 16) & _MASK
     except ValueError:
@@ -343,24 +337,25 @@ def key_number(key: str) -> int:
 
 
 class AttemptOutcome(msgspec.Struct):
-    """Which attempt a line is about, and whether it failed: all that resume and merge go by."""
+    """Which attempt a line is about, and whether it failed: all that resume and merge need."""
 
     key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,16}$")]
     failures: list[Any] = []
 
 
 def finished_keys(path: Path) -> KeySet:
-    """The keys of attempts that need no retry: those with one line that succeeded."""
-    finished = KeySet()
-    if path.exists():
-        for _, line in read_both(path, AttemptOutcome):
-            if not line.failures:
-                finished.add(int(line.key, 16))
+    """The keys of the attempts that succeeded."""
+    if not path.exists():
+        return KeySet()
+    finished = KeySet(_about_how_many(path))
+    for _, line in read_journal(path, AttemptOutcome):
+        if not line.failures:
+            finished.add(int(line.key, 16))
     return finished
 
 
 def _cut_torn_line(file: int, path: Path) -> int:
-    """Drop what follows the last newline, if it is the beginning of a record; answer where the file now ends."""
+    """Cut off what follows the last newline, if it is the beginning of a record; return where the file now ends."""
     end = os.fstat(file).st_size
     position = end
     while position > 0:
@@ -382,7 +377,7 @@ def _cut_torn_line(file: int, path: Path) -> int:
 
 
 def _count_lines(file: int, end: int) -> int:
-    """How many lines were written so far: the last one has that number, unless an older version wrote it."""
+    """How many lines the journal has: the number of the last line, unless an older version wrote it."""
     last = os.pread(file, TAIL_BYTES, max(0, end - TAIL_BYTES))
     number = number_of(last)
     if number is not None:

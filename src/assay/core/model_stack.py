@@ -1,8 +1,7 @@
 """Wrappers of a Model, each a Model: `Cached(Retrying(Limited(Timed(model))))`; `models/pool.py` adds more.
 
-Each adds one behaviour and knows nothing of the others. Outermost first: an answer from the cache costs no
-permission, a retry asks for a new permission, a permission is not held while waiting to retry, and the time limit
-counts only what the model itself takes.
+Each adds one behaviour and knows nothing of the others. The order matters: an answer from the cache takes no slot of
+the limit, a slot is not held while waiting to retry, and the time limit covers only the model itself.
 """
 
 from __future__ import annotations
@@ -48,24 +47,24 @@ class Wrapper:
 
 
 def innermost(model: Model) -> Model:
-    """The model itself, however many wrappers are around it."""
+    """The model inside all its wrappers."""
     while isinstance(model, Wrapper):
         model = model.model
     return model
 
 
-def not_asked(name: str, message: str = "not sent: the run ended first") -> FailureError:
-    """Raised for a request without an answer when the run was asked to stop: it is made when the run is resumed."""
+def not_sent(name: str, message: str = "not sent: the run ended first") -> FailureError:
+    """The error of a request without an answer when the run is stopped: it is sent when the run is resumed."""
     return FailureError(Failure(stage="model", part=name, kind=INTERRUPTED, message=message))
 
 
 def given_settings(settings: Request) -> dict[str, Any]:
-    """A run's generation settings, by field: computed once, because every request is compared with them."""
+    """The generation settings that are set, by field: computed once, because every request is compared with them."""
     return {field: value for field, value in msgspec.structs.asdict(settings).items() if value is not None}
 
 
 class WithRunSettings(Wrapper):
-    """The model as one attempt sees it: the run's settings fill in what a request leaves open, usage is recorded."""
+    """The model as one attempt sees it: the run's settings are defaults of each request, and usage is recorded."""
 
     def __init__(self, model: Model, settings: Mapping[str, Any], attempt: int) -> None:
         super().__init__(model)
@@ -92,7 +91,7 @@ class WithRunSettings(Wrapper):
 
 
 class Cached(Wrapper):
-    """Answers the same request from the cache. Failures are never kept."""
+    """Answers a repeated request from the cache. Failures are not cached."""
 
     def __init__(self, model: Model, cache: CompletionCache, identity: Any) -> None:
         super().__init__(model)
@@ -100,19 +99,21 @@ class Cached(Wrapper):
         self._identity = identity
 
     async def generate(self, request: Request) -> Completion:
-        ask, request = request.fresh, msgspec.structs.replace(request, fresh=False) if request.fresh else request
+        fresh = request.fresh
+        if fresh:
+            request = msgspec.structs.replace(request, fresh=False)
         key = self._cache.key(self._identity, request)
-        found = None if ask else self._cache.get(key)
-        if found is not None:
-            return msgspec.structs.replace(found, cached=True)
+        completion = None if fresh else self._cache.get(key)
+        if completion is not None:
+            return msgspec.structs.replace(completion, cached=True)
         completion = await self.model.generate(request)
         self._cache.put(key, completion)
         return completion
 
 
 async def read_answer(model: Model, request: Request, read: Callable[[Completion], _Read]) -> tuple[Completion, _Read]:
-    """An answer and what `read` parses from it. A cached answer that cannot be parsed is requested again: rerunning
-    the same command should give another answer, not the same failure."""
+    """An answer and what `read` parses from it. A cached answer that cannot be parsed is requested again, so that
+    rerunning the same command does not repeat the failure."""
     completion = await model.generate(request)
     try:
         return completion, read(completion)

@@ -1,7 +1,7 @@
-"""Files of runs, boards, prices and marks: regular ones only, and no more of them than is reasonable.
+"""Opens files of runs, boards, prices and marks: regular files only, and read up to a size limit.
 
-A pipe would keep its reader waiting for ever, and a device would fill the memory. Whatever a run folder holds may have
-come from elsewhere, so every reader of such files opens them here.
+A pipe would block its reader for ever, and a device would fill the memory. A run folder may come from somebody else,
+so every reader of its files opens them here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import BinaryIO
 from assay.core.errors import UsageError
 
 MAX_FILE_BYTES = 64 << 20
-"""The largest file that is read whole, unless its reader says otherwise."""
+"""The largest file that is read whole, unless the caller sets another limit."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -28,14 +28,14 @@ _KINDS = {
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file, open for reading. `FileNotFoundError` where there is none; anything but a file is a `UsageError`."""
-    # a pipe without a writer would block the opening, a terminal could become ours
-    descriptor = _opened(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    """Open a file for reading. Raises `FileNotFoundError` where there is none, `UsageError` for anything but a file."""
+    # opening a pipe without a writer would block; opening a terminal could make it our controlling terminal
+    descriptor = _open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     return open(descriptor, "rb", buffering=1 << 20)
 
 
 def read_regular(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
-    """All of a file of at most so many bytes."""
+    """The content of a file, which has at most `most` bytes."""
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size <= most:
             data = file.read(most + 1)
@@ -45,13 +45,13 @@ def read_regular(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
 
 
 def open_to_append(path: Path) -> int:
-    """A descriptor of the file at its end, made when it is not there yet. A link in its place is not followed."""
+    """A descriptor for appending to the file, which is created if it does not exist. Links are not followed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    return _opened(path, flags)
+    return _open(path, flags)
 
 
 def irregular(path: Path) -> str | None:
@@ -63,7 +63,7 @@ def irregular(path: Path) -> str | None:
     return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
-def _opened(path: Path, flags: int) -> int:
+def _open(path: Path, flags: int) -> int:
     try:
         descriptor = os.open(path, flags, 0o644)
     except FileNotFoundError:
@@ -71,9 +71,9 @@ def _opened(path: Path, flags: int) -> int:
     except OSError as error:
         kind = "a link" if error.errno == errno.ELOOP and flags & os.O_NOFOLLOW else irregular(path)
         verb = "written" if flags & os.O_CREAT else "read"
-        said = f"is {kind}, not a regular file" if kind else f"cannot be {verb}: {error.strerror}"
-        raise UsageError(f"{path}: {said}") from error
-    except ValueError as error:  # a name with a null byte in it
+        reason = f"is {kind}, not a regular file" if kind else f"cannot be {verb}: {error.strerror}"
+        raise UsageError(f"{path}: {reason}") from error
+    except ValueError as error:  # a null byte in the name
         raise UsageError(f"{str(path)!r}: cannot be read: {error}") from error
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):

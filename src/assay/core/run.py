@@ -1,4 +1,4 @@
-"""A run: every attempt the journal does not have yet, handed to the executor and written down as it finishes."""
+"""A run: every remaining attempt, handed to the executor and written to the journal as it finishes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Stop:
     def __init__(self) -> None:
         self.asked = False
         self.reason: str | None = None
-        """Why the run ended itself; None when a person asked."""
+        """Why the run stops by itself; None when a person asked."""
         self.signals = 0
-        """How many signals have asked, counted also while the event loop is blocked and cannot act on them."""
+        """How many signals have arrived, counted even while the event loop is blocked and cannot act on them."""
         self._cancel: Callable[[], object] | None = None
 
     @property
@@ -31,16 +31,18 @@ class Stop:
         return (self.asked or self.signals > 0) and self.reason is None
 
     def ask(self) -> None:
+        """Start nothing new; when called again, abandon what is in flight."""
         if self.asked:
             self.now()
         self.asked = True
 
     def end(self, reason: str) -> None:
-        """Start nothing new, because of the run itself: its budget is used up."""
+        """Start nothing new, for a reason of the run itself, such as a used-up budget."""
         if not self.asked:
             self.asked, self.reason = True, reason
 
     def now(self) -> None:
+        """Abandon what is in flight."""
         self.asked = True
         if self._cancel is not None:
             self._cancel()
@@ -62,9 +64,9 @@ async def run_attempts(
     stop: Stop | None = None,
     on_records: Callable[[list[Record]], None] = lambda records: None,
 ) -> None:
-    """Make every remaining attempt. What `finished` holds is skipped; what fails is recorded as such.
+    """Make every attempt that is not in `finished`, and record it, also if it fails.
 
-    `positions` names the samples of each task that are this process's share; None means all of them.
+    `positions` has the samples of each task that are this process's share; None means all of them.
     """
     stop = stop or Stop()
     given = given_settings(settings)
@@ -72,28 +74,28 @@ async def run_attempts(
     def attempt(work: Work) -> Awaitable[Record]:
         return make_attempt(work, WithRunSettings(model, given, work.attempt))
 
-    async def write_down() -> None:
-        async with aclosing(executor.run(attempt, owed_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]
+    async def run_and_write() -> None:
+        async with aclosing(executor.run(attempt, remaining_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]
             async for records in batches:
                 on_records(journal.append([record for record in records if was_made(record)]))
 
-    writing = asyncio.ensure_future(write_down())
-    stop.bind(writing.cancel)
+    running = asyncio.ensure_future(run_and_write())
+    stop.bind(running.cancel)
     try:
-        await writing
+        await running
     except asyncio.CancelledError:
         if not stop.asked:
             raise
 
 
-def owed_work(
+def remaining_work(
     tasks: Sequence[Task],
     finished: Container[int],
     repeat: int,
     stop: Stop,
     positions: Mapping[str, range] | None = None,
 ) -> Iterator[Work]:
-    """The attempts still to be made, lazily, in the order of the tasks and their samples."""
+    """The remaining attempts, lazily, in the order of the tasks and their samples."""
     for task in tasks:
         for index, sample in _share(task, positions):
             for attempt in range(1, repeat + 1):

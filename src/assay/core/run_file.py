@@ -1,4 +1,4 @@
-"""`run.json`: what a run is, so that its numbers can be explained and the same command can resume it."""
+"""`run.json`: the identity and settings of a run, which explain its numbers and let the same command resume it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEARCH_SCHEMA = "assay.optimize.run.v1"
 
 
 class RunFile(Struct, frozen=True, kw_only=True):
-    """Everything that the run's numbers depend on, and the settings it was made with."""
+    """Everything that the numbers of a run depend on, and its settings."""
 
     schema: str
     fingerprint: str
@@ -40,10 +40,10 @@ class RunFile(Struct, frozen=True, kw_only=True):
     commit: str = ""
     """The commit of the git checkout that the run was started in; empty outside a checkout."""
     answers_of: str = ""
-    """The run whose answers were scored again, as `sealed_as` names it; empty for a run that asked a model."""
+    """The run whose answers were rescored, as `sealed_as` names it; empty for a run that called a model."""
 
     def __post_init__(self) -> None:
-        """What readers rely on, whichever program wrote the file."""
+        """Check what readers rely on, whichever program wrote the file."""
         if not isinstance(self.model.get("name"), str):
             raise ValueError("the model has no name")
         for definition in self.definitions:
@@ -73,7 +73,7 @@ def read_run_file(folder: Path) -> RunFile:
 
 
 class SealedFile(Protocol):
-    """The `run.json` of a run or of a search: what a seal of its folder is made of."""
+    """The fields of the `run.json` of a run or a search that the seal of its folder covers."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -83,27 +83,27 @@ class SealedFile(Protocol):
 
 
 def sealed_as(run_file: SealedFile) -> str:
-    """What a seal of this run's folder is made of."""
+    """The text that the seal of a run's folder is computed from."""
     return f"{run_file.fingerprint} {run_file.created}"
 
 
 def write_text(path: Path, text: str) -> None:
-    """Text as UTF-8; half a character, which UTF-8 has no place for, as the escape that JSON has for it."""
+    """Write a text as UTF-8, with lone surrogates as JSON escapes."""
     write_whole(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """All of the file or nothing of it, also when the disk is full or the process dies."""
+    """Write all of a file or nothing, even when the disk is full or the process dies."""
     with writing_whole(path) as file:
         file.write(data)
 
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write piece by piece, which takes the place of `path` once all of it is on the disk."""
+    """A file to write piece by piece, which replaces `path` once all of it is on the disk."""
     if not path.name:
         raise UnwritableError(f"{path}: is a folder, not a file to write")
-    # a name of its own: several processes may begin the same run at once
+    # a unique name: several processes may begin the same run at once
     partial = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

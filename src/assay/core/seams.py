@@ -1,8 +1,8 @@
-"""The protocols: each seam is one method wide, and behaviour is added by wrapping.
+"""The protocols: each has one method, and behaviour is added by wrapping.
 
-A metric is a plain function. A wrapper of a `Model` is a `Model`. Nothing here is registered or inherited from:
-an object that fits is enough. What a part may offer beyond its one method is listed at the end: `Capabilities`, and
-optional protocols.
+A metric is a plain function. A wrapper of a `Model` is a `Model`. Parts are not registered and inherit from nothing:
+an object with the right methods is enough. What a part may offer beyond its one method is listed at the end:
+`Capabilities`, and optional protocols.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Metric = Callable[[str, Sequence[str], Mapping[str, Any]], float]
 
 @runtime_checkable
 class Model(Protocol):
-    """Something that answers a request. Raises `FailureError` when it cannot."""
+    """Answers requests. Raises `FailureError` when it cannot."""
 
     @property
     def name(self) -> str: ...
@@ -33,7 +33,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class ModelAdapter(Protocol):
-    """The smallest adapter anyone may write: a name, and texts in, texts out. Accepted wherever a model is."""
+    """The smallest adapter: a name, and texts in, texts out. Accepted wherever a model is."""
 
     @property
     def name(self) -> str: ...
@@ -42,7 +42,7 @@ class ModelAdapter(Protocol):
 
 
 class Solver(Protocol):
-    """How the model is asked: one turn, many turns, or the author's Python."""
+    """How the model is called: one turn, many turns, or the task author's Python."""
 
     async def __call__(self, sample: Sample, model: Model) -> Trace: ...
 
@@ -57,13 +57,13 @@ class Scorer(Protocol):
 
 
 class Aggregate(Protocol):
-    """Scores of many samples (one scorer's `stats.score_table.ScoreTable`) -> named numbers with their uncertainty."""
+    """Scores of many samples (a `stats.score_table.ScoreTable`) -> named numbers with their uncertainty."""
 
     def __call__(self, table: Any, *, level: float, **options: Any) -> list[Summary]: ...
 
 
 class Dataset(Protocol):
-    """Samples that can be walked over again and again without being kept in memory."""
+    """Samples that can be iterated over repeatedly without being kept in memory."""
 
     def __len__(self) -> int: ...
 
@@ -72,35 +72,35 @@ class Dataset(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
-    """What scorers, solvers and actions may need beyond their options: each of their factories is given one."""
+    """What scorers, solvers and actions may need beyond their options; passed to each of their factories."""
 
     own_code: bool = False
     """Whether the task's own Python and programs may run: the user wrote the file, or trusts it."""
     model_for: Callable[..., Model] | None = None
-    """Another model by what a user writes for it, and its options: judges, user simulators."""
+    """Builds another model, such as a judge or a user simulator, from its name and options."""
     min_sandbox: str | None = None
     timeout_seconds: float | None = None
-    """What the user allows for one answer and for scoring it; None: whatever a part thinks right."""
+    """The user's time limit for one answer, and for scoring it; None: the part's own default."""
     task: str = ""
     """The name of the task being built, for messages."""
     paces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The rate limits of each other model, by the key the task has for it."""
+    """The rate limits of each other model, by its key in the task."""
     dataset: Dataset | None = None
-    """Its samples, for scorers that look at all of them."""
+    """The task's samples, for scorers that need all of them."""
     cost_of: Callable[[Sequence[Completion]], float | None] | None = None
-    """What answers of the measured model cost, if that is known."""
+    """The cost of answers of the evaluated model, if it is known."""
 
-    def model_behind(self, key: str, found: Mapping[str, Any] | None = None, **limits: Any) -> Model | None:
-        """The model behind a key: what the task's reader found for it, else the key as a model's own name.
+    def model_behind(self, key: str, spec: Mapping[str, Any] | None = None, **limits: Any) -> Model | None:
+        """The model of a key: the one that the task's `spec` describes, else the model with that name.
 
-        None where the task is only built and displayed. `limits` are `model_for`'s own.
+        None where the task is only built and displayed. `limits` are passed to `model_for`.
         """
         if self.model_for is None:
             return None
-        named = found or {"model": key}
-        how = {"generation": named["generation"]} if named.get("generation") else {}
-        limits = {**self.paces.get(key, {}), **how, **limits}
-        return self.model_for(named["model"], named.get("options") or {}, **limits)
+        spec = spec or {"model": key}
+        generation = {"generation": spec["generation"]} if spec.get("generation") else {}
+        limits = {**self.paces.get(key, {}), **generation, **limits}
+        return self.model_for(spec["model"], spec.get("options") or {}, **limits)
 
 
 NO_CONTEXT = BuildContext()
@@ -129,16 +129,16 @@ class Executor(Protocol):
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """What a part declares of itself, as its attribute `capabilities`. A part without them has none."""
+    """What a part declares about itself in its attribute `capabilities`, which it may leave out."""
 
     remote: bool = False
     """A model called over a network: outages are waited out, and concurrency adapts to the server."""
     cacheable: bool = False
-    """A model whose settings and request decide the answer, so that an answer may be kept and given again."""
+    """A model whose answers are determined by its settings and the request, so that they may be cached."""
     scores_continuations: bool = False
     """A model that answers a `Request.continuation` with its log-likelihood."""
     unproven_likelihoods: bool = False
-    """They are checked before the first sample: not every server that returns likelihoods returns the right ones."""
+    """Likelihoods are checked before the first sample: not every server that returns them returns the right ones."""
     embeds: bool = False
     """A model that answers a `Request.embed` with the embedding of its prompt."""
     only_text: bool = False
@@ -146,7 +146,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     needs_continuations: bool = False
     """A solver that needs likelihoods, which most models cannot give."""
     only_computes: bool = False
-    """A scorer that needs nothing but the sample and the trace, so that it may move to another process."""
+    """A scorer that needs only the sample and the trace, so that it may run in another process."""
 
 
 @runtime_checkable
@@ -156,16 +156,16 @@ class Capable(Protocol):
 
 
 def capabilities_of(part: object) -> Capabilities:
-    """What the part declares, or nothing."""
-    found = part.capabilities if isinstance(part, Capable) else Capabilities()
-    if not isinstance(found, Capabilities):
-        raise UsageError(f"{type(part).__name__}.capabilities must be an assay.Capabilities(…), got {found!r}")
-    return found
+    """What the part declares, or the defaults."""
+    declared = part.capabilities if isinstance(part, Capable) else Capabilities()
+    if not isinstance(declared, Capabilities):
+        raise UsageError(f"{type(part).__name__}.capabilities must be an assay.Capabilities(…), got {declared!r}")
+    return declared
 
 
 @runtime_checkable
 class Closable(Protocol):
-    """Any part that holds something: a connection, a process. Closed once, after its last use."""
+    """A part that holds a connection or a process. Closed once, after its last use."""
 
     async def aclose(self) -> None: ...
 
@@ -206,16 +206,16 @@ class FillsBatches(Protocol):
 
 
 class RateLimits(NamedTuple):
-    """What a server last reported about how many more requests it will accept."""
+    """How many more requests a server accepts, as last reported."""
 
     remaining: int
-    """Requests it will still accept before the reset."""
+    """Requests it accepts until the reset."""
     reset_seconds: float
 
 
 @runtime_checkable
 class HasRateLimits(Protocol):
-    """A model whose server reports how many more requests it will accept."""
+    """A model whose server reports its rate limits."""
 
     @property
     def limits(self) -> RateLimits | None: ...
@@ -242,15 +242,15 @@ class Previewable(Protocol):
 
 @runtime_checkable
 class Rehearsable(Protocol):
-    """A solver whose possible traces can be tried without a model: one for each choice being the likeliest."""
+    """A solver that can list its possible traces without a model: one for each choice being the likeliest."""
 
     def traces_without_a_model(self, sample: Sample) -> list[Trace]: ...
 
 
 @runtime_checkable
 class Preparable(Protocol):
-    """A scorer with something to start before the first attempt. Raises `FailureError` where this machine cannot."""
+    """A scorer that starts something, such as a sandbox, before the first attempt."""
 
     def start_here(self) -> Any:
-        """Start it, and report what it is."""
+        """Start it and return its description. Raises `FailureError` where this machine cannot run it."""
         ...

@@ -1,4 +1,4 @@
-"""A task that has been built: the definition's names turned into objects that can be called."""
+"""A built task: the names of its definition resolved to objects that can be called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Action = Callable[[Sample, Trace | None, tuple[Score, ...]], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """Samples, how to ask, how to score; how scores are aggregated stays in `definition.aggregates`."""
+    """Samples, a solver and scorers; how scores are aggregated stays in `definition.aggregates`."""
 
     definition: TaskDefinition
     dataset: Dataset
@@ -27,9 +27,9 @@ class Task:
     scorers: dict[str, Scorer]
     actions: dict[str, Action] = field(default_factory=dict)
     unusable: Failure | None = None
-    """Why no attempt of this task can be made here: its scorer needs what this machine lacks."""
+    """Why this machine cannot run the task: a scorer needs something it lacks."""
     solve: Solver | None = None
-    """The solver with its wrappers, such as one that reads the files that its requests name; None: no wrapper."""
+    """The solver with its wrappers, such as one that reads the files named in its requests; None: no wrapper."""
 
     @property
     def name(self) -> str:
@@ -37,7 +37,6 @@ class Task:
 
     @property
     def fingerprint(self) -> str:
-        """What the task is: its definition and the content of its dataset, wherever the files lie."""
         return task_fingerprint(self.definition)
 
     def scorers_for(self, sample: Sample) -> Iterator[Scorer]:
@@ -46,20 +45,20 @@ class Task:
         return iter((self.scorers[sample.scorer],))
 
 
-_WHERE_SAMPLES_LIE = ("path", "examples")
-"""In a file, or in memory; the dataset's sha256 says which they are."""
-_FILES_OF = {"examples": "task_folder"}
-"""Samples handed over from Python are those of the file that they could lie in."""
+_SAMPLE_LOCATIONS = ("path", "examples")
+"""Options that locate the samples, in a file or in memory; the dataset's sha256 identifies them."""
+_READER_OF = {"examples": "task_folder"}
+"""Samples passed from Python count as the file they could have been read from."""
 
 
 def task_fingerprint(definition: TaskDefinition) -> str:
-    """Two tasks with the same fingerprint ask and score the same; where the samples lie is not part of it."""
-    dataset = _without_places(definition.dataset.use, definition.dataset.options)
-    use = _FILES_OF.get(definition.dataset.use, definition.dataset.use)
+    """The identity of a task: its definition and the content of its dataset, wherever the files are."""
+    dataset = definition.dataset
+    options = _without_locations(dataset.use, dataset.options)
     return fingerprint(
         {
             "name": definition.name,
-            "dataset": [use, dataset, definition.dataset.sha256, definition.dataset.size],
+            "dataset": [_READER_OF.get(dataset.use, dataset.use), options, dataset.sha256, dataset.size],
             "solver": _identity(definition.solver),
             "scorers": [_identity(part) for part in definition.scorers],
             "aggregates": [_identity(part) for part in definition.aggregates],
@@ -68,12 +67,12 @@ def task_fingerprint(definition: TaskDefinition) -> str:
     )
 
 
-def _without_places(use: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a dataset, and of those that it puts side by side, but for where the samples lie."""
-    kept = {name: value for name, value in options.items() if name not in _WHERE_SAMPLES_LIE}
+def _without_locations(use: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a dataset, and of the datasets it joins, without those that locate the samples."""
+    kept = {name: value for name, value in options.items() if name not in _SAMPLE_LOCATIONS}
     if use == "joined":
-        parts = {name: (part["use"], part["options"]) for name, part in kept["parts"].items()}
-        kept["parts"] = {name: [use, _without_places(use, options)] for name, (use, options) in parts.items()}
+        parts = kept["parts"].items()
+        kept["parts"] = {name: [part["use"], _without_locations(part["use"], part["options"])] for name, part in parts}
     return kept
 
 

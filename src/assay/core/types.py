@@ -46,14 +46,14 @@ class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The dataset row, for tasks whose templates read columns."""
 
     def slices(self) -> dict[str, Any]:
-        """What a record keeps to slice by: the metadata, and under `sample` what is short in the row."""
+        """What a record keeps to slice by: the metadata, and under `sample` the short values of the row."""
         row = (self.row or {}).items()
-        short = {name: it for name, it in row if isinstance(it, str | int | float) and len(str(it)) <= 60}
+        short = {name: value for name, value in row if isinstance(value, str | int | float) and len(str(value)) <= 60}
         return {**self.metadata, "sample": short} if short else self.metadata
 
 
 class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a model is asked: either `messages` or `prompt`, and how to answer."""
+    """A request to a model: `messages` or `prompt`, and the generation settings."""
 
     prompt: str | None = None
     messages: tuple[Message, ...] | None = None
@@ -65,15 +65,15 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     logprobs: int | None = None
     """How many alternatives per token to ask for; None asks for none."""
     reasoning_effort: str | None = None
-    """`none`, `minimal`, `low`, `medium`, `high`: how long a model that thinks may think."""
+    """`none`, `minimal`, `low`, `medium`, `high`: how much a reasoning model may think."""
     response_format: dict[str, Any] | None = None
     tools: list[dict[str, Any]] | None = None
     extra: dict[str, Any] | None = None
-    """Parameters passed to the server as they are."""
+    """Parameters passed to the server unchanged."""
     continuation: str | None = None
     """When set, the model scores this text after the prompt instead of writing one."""
     rolling: tuple[int, int] | None = None
-    """A long continuation may be scored in windows: their size and how far each moves on, in tokens; 0 is the most."""
+    """Score a long continuation in windows: their size and stride in tokens; 0 means the largest possible."""
     embed: bool = False
     """The model returns the embedding of the prompt instead of generating; see `embedding.py`."""
     attempt: int = 1
@@ -89,11 +89,11 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a model answered, and what it cost."""
+    """A model's answer, and what it cost."""
 
     text: str
     finish_reason: str | None = None
-    """`stop`, `length`, `tool_calls`, `content_filter`, …; None when the model does not say."""
+    """`stop`, `length`, `tool_calls`, `content_filter`, …; None when the model does not report it."""
     tokens_in: int | None = None
     tokens_out: int | None = None
     tokens_cached: int | None = None
@@ -105,8 +105,9 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool_calls: list[dict[str, Any]] | None = None
     logprobs: list[dict[str, Any]] | None = None
     logprob: float | None = None
-    """Log-likelihood of the continuation, for requests that have one; whether each of its tokens is the likeliest."""
+    """Log-likelihood of the continuation, for requests that have one."""
     is_greedy: bool | None = None
+    """Whether each token of the continuation is the likeliest."""
     embedding: tuple[float, ...] | None = None
     """For requests that ask to `embed`."""
     cached: bool = False
@@ -116,7 +117,7 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Trace(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was said on the way to a prediction, and the prediction."""
+    """A prediction, and the conversation that led to it."""
 
     prediction: str
     prompt: str | None = None
@@ -134,9 +135,9 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     values: dict[str, ScoreValue]
     """Value name -> value. The headline of a metric is called `score`."""
     answer: str | None = None
-    """What was read out of the prediction and compared; None when that is the prediction itself."""
+    """What was extracted from the prediction and compared; None when that is the prediction itself."""
     extracted: bool = True
-    """False when nothing could be read out of the prediction."""
+    """False when no answer could be extracted from the prediction."""
     reason: str | None = None
     metadata: dict[str, Any] | None = None
 
@@ -151,7 +152,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     part: str = ""
     """The name of the model, solver, scorer or metric that broke."""
     field: str = ""
-    """The field of the task that it is about, where a field is to blame: `scorers.judge.user_prompt`."""
+    """The task field that caused it, where there is one: `scorers.judge.user_prompt`."""
     retryable: bool = False
     traceback: str = ""
     """Traceback of user code that raised: bounded, and without keys."""
@@ -167,14 +168,14 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens_in: int = 0
     tokens_out: int = 0
     cached: int = 0
-    """Answers from assay's own cache: those were paid for before. The paid tokens are without theirs."""
+    """Answers from assay's own cache, which were paid for before. The paid tokens exclude theirs."""
     paid_in: int = 0
     paid_out: int = 0
     paid_from_server_cache: int = 0
     unknown: int = 0
-    """Paid answers whose tokens the model did not count."""
+    """Paid answers for which the model reported no tokens."""
     guessed_in: int = 0
-    """The tokens of those, estimated."""
+    """Their tokens, estimated."""
     guessed_out: int = 0
 
 
@@ -192,7 +193,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: dict[str, Any] = field(default_factory=dict)
     trace: Trace | None = None
     asked: str | None = None
-    """The last question of an attempt that broke before there was a trace of it."""
+    """The last request of an attempt that failed before it left a trace."""
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -256,10 +257,10 @@ class Bounds(Struct, frozen=True, kw_only=True, omit_defaults=True):
     low: float
     high: float
     low_interval: tuple[float, float] | None = None
-    """The interval that the number would have then, where it has one."""
+    """The interval of each bound, where the number has one."""
     high_interval: tuple[float, float] | None = None
     wrong: float = 0.0
-    """What a wrong attempt scores, and a right one."""
+    """The score of a wrong attempt, and of a right one."""
     right: float = 1.0
 
 
@@ -278,6 +279,6 @@ class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True):
     signature: str = ""
     """The definition of the number in one line: metric, post-processing, interval method, level, seed."""
     bounds: Bounds | None = None
-    """Where attempts failed and the number can only rise with what they would have scored."""
+    """Set where attempts failed and the number can only rise with their scores."""
     reason: str | None = None
     details: Mapping[str, Any] | None = None

@@ -1,7 +1,7 @@
-"""The account of a piece of work: every answer that a model gave on its behalf, so that nothing spent goes uncounted.
+"""The account of an attempt or other work: every answer that models gave during it, so that all spending is counted.
 
-Judges are asked deep inside scorers, and an attempt that breaks leaves no trace of what it had asked; a context
-variable finds the accounts from there. An account may be kept inside another, which then has everything too.
+Judges are called deep inside scorers, and a failed attempt leaves no trace of its requests; a context variable
+reaches the account from there. Accounts nest: the outer one has the entries of the inner one too.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 from assay.core.types import Completion, Request, Trace, Usage
 
 CHARACTERS_PER_TOKEN = 4
-"""A rough rule for texts whose tokens nobody counted."""
+"""A rough estimate for texts without a token count."""
 
 
-class Noted(NamedTuple):
+class AccountEntry(NamedTuple):
     """One answer in an account."""
 
     model: str
@@ -25,8 +25,8 @@ class Noted(NamedTuple):
     completion: Completion
 
 
-class Account(list[Noted]):
-    """Records every request made inside `with Account() as account:`."""
+class Account(list[AccountEntry]):
+    """The answers to all requests made inside `with Account() as account:`."""
 
     def __enter__(self) -> Account:
         self._outer = _open.set((*_open.get(), self))
@@ -42,55 +42,55 @@ _open: ContextVar[tuple[Account, ...]] = ContextVar("accounts", default=())
 def note(model: str, request: Request, completion: Completion, *, judge: bool) -> None:
     """Record an answer, if any account is open."""
     for account in _open.get():
-        account.append(Noted(model, judge, request, completion))
+        account.append(AccountEntry(model, judge, request, completion))
 
 
 def anything_answered() -> bool:
-    """Whether a model has answered on behalf of the current work: then abandoning it would waste that answer."""
+    """Whether a model has answered during the current work: abandoning it would then waste that answer."""
     accounts = _open.get()
     return bool(accounts and accounts[-1])
 
 
 def strike(completion: Completion) -> None:
-    """Remove an answer: one from the cache that cannot be used cost nothing and answered nothing."""
+    """Remove an answer: one from the cache that cannot be used."""
     for account in _open.get():
-        account[:] = [row for row in account if row.completion is not completion]
+        account[:] = [entry for entry in account if entry.completion is not completion]
 
 
 def usage_of(account: Account, trace: Trace | None = None) -> tuple[Usage, ...]:
-    """The account summed up, without the answers that the trace keeps anyway."""
+    """The account summed up by model, without the answers that the trace keeps."""
     kept = trace is not None and bool(trace.completions)
-    rows = [row for row in account if row.judge or not kept]
-    if not rows:  # as nearly always
+    entries = [entry for entry in account if entry.judge or not kept]
+    if not entries:  # the usual case
         return ()
     return tuple(
-        _summed(model, judge, [row for row in rows if (row.model, row.judge) == (model, judge)])
-        for model, judge in dict.fromkeys((row.model, row.judge) for row in rows)
+        _sum_up(model, judge, [entry for entry in entries if (entry.model, entry.judge) == (model, judge)])
+        for model, judge in dict.fromkeys((entry.model, entry.judge) for entry in entries)
     )
 
 
-def _summed(model: str, judge: bool, rows: Iterable[Noted]) -> Usage:
+def _sum_up(model: str, judge: bool, entries: Iterable[AccountEntry]) -> Usage:
     sums = dict.fromkeys(Usage.__struct_fields__[2:], 0)
-    for _, _, request, completion in rows:
+    for _, _, request, completion in entries:
         known = completion.tokens_in is not None or completion.tokens_out is not None
         tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
-        found = {"answers": 1, "tokens_in": tokens_in, "tokens_out": tokens_out, "cached": int(completion.cached)}
+        amounts = {"answers": 1, "tokens_in": tokens_in, "tokens_out": tokens_out, "cached": int(completion.cached)}
         if not completion.cached and known:
-            found |= {"paid_in": tokens_in, "paid_out": tokens_out}
-            found["paid_from_server_cache"] = completion.tokens_cached or 0
+            amounts |= {"paid_in": tokens_in, "paid_out": tokens_out}
+            amounts["paid_from_server_cache"] = completion.tokens_cached or 0
         elif not completion.cached:
-            found |= {"unknown": 1, "guessed_in": about_tokens(request.text())}
-            found["guessed_out"] = about_tokens(completion.text)
-        for name, amount in found.items():
+            amounts |= {"unknown": 1, "guessed_in": about_tokens(request.text())}
+            amounts["guessed_out"] = about_tokens(completion.text)
+        for name, amount in amounts.items():
             sums[name] += amount
     return Usage(model=model, judge=judge, **sums)
 
 
-def token_count(given: object) -> int | None:
-    """A count of tokens as a server or a program reported it; None for anything else, which would spoil every sum."""
-    return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 2**53 else None
+def token_count(value: object) -> int | None:
+    """The token count that a server or a program reported; None for anything that is not one and would spoil sums."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 
 
 def about_tokens(text: str) -> int:
-    """About how many tokens a text is: a quarter of its characters, at least one."""
+    """About how many tokens a text has: a quarter of its characters, at least one."""
     return max(1, -(-len(text) // CHARACTERS_PER_TOKEN))

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.fingerprint import short_fingerprint
-from assay.core.journal import Journal, read_both
+from assay.core.journal import Journal, read_journal
 from assay.core.types import Failure, Usage
 from assay.costs.spending import Spending
 from assay.evaluators.payload import CandidateParts
@@ -87,7 +87,7 @@ class SearchJournal:
         self._borrowed: dict[tuple[str, str], SearchEntry] = {}
         self._journal = Journal(path)
         try:
-            for _, entry in read_both(path, SearchEntry):
+            for _, entry in read_journal(path, SearchEntry):
                 self._keep(entry)
         except BaseException:
             self._journal.close()
@@ -100,7 +100,7 @@ class SearchJournal:
         """Answer from the journal of another search too; how many answers that adds."""
         known = len(self._borrowed)
         proposed: list[str] = []
-        for _, entry in read_both(path, SearchEntry):
+        for _, entry in read_journal(path, SearchEntry):
             if entry.kind == "repeats":
                 _forget(self._borrowed, proposed, entry.index or 0)
             elif entry.kind in kinds and entry.failure is None and entry.unusable is None:

@@ -20,7 +20,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request
-from assay.core.usage import Account, Noted, usage_of
+from assay.core.usage import Account, AccountEntry, usage_of
 from assay.costs.budget import SearchBudget
 from assay.optimize.answer_block import UnusableAnswerError, text_in
 from assay.optimize.constraints import Constraints
@@ -236,7 +236,7 @@ class Proposer:
             raise FailureError(failure) from error
         # half a character cannot be written to a file or sent to an evaluator
         text = completion.text.encode("utf-8", "replace").decode()
-        rows = [] if self._function is not None else [Noted(self._model.name, False, request, completion)]
+        rows = [] if self._function is not None else [AccountEntry(self._model.name, False, request, completion)]
         return msgspec.structs.replace(
             asked,
             text=text,

@@ -17,7 +17,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.journal import Journal, counting_lines, finished_keys
 from assay.core.regular_file import open_regular
-from assay.core.run import Stop, owed_work
+from assay.core.run import Stop, remaining_work
 from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.seams import Previewable, Scorer, Work
 from assay.core.task import Task
@@ -116,7 +116,7 @@ async def _rescore(
                 progress.begin(sum(map(config.attempts_of, definitions)), len(finished), definitions)
                 try:
                     with signals(stop, progress), Watch(config.timeout_seconds, stop, progress.say):
-                        work = owed_work(parts.tasks, finished, config.repeat, stop)
+                        work = remaining_work(parts.tasks, finished, config.repeat, stop)
                         await _score_all(
                             work, answers, journal, _Verdicts(earlier.definitions, definitions), counts, progress
                         )

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from assay.core.checksum import record_of
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.journal import AttemptOutcome, Counting, Journal, read_both
+from assay.core.journal import AttemptOutcome, Counting, Journal, read_journal
 from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
 
@@ -109,7 +109,7 @@ def finished_in_shards(folder: Path, shard: Shard) -> KeySet:
 
 def _lines(path: Path) -> Iterator[tuple[bytes, AttemptOutcome]]:
     try:
-        yield from read_both(path, AttemptOutcome)
+        yield from read_journal(path, AttemptOutcome)
     except FileNotFoundError:
         return  # the file of an attempt that wrote nothing was removed since the folder was listed
 
@@ -187,7 +187,7 @@ def _outcomes(path: Path) -> tuple[KeySet, dict[int, bytes]]:
     finished = KeySet()
     rule = Counting(finished)
     digests: dict[int, bytes] = {}
-    for number, (line, outcome) in enumerate(read_both(path, AttemptOutcome)):
+    for number, (line, outcome) in enumerate(read_journal(path, AttemptOutcome)):
         key, failed = int(outcome.key, 16), bool(outcome.failures)
         if rule.counts(key, failed, number) and failed:
             digests[key] = _digest(line)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.core.journal import read_both
+from assay.core.journal import read_journal
 from assay.core.regular_file import read_regular
 from assay.reports.charts.course import ScoredText, search_chart
 from assay.reports.charts.figure import plain_figure
@@ -159,7 +159,7 @@ def _so_far(folder: Path) -> dict[str, Any] | None:
     scored: dict[int, _Scored] = {}
     selected_on = ""
     try:
-        for _, line in read_both(folder / "journal.jsonl", _Line):
+        for _, line in read_journal(folder / "journal.jsonl", _Line):
             if line.kind == "proposal":
                 proposals["unusable" if line.unusable else "answers"] += 1
             elif line.kind == "evaluation" and line.part != "testset":

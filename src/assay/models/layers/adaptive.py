@@ -13,7 +13,7 @@ from statistics import median
 from time import monotonic
 
 from assay.core.errors import FailureError
-from assay.core.model_stack import Wrapper, innermost, not_asked
+from assay.core.model_stack import Wrapper, innermost, not_sent
 from assay.core.seams import HasRateLimits, Model
 from assay.core.types import Completion, Request
 from assay.models.layers.outage import wait_for_place
@@ -88,10 +88,10 @@ class Adaptive(Wrapper):
             if pause > 0:
                 if await self._sleep(pause):
                     self._wake()  # they wait for the same server
-                    raise not_asked(self.name)
+                    raise not_sent(self.name)
             elif self._is_over():
                 self._wake()
-                raise not_asked(self.name)
+                raise not_sent(self.name)
             elif self._in_flight < self.width:
                 self._in_flight += 1
                 return

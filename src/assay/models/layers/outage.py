@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from assay.core.errors import FailureError
-from assay.core.model_stack import Wrapper, not_asked
+from assay.core.model_stack import Wrapper, not_sent
 from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
@@ -76,7 +76,7 @@ class WaitsOutOutages(Wrapper):
             except FailureError as error:
                 if not self._outlasts(error, call, looking=looking):
                     if self._given_up:  # the run ends because of it, and reports it once
-                        raise not_asked(self.name, f"given up: {error}") from error
+                        raise not_sent(self.name, f"given up: {error}") from error
                     raise
             else:
                 self._answered = True

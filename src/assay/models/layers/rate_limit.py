@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from time import monotonic
 
-from assay.core.model_stack import Wrapper, not_asked
+from assay.core.model_stack import Wrapper, not_sent
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
 
@@ -61,7 +61,7 @@ class RateLimited(Wrapper):
         async with self._turn:
             while (wait := max(self._requests.wait_seconds(1), self._tokens.wait_seconds(expected))) > 0:
                 if self._is_over():
-                    raise not_asked(self.name)
+                    raise not_sent(self.name)
                 await self._sleep(min(wait, LONGEST_NAP_SECONDS))
             self._requests.take(1)
             self._tokens.take(expected)

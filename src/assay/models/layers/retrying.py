@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.model_stack import Wrapper, not_asked
+from assay.core.model_stack import Wrapper, not_sent
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
 
@@ -50,7 +50,7 @@ class Retrying(Wrapper):
                 if wait is None:
                     raise _after_retries(error, retry) from error
                 if await self._wait(wait, error.failure):
-                    raise not_asked(self.name, f"not retried: the run is ending; {error}") from error
+                    raise not_sent(self.name, f"not retried: the run is ending; {error}") from error
             else:
                 return msgspec.structs.replace(completion, retries=retry) if retry else completion
         raise AssertionError("unreachable: the last round returns or raises")
