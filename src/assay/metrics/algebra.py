@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 LONGEST = 200
 DEEPEST = 20
@@ -16,29 +17,29 @@ _TIMES = ("\\cdot", "\\times", "*")
 
 
 class _NotReadError(Exception):
-    """Not an expression that is read here."""
+    """Not an expression that this module can read."""
 
 
-def same_value(one: str, other: str) -> bool:
+def same_value(answer: str, target: str) -> bool:
     """True when both are read as arithmetic with at most two letters, and agree at every point.
 
     Example: same_value("2(x+1)", "2x+2")
     """
-    if max(len(one), len(other)) > LONGEST:
+    if max(len(answer), len(target)) > LONGEST:
         return False
     try:
-        letters = _letters(one, other)
-        pairs = [(_Reader(one, letters, at).value(), _Reader(other, letters, at).value()) for at in _POINTS]
+        letters = _letters(answer, target)
+        pairs = [(_Reader(answer, letters, at).value(), _Reader(target, letters, at).value()) for at in _POINTS]
     except (_NotReadError, ArithmeticError, ValueError):
         return False
     return all(abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right)) for left, right in pairs)
 
 
 def _letters(*texts: str) -> list[str]:
-    found = [symbol for text in texts for symbol in _SYMBOL.findall(text) if symbol.isalpha() and symbol.isascii()]
-    if any(len(word) > 2 for word in found):
+    words = [symbol for text in texts for symbol in _SYMBOL.findall(text) if symbol.isalpha() and symbol.isascii()]
+    if any(len(word) > 2 for word in words):
         raise _NotReadError
-    letters = list(dict.fromkeys("".join(found)))
+    letters = list(dict.fromkeys("".join(words)))
     if len(letters) > MOST_LETTERS:
         raise _NotReadError
     return letters
@@ -48,23 +49,22 @@ class _Reader:
     """One expression at one point: sums of products of powers, and products written side by side."""
 
     def __init__(self, text: str, letters: Sequence[str], point: Sequence[float]) -> None:
-        self._symbols = [each for symbol in _SYMBOL.findall(text) if not symbol.isspace() for each in _apart(symbol)]
+        symbols = (symbol for symbol in _SYMBOL.findall(text) if not symbol.isspace())
+        self._symbols = [*chain.from_iterable(map(_factors, symbols))]
         self._at = self._depth = 0
         self._values = dict(zip(letters, point, strict=False)) | {"\\pi": 3.141592653589793}
 
     def value(self) -> complex:
-        if not self._symbols:
-            raise _NotReadError
-        found = self._sum()
+        value = self._sum()
         if self._at != len(self._symbols):
             raise _NotReadError
-        return found
+        return value
 
     def _next(self) -> str:
         return self._symbols[self._at] if self._at < len(self._symbols) else ""
 
     def _take(self, *wanted: str) -> bool:
-        if self._next() not in wanted or not self._next():
+        if self._next() not in wanted:
             return False
         self._at += 1
         return True
@@ -73,31 +73,27 @@ class _Reader:
         self._depth += 1
         if self._depth > DEEPEST:
             raise _NotReadError
-        found = self._signed()
+        total = self._signed_product()
         while self._next() in ("+", "-"):
-            found = found + self._product() if self._take("+") else found - self._after("-")
+            total += self._signed_product()
         self._depth -= 1
-        return found
+        return total
 
-    def _after(self, sign: str) -> complex:
-        self._take(sign)
-        return self._product()
-
-    def _signed(self) -> complex:
+    def _signed_product(self) -> complex:
         if self._take("-"):
             return -self._product()
         self._take("+")
         return self._product()
 
     def _product(self) -> complex:
-        found = self._power()
+        product = self._power()
         while self._next() and self._next() not in ("+", "-", ")", "}", "]"):
             if self._take("/"):
-                found /= self._power()
+                product /= self._power()
             else:
                 self._take(*_TIMES)
-                found *= self._power()
-        return found
+                product *= self._power()
+        return product
 
     def _power(self) -> complex:
         base = self._atom()
@@ -112,10 +108,10 @@ class _Reader:
         symbol = self._next()
         self._at += 1
         if symbol in ("(", "{", "["):
-            found = self._sum()
+            value = self._sum()
             if not self._take({"(": ")", "{": "}", "[": "]"}[symbol]):
                 raise _NotReadError
-            return found
+            return value
         if symbol == "\\frac":
             return self._atom() / self._atom()
         if symbol == "\\sqrt":
@@ -128,6 +124,6 @@ class _Reader:
         raise _NotReadError
 
 
-def _apart(symbol: str) -> Sequence[str]:
+def _factors(symbol: str) -> Sequence[str]:
     """Letters side by side are a product."""
     return symbol if symbol.isalpha() else (symbol,)

@@ -16,10 +16,10 @@ def squad_exact_match(prediction: str, targets: Sequence[str], extras: Mapping[s
     Example: squad_exact_match("The Beatles!", ["beatles"], {}) == 1.0
     Reference: Rajpurkar et al. 2016, the evaluation script of SQuAD.
     """
-    said = squad_normalized(prediction)
-    if not said:  # an answer such as "The The" vanishes; nothing said is not the same as that
+    answer = squad_normalized(prediction)
+    if not answer:  # an answer such as "The The" vanishes; an empty prediction is not the same as that
         return float(prediction.strip() != "" and prediction.strip() in targets)
-    return float(any(said == squad_normalized(target) for target in targets))
+    return float(any(answer == squad_normalized(target) for target in targets))
 
 
 def squad_normalized(text: str) -> str:
@@ -48,9 +48,12 @@ def fuzzy_match(prediction: str, targets: Sequence[str], extras: Mapping[str, An
     Example: fuzzy_match("It is the Eiffel Tower.", ["Eiffel tower"], {}) == 1.0
     Reference: the `fuzzy_match` template of OpenAI evals.
     """
-    said = squad_normalized(prediction)
-    wanted = [squad_normalized(target) for target in targets]
-    return float(any(target in said or said in target if said and target else said == target for target in wanted))
+    answer = squad_normalized(prediction)
+    return float(any(_either_contains(answer, squad_normalized(target)) for target in targets))
+
+
+def _either_contains(answer: str, target: str) -> bool:
+    return target in answer or answer in target if answer and target else answer == target
 
 
 def json_match(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
@@ -72,11 +75,11 @@ def _json(text: str) -> Any:
         return None
 
 
-def _same_json(one: Any, other: Any) -> bool:
-    if one is None or other is None:
+def _same_json(left: Any, right: Any) -> bool:
+    if left is None or right is None:
         return False
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same_json(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same_json, one, other))
-    return bool(one == other)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same_json(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same_json, left, right))
+    return bool(left == right)

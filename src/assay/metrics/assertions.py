@@ -24,7 +24,8 @@ def evaluate(predictions: Sequence[str], gold: Sequence[str], mode: str) -> floa
     if not predictions:
         return 0.0
     match = accuracy if mode == "exact" else contains
-    return round(sum(match(said, [meant], {}) for said, meant in zip(predictions, gold, strict=True)) / len(gold), 4)
+    matches = sum(match(prediction, [target], {}) for prediction, target in zip(predictions, gold, strict=True))
+    return round(matches / len(gold), 4)
 
 
 def label_in_set(outputs: Iterable[str], allowed: Collection[str]) -> dict[str, int]:
@@ -33,7 +34,7 @@ def label_in_set(outputs: Iterable[str], allowed: Collection[str]) -> dict[str, 
     Case counts: a program that reads the label next would stumble over "Spam" too.
     Example: label_in_set([" spam ", "Spam", "ham"], {"spam", "ham"}) == {"passed": 2, "failed": 1}
     """
-    labels = frozenset(_several(allowed, "allowed"))
+    labels = frozenset(_checked_list(allowed, "allowed"))
     verdicts = [output.strip() in labels for output in outputs]
     return {"passed": sum(verdicts), "failed": len(verdicts) - sum(verdicts)}
 
@@ -41,13 +42,13 @@ def label_in_set(outputs: Iterable[str], allowed: Collection[str]) -> dict[str, 
 def has_forbidden(text: str, patterns: Iterable[str]) -> bool:
     """Whether any of the regular expressions is found in the text.
 
-    A pattern that is none is a `ValueError` that names it, whichever pattern would have been found; one that takes
-    too long is a `PatternTimeoutError`, never a verdict.
+    An invalid pattern is a `ValueError` that names it, even where another pattern matches; one that takes too long is a
+    `PatternTimeoutError`, never a verdict.
     Example: has_forbidden("As an AI, I cannot", [r"(?i)\\bas an ai\\b"]) is True
     """
     from assay.patterns.matching import checked_pattern, pattern_found  # few tasks have patterns of their own
 
-    patterns = [*_several(patterns, "patterns")]
+    patterns = [*_checked_list(patterns, "patterns")]
     for pattern in patterns:
         checked_pattern(pattern)
     return any(pattern_found(pattern, text) for pattern in patterns)
@@ -72,7 +73,7 @@ def label_allowed(prediction: str, targets: Sequence[str], extras: Mapping[str, 
     Example: label_allowed(" spam\\n", [], {"allowed": ["spam", "ham"]}) == 1.0
     Reference: assertion evals, the allow-list.
     """
-    return float(prediction.strip() in _several(_needed(extras, "allowed"), "allowed"))
+    return float(prediction.strip() in _checked_list(_required(extras, "allowed"), "allowed"))
 
 
 def no_forbidden(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
@@ -83,17 +84,17 @@ def no_forbidden(prediction: str, targets: Sequence[str], extras: Mapping[str, A
     Example: no_forbidden("I am happy to help.", [], {"patterns": ["(?i)as an ai"]}) == 1.0
     Reference: assertion evals, the scan for forbidden patterns.
     """
-    return float(not has_forbidden(prediction, _needed(extras, "patterns")))
+    return float(not has_forbidden(prediction, _required(extras, "patterns")))
 
 
-def _needed(extras: Mapping[str, Any], key: str) -> Any:
+def _required(extras: Mapping[str, Any], key: str) -> Any:
     if key not in extras:
         raise ValueError(f"extras.{key} is missing: this metric needs a list of strings there")
     return extras[key]
 
 
-def _several(values: Any, name: str) -> Collection[str]:
-    # A lone string would be walked letter by letter and mean something else.
+def _checked_list(values: Any, name: str) -> Collection[str]:
+    # a lone string would be iterated letter by letter
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ValueError(f"{name} must be a list of strings, not {type(values).__name__}: {values!r}")
     return values if isinstance(values, Collection) else [*values]

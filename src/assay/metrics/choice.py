@@ -10,7 +10,7 @@ def multiple_choice(prediction: str, targets: Sequence[str], extras: Mapping[str
     """1.0 when the prediction begins with the letter of a target, in either case.
 
     Misleads when the prediction begins with a word: "Because…" counts as B, "A tough one: C" as A, and "(B)" as
-    nothing. Ask for the letter alone, or read it out with `extract_letter` first.
+    nothing. Ask for the letter alone, or extract it with `extract_letter` first.
     Example: multiple_choice("b) Paris", ["B"], {}) == 1.0
     Reference: task folders.
     """

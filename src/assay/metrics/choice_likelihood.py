@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Item = Mapping[str, Any]
-"""`choice`, its `logprob` after the prompt, perhaps its `unconditional_logprob`, and the `text` that was scored in its
-place, where it was not the choice itself."""
+"""`choice`, its `logprob` after the prompt, optionally its `unconditional_logprob`, and the `text` that was scored
+where that is not the choice itself."""
 
 
 def pick(items: Sequence[Item], normalize: str = "raw") -> int:
-    """The place of the likeliest choice; the first one wins a tie.
+    """The index of the likeliest choice; the first one wins a tie.
 
     Misleads when choices differ in length: `raw` favours short ones, `per_character` and `per_byte` undo most of
     that, `unconditional` asks instead how much likelier the prompt made each.
@@ -20,7 +20,7 @@ def pick(items: Sequence[Item], normalize: str = "raw") -> int:
     Reference: `raw`, `per_character`, `unconditional`: Brown et al. 2020, section 2.4; Holtzman et al. 2021.
     """
     values = [NORMALIZATIONS[normalize](item) for item in items]
-    return max(range(len(values)), key=lambda place: values[place])
+    return values.index(max(values))
 
 
 def probability_of(items: Sequence[Item], right: Iterable[int]) -> float:

@@ -1,8 +1,8 @@
-"""What made a metric decide: the place it found, the letter it read, the pattern that is forbidden; for people to see.
+"""Why a metric gave its score, for people to see: the span it matched, the letter it read, the forbidden pattern.
 
-A metric stays a function of text to a number. What it looked at is found again here, by its own rule, when a scorer
-writes the score down, so that nobody who shows it has to guess. Metrics that compare the whole answer with a target
-need none: what differs can be seen.
+A metric stays a function of text to a number. When a scorer records a score, this module finds again what the metric
+matched, by the metric's own rule, so that reports do not have to guess. Metrics that compare the whole answer with a
+target need no evidence.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from assay.metrics.choice import multiple_choice
 from assay.metrics.text import substring_contains
 
 Evidence = dict[str, Any]
-"""`kind`: `span` (with `start` and `end`, counted in characters of the answer) or `note`; `good`: whether it speaks for
-the answer; `note`: in words."""
+"""`kind`: `span` (with `start` and `end`, in characters of the answer) or `note`; `good`: whether it supports the
+answer; `note`: the explanation."""
 
 Finder = Callable[[str, Sequence[str], Mapping[str, Any], float], list[Evidence]]
 
@@ -26,7 +26,7 @@ Finder = Callable[[str, Sequence[str], Mapping[str, Any], float], list[Evidence]
 def evidence_of(
     metric: object, answer: str, targets: Sequence[str], extras: Mapping[str, Any], value: float
 ) -> list[Evidence]:
-    """What the metric saw in the answer; nothing for a metric that compares all of it, or of somebody's own."""
+    """What the metric matched in the answer; nothing for a metric that compares all of it, or that a user wrote."""
     find = FINDERS.get(metric)
     return [] if find is None else find(answer, targets, extras, value)
 
@@ -47,12 +47,12 @@ def _quoted(text: str) -> str:
 
 
 def _where_contained(answer: str, targets: Sequence[str], extras: Mapping[str, Any], value: float) -> list[Evidence]:
-    """The first target that occurs, words apart by any whitespace, in any case."""
+    """The first target that occurs, in any case, its words separated by any whitespace."""
     for target in targets if value else ():
         words = target.split()
-        found = re.search(r"\s++".join(map(re.escape, words)), answer, re.IGNORECASE) if words else None
-        if found is not None:
-            return [span(*found.span(), f"the target {_quoted(target)} occurs here")]
+        match = re.search(r"\s++".join(map(re.escape, words)), answer, re.IGNORECASE) if words else None
+        if match is not None:
+            return [span(*match.span(), f"the target {_quoted(target)} occurs here")]
     return [] if value else [note("no target occurs in the answer", good=False)]
 
 
@@ -74,7 +74,7 @@ def _letter(answer: str, targets: Sequence[str], extras: Mapping[str, Any], valu
 def _similar(answer: str, targets: Sequence[str], extras: Mapping[str, Any], value: float) -> list[Evidence]:
     if value:
         return [note("the answer and a target contain each other, but for case, articles and punctuation", good=True)]
-    return [note("neither does the answer contain a target, nor a target the answer", good=False)]
+    return [note("neither the answer nor a target contains the other", good=False)]
 
 
 def _allowed(answer: str, targets: Sequence[str], extras: Mapping[str, Any], value: float) -> list[Evidence]:
@@ -83,16 +83,17 @@ def _allowed(answer: str, targets: Sequence[str], extras: Mapping[str, Any], val
 
 
 def _forbidden(answer: str, targets: Sequence[str], extras: Mapping[str, Any], value: float) -> list[Evidence]:
-    """Which pattern was found; none was when the answer passed."""
+    """The pattern that occurs; none does where the answer passed."""
     if value:
         return [note("no forbidden pattern occurs", good=True)]
     from assay.patterns.matching import PatternTimeoutError, pattern_found
 
     try:
-        found = next((each for each in extras.get("patterns") or () if pattern_found(str(each), answer)), None)
+        patterns = map(str, extras.get("patterns") or ())
+        pattern = next((pattern for pattern in patterns if pattern_found(pattern, answer)), None)
     except PatternTimeoutError:
         return []
-    return [] if found is None else [note(f"the forbidden pattern {_quoted(str(found))} occurs", good=False)]
+    return [] if pattern is None else [note(f"the forbidden pattern {_quoted(pattern)} occurs", good=False)]
 
 
 FINDERS: dict[object, Finder] = {

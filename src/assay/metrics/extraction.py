@@ -1,7 +1,7 @@
-"""Reading the answer out of a text that explains itself: the final number, the letter, the program. Pure functions.
+"""Extracts the answer from a text that explains itself: the final number, the letter, the program. Pure functions.
 
-Each looks for the clearest sign first (a box, an announcement) and takes less clear ones only where there is none;
-"" means that nothing was found, which the leaderboard counts.
+Each looks for the clearest sign first (a box, an announcement) and uses less clear ones only where there is none;
+"" means that nothing could be extracted, which the leaderboard counts.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from assay.metrics.post_process import extract_code_block, extract_first_line
 
-# A pattern here begins with what it looks for, and looks back for what must stand before it: so a search can skip what
-# cannot begin a match. Repetitions are possessive where giving back could not help. Both keep the time linear in what
-# a model writes, be it a megabyte of line breaks or of "The answer is".
+# A pattern here begins with what it looks for, and looks back for what must come before it: so a search can skip what
+# cannot begin a match. Repetitions are possessive where backtracking could not help. Both keep the time linear, even in
+# a megabyte of line breaks or of "The answer is".
 _NUMBER = re.compile(r"(?<![\w.])[-−+]?\s?(?:[$€£]\s?)?[-−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
 _DIGITS = re.compile(r"[\d.](?<![\w.].)(?:(?<=\d)[\d,]*+(?:\.\d++)?|(?<=\.)\d++)")
 """The part of every number from its first digit or point on."""
@@ -63,18 +63,18 @@ def extract_final_number(text: str) -> str:
     for signs in (_HASHES.findall(text), _BOXED.findall(text)):
         if signs:
             return _last_number(signs[-1]) or _last_number(text)
-    if found := _announced_number(text):
-        return found
+    if number := _announced_number(text):
+        return number
     for bold in reversed(_BOLD.findall(text)):
-        if found := _last_number(bold):
-            return found
+        if number := _last_number(bold):
+            return number
     return _last_number(text)
 
 
 def _announced_number(text: str) -> str:
     """The number after the last "answer is" that has one in its line: of "3 + 4 = 7 apples" and "7 in 2 bags" the 7.
 
-    From the last announcement to the first, each looks only at what those after it have not looked at in vain.
+    Goes from the last announcement to the first; each searches only the text that the later ones have not searched.
     """
     later, has_equals = len(text), False
     for end in reversed([*_announcements(text)]):
@@ -82,11 +82,11 @@ def _announced_number(text: str) -> str:
         line_end = text.find("\n", begin, later)
         if line_end >= 0:
             has_equals = False
-        said = text[begin : later if line_end < 0 else line_end]
-        after = "" if has_equals else said.rpartition("=")[2]
-        if found := _first_number(after) or _first_number(said):
-            return found
-        later, has_equals = begin, has_equals or "=" in said
+        line = text[begin : later if line_end < 0 else line_end]
+        after_equals = "" if has_equals else line.rpartition("=")[2]
+        if number := _first_number(after_equals) or _first_number(line):
+            return number
+        later, has_equals = begin, has_equals or "=" in line
     return ""
 
 
@@ -108,13 +108,13 @@ def _last_number(text: str) -> str:
     if not _DIGITS.search(text):
         return ""
     near_the_end = _NO_DIGITS.search(text, max(0, len(text) - 2000))  # beginning there cuts no number in two
-    found = deque(_DIGITS.finditer(text, near_the_end.start() if near_the_end else 0), maxlen=1)
-    found = found or deque(_DIGITS.finditer(text), maxlen=1)
-    return plain_number(_with_sign(text, found[0]))
+    last = deque(_DIGITS.finditer(text, near_the_end.start() if near_the_end else 0), maxlen=1)
+    last = last or deque(_DIGITS.finditer(text), maxlen=1)
+    return plain_number(_with_sign(text, last[0]))
 
 
 def _with_sign(text: str, digits: re.Match[str]) -> str:
-    """The whole number that these digits end: sign and currency stand before them, and may have blanks between."""
+    """The number with its sign and currency, which come before the digits, perhaps with blanks between."""
     *_, number = _NUMBER.finditer(text, max(0, digits.start() - _LONGEST_SIGN), digits.end())
     return number[0]
 
@@ -174,13 +174,13 @@ def final_letter(text: str, letters: str) -> str:
     """`extract_choice` among these capital letters."""
     signs = _signs_of(letters)
     for sign in (signs.boxed, signs.announced):
-        if found := sign.findall(text):
-            return str(found[-1]).upper()
+        if matches := sign.findall(text):
+            return str(matches[-1]).upper()
     if first := signs.first.match(text) or signs.only.fullmatch(text):
         return first[1].upper()
-    near_the_end = max(0, len(text) - 2000)  # each letter stands for itself: the last one there is the last of all
-    found = signs.bold.findall(text) or signs.alone.findall(text, near_the_end) or signs.alone.findall(text)
-    return str(found[-1]) if found else ""
+    near_the_end = max(0, len(text) - 2000)  # the last letter there is the last of all
+    matches = signs.bold.findall(text) or signs.alone.findall(text, near_the_end) or signs.alone.findall(text)
+    return str(matches[-1]) if matches else ""
 
 
 class _Signs(NamedTuple):

@@ -31,24 +31,24 @@ def follows(text: str, instruction: Mapping[str, Any]) -> bool:
 
 
 def follows_loosely(text: str, instruction: Mapping[str, Any]) -> bool:
-    """Whether the text would, without its first line, its last line, both, and with or without asterisks."""
+    """Whether the text does so without its first line, its last line, both or neither, with or without asterisks."""
     return any(follows(variant, instruction) for variant in loose_variants(text))
 
 
 def loose_variants(text: str) -> list[str]:
-    """Each different one, the text itself first."""
+    """The distinct variants, the text itself first."""
     first, last = text.find("\n") + 1 or len(text), max(text.rfind("\n"), 0)
     cut = [text, *(part.strip() for part in (text[first:], text[:last], text[first:last]))]
     return list(dict.fromkeys([*cut, *(variant.replace("*", "") for variant in cut)]))
 
 
-def _up_to(most: float, found: Iterable[Any]) -> int:
-    """How many were found, counted no further than it matters."""
-    return sum(1 for _ in islice(found, max(ceil(most), 0)))
+def _up_to(most: float, matches: Iterable[Any]) -> int:
+    """The number of matches, counted up to `most`."""
+    return sum(1 for _ in islice(matches, max(ceil(most), 0)))
 
 
 _RELATIVES = {"i": "ıİ", "k": "\N{KELVIN SIGN}", "s": "ſ"}
-"""What else `re` takes for these letters when it ignores case."""
+"""Other characters that `re` takes for these letters when it ignores case."""
 
 
 @lru_cache(maxsize=1024)
@@ -150,7 +150,7 @@ def _nth_paragraph_first_word(text: str, *, num_paragraphs: int, nth_paragraph: 
 
 
 def _placeholders(text: str, *, num_placeholders: int) -> bool:
-    # an opening without an end takes the rest of its line with it: no other in that line has one
+    # an opening bracket that is not closed takes the rest of its line with it: no other in that line is closed
     return _up_to(num_placeholders, filter(None, re.findall(r"\[[^\]\n]*+(\]?)", text))) >= num_placeholders
 
 

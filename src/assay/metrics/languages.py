@@ -1,7 +1,7 @@
 """Which language a text is in: by its script, and by its common words where languages share one.
 
-Enough to tell whether a model answered in the language it was asked for; no match for a trained detector on a few
-words, and so it answers None rather than guess.
+Enough to check whether a model answered in the requested language. It is no match for a trained detector on a few
+words, and returns None rather than guess.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections import Counter
 
 MOST_CHARACTERS = 100_000
-"""A text's language shows long before; what follows is not read."""
+"""The rest of a text is not read."""
 
 # first and last code point of scripts that one or a few languages use
 _SCRIPTS = {
@@ -94,21 +94,21 @@ def language_of(text: str) -> str | None:
         return None
     if script in _ONLY:
         return _ONLY[script]
-    # vowel signs of Indian scripts are no word characters to `re`, so words are what stands between marks and spaces
+    # vowel signs of Indian scripts are not word characters to `re`, so words are split at punctuation and spaces
     words = Counter(re.findall(r"[^\s\d.,;:!?()\[\]{}\"“”«»*_।॥،؟۔]+", text.lower()))
     hits = {language: sum(words[word] for word in common.split()) for language, common in _WORDS[script].items()}
-    best = max(hits, key=lambda language: hits[language])
+    best = max(hits, key=hits.__getitem__)
     return best if hits[best] else None
 
 
 def _script_of(text: str) -> str | None:
     """The script of most letters; Japanese mixes two, and then kana decides."""
-    seen: Counter[str] = Counter()
+    scripts: Counter[str] = Counter()
     for character, times in Counter(text).items():
         if character.isalpha():
             point = ord(character)
-            seen[next((name for name, (low, high) in _SCRIPTS.items() if low <= point <= high), "latin")] += times
-    if not seen:
+            scripts[next((name for name, (low, high) in _SCRIPTS.items() if low <= point <= high), "latin")] += times
+    if not scripts:
         return None
-    most = seen.most_common(1)[0][0]
-    return "kana" if most == "han" and seen["kana"] else most
+    most = scripts.most_common(1)[0][0]
+    return "kana" if most == "han" and scripts["kana"] else most

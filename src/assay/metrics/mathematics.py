@@ -1,4 +1,4 @@
-"""Answers to problems in mathematics: read out of a worked solution, and compared however they are typeset."""
+"""Answers to problems in mathematics: extracted from a worked solution, and compared however they are typeset."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def extract_math_answer(text: str) -> str:
         return boxed
     if _ANSWER.search(text):
         return _between_dollars(extract_stated_answer(text).removesuffix(". I hope it is correct").strip())
-    found = _between_dollars(text)
-    return found if found != text or "\n" not in text.strip() else ""
+    formula = _between_dollars(text)
+    return formula if formula != text or "\n" not in text.strip() else ""
 
 
 def _last_box(text: str) -> str:
-    """The content of the last box whose braces close; of a box without braces what stands before the dollar sign."""
+    """The content of the last box whose braces close; of a box without braces, what precedes the dollar sign."""
     end = len(text)
     for _ in range(20):  # a text may end in any number of boxes that never close
         start = max(text.rfind("\\boxed", 0, end), text.rfind("\\fbox", 0, end))
@@ -78,48 +78,48 @@ def math_equivalent(prediction: str, targets: Sequence[str], extras: Mapping[str
     return float(any(_same(prediction.strip(), target.strip()) for target in targets))
 
 
-def _same(said: str, wanted: str) -> bool:
-    if said == wanted:
-        return said != ""
-    if not said or max(len(said), len(wanted)) > LONGEST_ANSWER:
+def _same(answer: str, target: str) -> bool:
+    if answer == target:
+        return answer != ""
+    if not answer or max(len(answer), len(target)) > LONGEST_ANSWER:
         return False
-    plain = normalized_math(said), normalized_math(wanted)
-    if plain[0] and plain[0] == plain[1]:
+    normalized = normalized_math(answer), normalized_math(target)
+    if normalized[0] and normalized[0] == normalized[1]:
         return True
-    return _same_items(_spelled(said), _spelled(wanted), _same_item) or _same_items(*plain, _same_expression)
+    return _same_items(_spelled(answer), _spelled(target), _same_item) or _same_items(*normalized, _same_expression)
 
 
-def _same_items(said: str, wanted: str, same: Callable[[str, str], bool]) -> bool:
+def _same_items(answer: str, target: str, same: Callable[[str, str], bool]) -> bool:
     """The answer, or each item of a tuple or interval with the same brackets around it."""
-    if not said or not wanted:
+    if not answer or not target:
         return False
-    items, others = _items(said), _items(wanted)
-    same_brackets = len(others) == 1 or (said[0], said[-1]) == (wanted[0], wanted[-1])
-    return same_brackets and len(items) == len(others) and all(map(same, items, others))
+    items, target_items = _items(answer), _items(target)
+    same_brackets = len(target_items) == 1 or (answer[0], answer[-1]) == (target[0], target[-1])
+    return same_brackets and len(items) == len(target_items) and all(map(same, items, target_items))
 
 
-def _same_expression(said: str, wanted: str) -> bool:
-    """By value; a whole number, and a fraction of whole numbers, have to be written as such."""
-    if said == wanted:
+def _same_expression(answer: str, target: str) -> bool:
+    """By value; a whole number, and a fraction of whole numbers, must be written as such."""
+    if answer == target:
         return True
-    kinds = [(bool(re.fullmatch(r"-?\d+", text)), bool(_FRACTION.fullmatch(text))) for text in (said, wanted)]
-    return kinds[0] == kinds[1] == (False, False) and same_value(said, wanted)
+    kinds = [(bool(re.fullmatch(r"-?\d+", text)), bool(_FRACTION.fullmatch(text))) for text in (answer, target)]
+    return kinds[0] == kinds[1] == (False, False) and same_value(answer, target)
 
 
-def _same_item(said: str, wanted: str) -> bool:
-    if said == wanted:
+def _same_item(answer: str, target: str) -> bool:
+    if answer == target:
         return True
-    numbers = _number(said), _number(wanted)
-    if None in numbers or ("/" in said and "/" in wanted):  # both fractions: one of them is not reduced
+    numbers = _number(answer), _number(target)
+    if None in numbers or ("/" in answer and "/" in target):  # both fractions: one of them is not reduced
         return False
-    return numbers[0] == numbers[1] and (numbers[1].denominator != 1 or "/" not in said)  # type: ignore[union-attr]
+    return numbers[0] == numbers[1] and (numbers[1].denominator != 1 or "/" not in answer)  # type: ignore[union-attr]
 
 
 def _number(text: str) -> Fraction | None:
-    found = re.fullmatch(r"([+-]?\d{1,40}(?:\.\d{1,40})?|[+-]?\.\d{1,40})(?:/(\d{1,40}))?", text)
-    if not found or (found[2] and (int(found[2]) == 0 or "." in found[1])):
+    match = re.fullmatch(r"([+-]?\d{1,40}(?:\.\d{1,40})?|[+-]?\.\d{1,40})(?:/(\d{1,40}))?", text)
+    if not match or (match[2] and (int(match[2]) == 0 or "." in match[1])):
         return None
-    return Fraction(found[1]) / int(found[2] or 1)
+    return Fraction(match[1]) / int(match[2] or 1)
 
 
 def normalized_math(text: str) -> str:
@@ -147,8 +147,8 @@ def normalized_math(text: str) -> str:
     return re.sub(r"\A(-?(?:0|[1-9]\d*))/(-?(?:0|[1-9]\d*))\Z", r"\\frac{\1}{\2}", text)
 
 
-def _braced(found: re.Match[str]) -> str:
-    return f"\\frac{{{found[1]}}}" + (f"{{{found[2]}}}" if found[2] else "")
+def _braced(match: re.Match[str]) -> str:
+    return f"\\frac{{{match[1]}}}" + (f"{{{match[2]}}}" if match[2] else "")
 
 
 _UNITS = re.compile(
@@ -160,7 +160,7 @@ _FRACTION = re.compile(r"(-?)(\d*) *\\[dt]?frac\{(-?\d+)\}\{(\d+)\}")
 
 
 def _spelled(text: str) -> str:
-    """The second, looser spelling: words in small letters, no units, no thousands, fractions as a/b."""
+    """A second, looser normalisation: lowercase words, no units, no thousands separators, fractions as a/b."""
     text = _WORD_COMMANDS.sub("", text.replace("\\!", "").replace("\\left", "").replace("\\right", ""))
     text = text.replace("\\$", "").replace("\\%", "").replace("$", "").replace("%", "")
     text = re.sub(r" (?:or|and) ", " , ", _UNITS.sub("", text)).replace("^\\circ", "").replace("^{\\circ}", "")
@@ -170,10 +170,10 @@ def _spelled(text: str) -> str:
     return re.sub(r"[\s{}]", "", text).lower()
 
 
-def _improper(found: re.Match[str]) -> str:
+def _improper(match: re.Match[str]) -> str:
     """7\\frac{3}{4} is a mixed number."""
-    top, bottom = int(found[3]), int(found[4])
-    return f"{found[1]}{int(found[2] or 0) * bottom + top}/{bottom}"
+    top, bottom = int(match[3]), int(match[4])
+    return f"{match[1]}{int(match[2] or 0) * bottom + top}/{bottom}"
 
 
 def _items(text: str) -> list[str]:

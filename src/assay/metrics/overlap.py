@@ -28,13 +28,13 @@ _ROUGE_TABLE = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def rouge_words(text: str) -> list[bytes]:
-    """The words that ROUGE-L compares: of a text in another script than a-z and 0-9 there are none."""
-    # Bytes, because a table lookup takes less than half the time of a regular expression; tokens are only compared.
+    """The words that ROUGE-L compares; a text in another script than a-z and 0-9 has none."""
+    # bytes, because a table lookup takes less than half the time of a regular expression
     return text.lower().encode("ascii", "replace").translate(_ROUGE_TABLE).split()
 
 
 LARGE = 10_000_000
-"""Pairs of words, from where on it pays to look at fewer of them. Time grows with their number: the length is exact."""
+"""Pairs of words from which on it pays to drop words first. Time grows with the pairs; the result is the same."""
 
 
 def _lcs_f1(words: list[bytes], target: list[bytes]) -> float:
@@ -122,23 +122,23 @@ LONG, STRETCH = 20_000, 5040
 
 
 def _shared_in_long(words: list[str], target: list[str]) -> list[int]:
-    """Shared 1- to 4-grams. What is very long repeats itself as a rule: a stretch that comes again is counted once."""
+    """Shared 1- to 4-grams. A very long text usually repeats itself: a repeated stretch is counted only once."""
     stretches = Counter(tuple(words[at : at + STRETCH + 3]) for at in range(0, len(words), STRETCH))
     wanted = [Counter(zip(*(target[start:] for start in range(n)))) for n in (1, 2, 3, 4)]  # noqa: B905 (as in `_grams`)
     seen: list[Counter[tuple[str, ...]]] = [Counter() for _ in wanted]
     for stretch, times in stretches.items():
         begins: Iterable[int] = compress(count(), map(wanted[0].__contains__, zip(stretch[:STRETCH])))
-        for n, (known, found) in enumerate(zip(wanted, seen, strict=True), start=1):
+        for n, (known, grams) in enumerate(zip(wanted, seen, strict=True), start=1):
             # a shared n-gram begins with a shared one that is a word shorter
             places = [at for at in begins if stretch[at : at + n] in known]
             for gram, hits in Counter(stretch[at : at + n] for at in places).items():
-                found[gram] += hits * times
+                grams[gram] += hits * times
             begins = places
-    return [(found & known).total() for known, found in zip(wanted, seen, strict=True)]
+    return [(grams & known).total() for known, grams in zip(wanted, seen, strict=True)]
 
 
 def _shared(grams: Sequence[Any], target: Sequence[Any]) -> int:
-    """How many n-grams both texts hold, each counted at most as often as the target has it."""
+    """How many n-grams the texts share, each counted at most as often as the target has it."""
     left: dict[Any, int] = {}
     for gram in target:
         left[gram] = left.get(gram, 0) + 1
@@ -154,18 +154,18 @@ def _shared(grams: Sequence[Any], target: Sequence[Any]) -> int:
 def _shared_longer(words: list[str], target: list[str]) -> list[int]:
     """Shared 2-, 3- and 4-grams.
 
-    Two words in a row are rarely said twice. Then the place of each pair in the target is known, and a longer n-gram
-    is shared exactly where pairs follow each other there too: one lookup per pair instead of three n-grams to build
-    and hash. Where a pair does repeat, it is counted the plain way, and triples are tried next.
+    Pairs of words rarely repeat. Then the position of each pair in the target is known, and a longer n-gram is shared
+    exactly where pairs follow each other there too: one lookup per pair instead of building and hashing three n-grams.
+    Where a pair does repeat, pairs are counted one by one, and triples are tried next.
     """
     shared: list[int] = []
     for n in (2, 3, 4):
         grams, target_grams = _grams(words, n), _grams(target, n)
         place = dict(zip(target_grams, count(1)))
         places = [*map(place.get, grams, repeat(0))]
-        found = len(places) - places.count(0)
-        if len(place) == len(target_grams) and len({*places, 0}) > found:
-            return [*shared, found, *_runs(places)][:3]
+        hits = len(places) - places.count(0)
+        if len(place) == len(target_grams) and len({*places, 0}) > hits:
+            return [*shared, hits, *_runs(places)][:3]
         shared.append(_shared(grams, target_grams))
     return shared
 
@@ -177,7 +177,7 @@ def _grams(words: list[str], n: int) -> list[tuple[str, ...]]:
 
 
 def _runs(places: list[int]) -> tuple[int, int]:
-    """How often two, and how often three, neighbours of the list are consecutive places; 0 is no place."""
+    """How often two, and three, neighbours in the list are consecutive places; 0 is no place."""
     twice = thrice = 0
     follows = False
     last = -1
@@ -192,15 +192,15 @@ def _runs(places: list[int]) -> tuple[int, int]:
     return twice, thrice
 
 
-# What is left of a text after this translation says which rules of the tokeniser it needs at all: the digits as "0",
-# ".", ",", "-" and the symbols that always stand alone. Letters, apostrophes and everything beyond ASCII are ordinary.
+# What is left of a text after this translation shows which rules of the tokeniser apply: digits as "0", ".", ",", "-"
+# and the symbols that are always tokens of their own. Letters, apostrophes and everything beyond ASCII are ordinary.
 _ALONE = '!"#$%&()*+/:;<=>?@[\\]^_`{|}~'
 _DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
 _ORDINARY = bytes(byte for byte in range(256) if chr(byte) not in _ALONE + ".,-0123456789")
 
 
 def _tokens_13a(text: str) -> list[str]:
-    """The words and symbols of a text as WMT's mteval-v13a script cuts them."""
+    """The words and symbols of a text as WMT's mteval-v13a script splits them."""
     text = text.rstrip()
     if "<" in text or "&" in text or "\n" in text:
         text = _without_markup(text)
@@ -235,11 +235,11 @@ _LAST_STAYS = re.compile(r"([.,](?:(?<=[0-9].)|(?<![0-9.,].)[.,])(?:[.,]{2})*+)(
 
 
 def _split_around_numbers(text: str) -> str:
-    """Set apart every point and comma but those between two digits."""
+    """Separate every point and comma except those between two digits."""
     if not _POINT_POINT.search(text):
         return _COMMA_AROUND_NUMBER.sub(" , ", _POINT_AROUND_NUMBER.sub(" . ", text))
-    # The script looks at pairs of characters, from left to right and twice: of a run before a digit ("1.,.5", "a.,5")
-    # the last is set apart only where it comes second in such a pair. All others are.
+    # The script goes over pairs of characters, from left to right and twice: of a run before a digit ("1.,.5", "a.,5")
+    # the last is separated only where it comes second in such a pair. All others are separated.
     pieces = _LAST_STAYS.split(text.replace("\r", " "))
     pieces[1::2] = map(_with_last_hidden, pieces[1::2])
     text = "".join(pieces).replace(".", " . ").replace(",", " , ")
@@ -248,5 +248,5 @@ def _split_around_numbers(text: str) -> str:
 
 @lru_cache(256)
 def _with_last_hidden(run: str) -> str:
-    """The last point as a line break, which no text has any more, and the last comma as a carriage return."""
+    """The last point replaced by a line break, which the text no longer has, or the last comma by a carriage return."""
     return run[:-1] + ("\n" if run[-1] == "." else "\r")

@@ -1,4 +1,4 @@
-"""Post-process rules: what of a completion the metric gets to see. One rule per task, each a plain function."""
+"""Post-process rules: the part of a completion that a metric compares. One rule per task, each a plain function."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 
 def nothing_extracted(raw: str, rule: str, result: str) -> bool:
-    """Whether an `extract_*` rule looked into `raw` and came back with nothing.
+    """Whether an `extract_*` rule extracted nothing from `raw`.
 
-    A completion without a code fence is taken whole, which is something, unless it is blank.
+    A completion without a code fence is taken whole, which is not nothing, unless it is blank.
     """
     return rule.startswith("extract_") and not result.strip()
 
@@ -38,7 +38,7 @@ def lower(text: str) -> str:
 
 
 # An apostrophe or a hyphen ties a letter to the next ("A's", "E-mail", "A-E"); an underscore ("_B_") does not.
-# The letter comes first, and what stands before it is looked back at: so a search can skip all that is no such letter.
+# The letter comes first, with a look-behind for what precedes it: so a search can skip everything else.
 _LETTER_ALONE = re.compile(r"[A-E](?<![^\W_].)(?<![^\W_]['’-].)(?![^\W_]|['’-][^\W_])")
 _LETTER = re.compile(r"[A-E]")
 
@@ -51,8 +51,8 @@ def extract_letter(text: str) -> str:
     a word is read: "Definitely" gives D. Ask for the letter alone.
     Example: extract_letter("Answer: (B).") == "B"
     """
-    found = _LETTER_ALONE.search(text) or _LETTER.search(text)
-    return found[0] if found else ""
+    match = _LETTER_ALONE.search(text) or _LETTER.search(text)
+    return match[0] if match else ""
 
 
 _FENCE = re.compile(r"(?P<ticks>````*+)(?:[^\n`]*+(?:\n|\Z))?")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 MOST_SPANS = 50
 LONGEST_ANSWER = 10_000
-"""Characters of an answer that are read: the bag of words of a megabyte is no answer."""
+"""Characters of an answer that are read."""
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _BETWEEN_WORDS = re.compile(r"[ -]")
 _BETWEEN_SPANS = re.compile(r"[,;\n|]|\band\b")
@@ -24,32 +24,33 @@ def drop_scores(prediction: str, answers: Sequence[Sequence[str]]) -> tuple[floa
     Example: drop_scores("The 9 and Bears", [["Bears", "9"]]) == (1.0, 1.0)
     Reference: Dua et al. 2019, DROP, section 5; its evaluation script (F1 rounded to two places).
     """
-    said = prediction[:LONGEST_ANSWER]
+    prediction = prediction[:LONGEST_ANSWER]
     best = (0.0, 0.0)
     for answer in answers:
         if not answer or not answer[0].strip():
             continue
         wanted = [_words(span) for span in answer[:MOST_SPANS]]
-        readings = [[said], _BETWEEN_SPANS.split(said)[:MOST_SPANS]] if len(wanted) > 1 else [[said]]
+        readings = [[prediction]]
+        if len(wanted) > 1:
+            readings.append(_BETWEEN_SPANS.split(prediction)[:MOST_SPANS])
         for reading in readings:
-            scores = _compared([_words(span) for span in reading], wanted)
+            scores = _compare([_words(span) for span in reading], wanted)
             best = max(best[0], scores[0]), max(best[1], scores[1])
     return best
 
 
-def _compared(said: list[list[str]], wanted: list[list[str]]) -> tuple[float, float]:
-    texts, targets = [" ".join(words) for words in said], [" ".join(words) for words in wanted]
+def _compare(answer: list[list[str]], target: list[list[str]]) -> tuple[float, float]:
+    texts, targets = [" ".join(words) for words in answer], [" ".join(words) for words in target]
     exact = float(set(texts) == set(targets) and len(texts) == len(targets))
-    bags = [set(words) for words in said]
-    scores = [[_bag_f1(bag, set(words)) for bag in bags] for words in wanted]
-    mean = _best_pairing(scores) / max(len(said), len(wanted))
+    bags = [set(words) for words in answer]
+    scores = [[_bag_f1(bag, set(words)) for bag in bags] for words in target]
+    mean = _best_pairing(scores) / max(len(answer), len(target))
     return exact, round(mean * 100) / 100  # as numpy rounds, which the published numbers went through
 
 
 def _words(span: str) -> list[str]:
-    """The words of a span: small letters, no articles and punctuation, one spelling per number."""
-    found = (_word(token) for token in _BETWEEN_WORDS.split(span.lower()))
-    return [word for token in found for word in token.split()]
+    """The words of a span: lowercase, no articles and punctuation, one spelling per number."""
+    return " ".join(map(_word, _BETWEEN_WORDS.split(span.lower()))).split()
 
 
 def _word(token: str) -> str:
@@ -66,14 +67,14 @@ def _as_number(text: str) -> float | None:
         return None
 
 
-def _bag_f1(said: set[str], wanted: set[str]) -> float:
-    """0 where the answer has numbers and the prediction none of them."""
-    numbers = {word for word in wanted if _as_number(word) is not None}
-    if numbers and not numbers & said:
+def _bag_f1(answer: set[str], target: set[str]) -> float:
+    """F1 of two sets of words; 0 where the target has numbers and the prediction none of them."""
+    numbers = {word for word in target if _as_number(word) is not None}
+    if numbers and not numbers & answer:
         return 0.0
-    shared = len(said & wanted)
-    precision = shared / len(said) if said else 1.0
-    recall = shared / len(wanted) if wanted else 1.0
+    shared = len(answer & target)
+    precision = shared / len(answer) if answer else 1.0
+    recall = shared / len(target) if target else 1.0
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
@@ -84,7 +85,7 @@ def _best_pairing(scores: list[list[float]]) -> float:
     rows, columns = len(scores), len(scores[0])
     row_price, column_price = [0.0] * (rows + 1), [0.0] * (columns + 1)
     row_of = [0] * (columns + 1)
-    """The row that each column is given to, counted from 1; column 0 holds the row that is looking for one."""
+    """The row assigned to each column, counted from 1; column 0 has the row that is to be assigned."""
     for row in range(1, rows + 1):
         row_of[0], column = row, 0
         slack, came_from, visited = [float("inf")] * (columns + 1), [0] * (columns + 1), [False] * (columns + 1)

@@ -1,4 +1,4 @@
-"""Text metrics: is the prediction the target, does it hold the target, how many of its words does it share."""
+"""Text metrics: whether the prediction is the target or contains it, and how many words they share."""
 
 from __future__ import annotations
 
