@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -71,13 +72,13 @@ def test_a_pattern_that_used_up_its_time_often_gets_less_of_it_and_keeps_its_ver
     for _ in range(matching.PATIENCE):
         with pytest.raises(PatternTimeoutError, match=r"more than 0\.25 s of CPU time on a text"):
             pattern_found(pattern, "b" * 60 + "!")
-    with pytest.raises(PatternTimeoutError, match=r"more than 0\.005 s .* after 0\.25 s were used up 3 times"):
+    with pytest.raises(PatternTimeoutError, match=r"more than 0\.005 s of CPU time \(lowered from 0\.25 s "):
         pattern_found(pattern, "b" * 60 + "!")
     assert pattern_found(pattern, "b" * 60) is True
 
 
 def test_so_do_all_patterns_when_many_used_up_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "_timeouts", matching._Timeouts())
+    monkeypatch.setattr(matching, "_timeouts", Counter())
     monkeypatch.setattr(matching, "PATIENCE_IN_ALL", 2)
     for letter in "cd":
         with pytest.raises(PatternTimeoutError, match=r"more than 0\.25 s"):

@@ -1,1 +1,1 @@
-"""Regular expressions written by strangers: Python's `re`, with a bound on the time any one of them may take."""
+"""Untrusted regular expressions: Python's `re`, with a limit on the time of each match."""

@@ -1,9 +1,9 @@
-"""How much work a pattern can make at worst, read off its syntax tree.
+"""An upper bound on the work of matching a pattern, computed from its syntax tree.
 
-A backtracking engine tries, from every place of the text, every way the pattern could go on. The bound here counts
-those ways: alternatives add, what follows each other multiplies, a repetition of something that has several ways is
-those ways to the power of its turns. It is far too high for most patterns and never too low, which is the side to err
-on: whoever is over it is merely matched in another process.
+A backtracking engine tries, from every position of the text, every way through the pattern. The bound counts those
+ways: alternatives add, a sequence multiplies, a repetition of something with several ways has those ways to the power
+of its turns. It is far too high for most patterns and never too low, which is the safe side: a pattern above the limit
+is merely matched in another process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 SMALL_EFFORT = log(5_000_000)
-"""The logarithm of the steps that may be taken in place: some hundredths of a second."""
+"""The logarithm of the steps that are allowed in this process: some hundredths of a second."""
 _LENGTHS = [2**power for power in range(23)]
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 
@@ -36,29 +36,28 @@ def _longest_quick_text(pattern: str, flags: int) -> int:
 
 
 def _log_steps(tree: Any, length: int) -> float:
-    """From each place of the text, each way, along the whole pattern."""
+    """From each position of the text, each way through the whole pattern."""
     return log(length + 1) + _log_ways(tree, length) + log(1 + _walk(tree))
 
 
 def _log_ways(tree: Any, length: int) -> float:
     """The logarithm of the number of ways through a part of a pattern, on a text of this length."""
-    return sum(_log_ways_of_one(code, argument, length) for code, argument in tree)
+    return sum(_log_ways_of_node(code, argument, length) for code, argument in tree)
 
 
-def _log_ways_of_one(code: Any, argument: Any, length: int) -> float:
+def _log_ways_of_node(code: Any, argument: Any, length: int) -> float:
     if code in _REPEATS:
         low, high, body = argument
-        turns = min(int(high), int(low) + length)  # beyond the least number, a turn that takes nothing ends it
-        inner = _log_ways(body, length)
-        return log(turns - int(low) + 1) + (turns * inner if inner else 0.0)
+        turns = min(int(high), int(low) + length)  # beyond the minimum, a turn that consumes nothing ends it
+        return log(turns - int(low) + 1) + turns * _log_ways(body, length)
     if code is codes.GROUPREF:
-        return log(length + 1)  # comparing takes a step a character
+        return log(length + 1)  # comparing takes one step per character
     parts = _parts(code, argument)
     return max((_log_ways(part, length) for part in parts), default=0.0) + log(max(len(parts), 1))
 
 
 def _walk(tree: Any) -> float:
-    """How many steps one way takes apart from the open part of its repetitions."""
+    """How many steps one way takes, with every repetition at its minimum."""
     total = 0.0
     for code, argument in tree:
         if code in _REPEATS:
@@ -69,7 +68,7 @@ def _walk(tree: Any) -> float:
 
 
 def _parts(code: Any, argument: Any) -> list[Any]:
-    """The patterns inside a piece of a pattern, one for each way it may go."""
+    """The patterns inside a node, one for each alternative."""
     if code is codes.SUBPATTERN:
         return [argument[-1]]
     if code is codes.ATOMIC_GROUP:

@@ -1,4 +1,4 @@
-"""The helper process that matches patterns which may take long: the parent's side."""
+"""The parent's side of the helper process, which matches patterns that may take long."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from assay.processes.start import Process, close_pipes, start, wait_or_kill
 
 
 class Helper:
-    """Started when first needed, replaced when it had to be ended, gone with its parent."""
+    """A process that is started when first needed, replaced after a timeout, and ends with its parent."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: Process | None = None
 
     def ask(self, seconds: float, operation: str, *arguments: Any) -> tuple[str, Any]:
-        """`answer`, `refused`, `timeout` or `broken`, and what there is to say about it."""
-        question = worker.line_of([seconds, operation, *arguments])
+        """The outcome (`answer`, `refused`, `timeout` or `broken`), and the result or the reason."""
+        request = worker.line_of([seconds, operation, *arguments])
         with self._lock:
             try:
-                line = self._line_for(question)
-            except BaseException:  # Ctrl-C, for one: an answer left unread would be taken for the next one's
+                line = self._send(request)
+            except BaseException:  # such as Ctrl-C: an unread answer would be taken for the next one
                 if self._process is not None:
                     self._process.kill()
                 self.stop()
@@ -40,30 +40,30 @@ class Helper:
             return "timeout", None
         return "broken", f"its helper process ended with status {status}"
 
-    def _line_for(self, question: bytes) -> bytes:
+    def _send(self, request: bytes) -> bytes:
         if self._process is None or self._process.poll() is not None:
             self.stop()
             self._process = start([sys.executable, "-I", "-S", worker.__file__], env=bare_environment())
-        questions, answers = self._process.stdin, self._process.stdout
-        assert questions is not None  # noqa: S101 (both are pipes)
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None  # noqa: S101 (both are pipes)
         assert answers is not None  # noqa: S101
         try:
-            questions.write(question)
-            questions.flush()
+            requests.write(request)
+            requests.flush()
         except BrokenPipeError:
             return b""
         return answers.readline()
 
     def stop(self) -> int | None:
-        """End the helper; its exit status when it had already ended by itself."""
+        """End the helper; return its exit status if it had already ended."""
         process, self._process = self._process, None
         if process is None:
             return None
         close_pipes(process)
-        return wait_or_kill(process, grace_seconds=1.0)  # it reads the end of its input
+        return wait_or_kill(process, grace_seconds=1.0)  # it ends when its stdin is closed
 
     def forget(self) -> None:
-        """After a fork: the helper belongs to the parent, whose answers are not ours to read."""
+        """Called in a forked child: the helper and its answers belong to the parent."""
         self._lock = threading.Lock()
         process, self._process = self._process, None
         if process is not None:

@@ -1,4 +1,4 @@
-"""JavaScript's regular expressions in Python's words, where the two read the same letters differently."""
+"""Translates JavaScript's regular expressions to Python's, where the same syntax means something else."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _ELSEWHERE = {
 
 
 def python_pattern(pattern: str) -> str:
-    r"""The same matches: `$` is the very end, digits and word characters are ASCII, groups have names.
+    r"""The Python pattern with the same matches: `$` is the very end, `\d` and `\w` are ASCII, groups have names.
 
     Example: python_pattern(r"^\d+$") == r"^[0-9]+\Z"
     """
     inside = False
 
-    def translated(token: re.Match[str]) -> str:
+    def translate(token: re.Match[str]) -> str:
         nonlocal inside
         text = token[0]
         if inside:
@@ -33,4 +33,4 @@ def python_pattern(pattern: str) -> str:
         inside = text in ("[", "[^")
         return _ELSEWHERE.get(text, text)
 
-    return _TOKENS.sub(translated, pattern)
+    return _TOKENS.sub(translate, pattern)

@@ -1,6 +1,6 @@
-"""What is done with a pattern, and the program that does it in the helper process: one line of JSON in, one out.
+"""The operations on patterns, and the program of the helper process that runs them: one line of JSON in, one out.
 
-Run as a file of its own, so it may import the standard library and nothing else.
+Run as a script, so it may import only the standard library.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 MEMORY_BYTES = 1 << 30
 KILL_AFTER_SECONDS = 0.05
-"""How long after its time is up a search that does not look at signals goes on before it is ended with its process."""
+"""Time after the limit until a search that does not check for signals is killed with its process."""
 
 
 def found(pattern: str, flags: int, text: str) -> bool:
@@ -36,7 +36,7 @@ def substituted(pattern: str, flags: int, text: str, replacement: str, count: in
         return re.sub(pattern, replacement, text, count=count, flags=flags)
     size = len(text)
 
-    def counted(match: re.Match[str]) -> str:
+    def expand(match: re.Match[str]) -> str:
         nonlocal size
         piece = match.expand(replacement) if "\\" in replacement else replacement
         size += len(piece)
@@ -44,11 +44,11 @@ def substituted(pattern: str, flags: int, text: str, replacement: str, count: in
             raise re.error(f"the text grew beyond {most:,} characters")
         return piece
 
-    return re.sub(pattern, counted, text, count=count, flags=flags)
+    return re.sub(pattern, expand, text, count=count, flags=flags)
 
 
 def may_outgrow(text: str, replacement: str, most: int) -> bool:
-    """Whether a substitution might make more than so many characters: a group may hold the whole text."""
+    """Whether the result of a substitution may have more than `most` characters: a group may be the whole text."""
     piece = len(replacement) + replacement.count("\\") * len(text)
     return len(text) + (len(text) + 1) * piece > most
 
@@ -57,7 +57,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {"found": found, "selected": selecte
 
 
 def line_of(value: Any) -> bytes:
-    # not as \u escapes: two lone surrogates side by side would come back as one character
+    # no \u escapes: two adjacent lone surrogates would come back as one character
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 
@@ -74,12 +74,12 @@ def _time_is_up(*_: object) -> None:
 
 
 def _serve() -> None:
-    """Answer one line after the other, until there are no more."""
+    """Answer every line of stdin."""
     import resource
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGVTALRM, _time_is_up)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # nobody handles it, so it ends the process
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # which ends the process
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF, signal.SIGVTALRM})
     try:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
